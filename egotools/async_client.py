@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import grpc
 
 from egotools import requests
+from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
@@ -37,16 +38,22 @@ class AsyncClient:
         options: Sequence[tuple[str, Any]] = (),
         attempt_timeout_s: float | None = None,
         hedge_s: float | None = None,
+        token: Token = None,
+        tenant: str = "",
+        insecure_token: bool = False,
     ) -> None:
         credentials = credentials_of(tls)
+        metadata = CallMetadata(
+            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
+        )
         chosen = channel_options(max_message_bytes, options, attempt_timeout_s=attempt_timeout_s)
         if credentials is None:
             self._channel = grpc.aio.insecure_channel(target, options=chosen)
         else:
             self._channel = grpc.aio.secure_channel(target, credentials, options=chosen)
-        self._stub = pb_grpc.ToolRetrievalStub(self._channel)
         self._max_message_bytes = max_message_bytes
         self._hedge_s = hedge_s
+        self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     async def __aenter__(self) -> Self:
         return self

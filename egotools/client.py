@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import grpc
 
 from egotools import requests
+from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
@@ -39,6 +40,10 @@ class Client:
         only ``timeout_s`` of the call ends it. A replica that is dead or cut off is left after 2.5 s in either case.
     :param hedge_s: seconds without an answer after which the same request is sent to the next replica too; the first answer
         counts. None: never. More than the time of nearly all answers, or the replicas get twice the load.
+    :param token: bearer token that each call has, or a function that returns the one to use now and does not wait.
+    :param tenant: the catalogue; empty: that of the token, or the only one of the server.
+    :param insecure_token: whether a token may be sent in plain text to another machine.
+    :raises InvalidRequestError: when a token would be, and may not.
     """
 
     def __init__(
@@ -50,16 +55,22 @@ class Client:
         options: Sequence[tuple[str, Any]] = (),
         attempt_timeout_s: float | None = None,
         hedge_s: float | None = None,
+        token: Token = None,
+        tenant: str = "",
+        insecure_token: bool = False,
     ) -> None:
         credentials = credentials_of(tls)
+        metadata = CallMetadata(
+            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
+        )
         chosen = channel_options(max_message_bytes, options, attempt_timeout_s=attempt_timeout_s)
         if credentials is None:
             self._channel = grpc.insecure_channel(target, options=chosen)
         else:
             self._channel = grpc.secure_channel(target, credentials, options=chosen)
-        self._stub = pb_grpc.ToolRetrievalStub(self._channel)
         self._max_message_bytes = max_message_bytes
         self._hedge_s = hedge_s
+        self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     def __enter__(self) -> Self:
         return self

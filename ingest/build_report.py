@@ -24,6 +24,7 @@ from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
 from ingest.stores import Counts
 from ingest.tool_hubs import Hub, find_hubs
+from ingest.trust.quarantine import FindingsReport
 from ingest.usage.usage_build import UsageBuild
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
@@ -165,6 +166,7 @@ class BuildReport:
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
     :param usage: the usage lines.
+    :param findings: places in documents that could mislead a model, and the tools that were left out for them.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -185,6 +187,7 @@ class BuildReport:
     hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
     usage: UsageReport = field(default_factory=UsageReport)
+    findings: FindingsReport = field(default_factory=FindingsReport)
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]

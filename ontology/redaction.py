@@ -39,7 +39,7 @@ _SHAPES = re.compile(
     r"|\bsk-[\w-]{8,}|\bgh[pousr]_\w{8,}|\bgithub_pat_\w{8,}|\bglpat-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}"
     r"|\bxox[a-z]-[\w-]{8,}|\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*"
     r"|\b[sr]k_live_[A-Za-z0-9]{8,}|\bAIza[\w-]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}"
-    r"|\bhf_[A-Za-z0-9]{20,}|\bpypi-(?=[\w-]{0,40}[A-Z])[\w-]{16,}"
+    r"|\begotools_[0-9a-f]{12}_[\w-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bpypi-(?=[\w-]{0,40}[A-Z])[\w-]{16,}"
     r"|(?<=hooks\.slack\.com/services/)T\w{6,}/B\w{6,}/(?!X+\b)\w{16,}",
     re.DOTALL,
 )

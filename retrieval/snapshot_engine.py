@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
@@ -17,6 +20,7 @@ from retrieval.engine import Engine
 from retrieval.index.analysis import terms
 from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.ranking.confidence import ConfidenceModel, confidence_model_for
 from retrieval.ranking.weights import FUSION
 from retrieval.restricted_engine import RestrictedEngine
 from retrieval.retriever import Retriever
@@ -74,17 +78,33 @@ def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) ->
 class SnapshotEngine:
     """The implementation of :class:`retrieval.engine.Engine` over a snapshot folder. Thread-safe."""
 
-    def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        encoder: Encoder,
+        reranker: Reranker | None = None,
+        *,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
-        self._presets = make_presets(snapshot, encoder, reranker)
+        self._confidence = confidence or confidence_model_for(snapshot, encoder.name)
+        self._presets = make_presets(snapshot, encoder, reranker, confidence=self._confidence)
+        self._reranker = reranker
         views = VisibleSnapshots(snapshot)
         self._restricted = lru_cache(_RESTRICTED)(
             lambda filters: RestrictedEngine(
                 snapshot.id, lambda: SnapshotEngine(views.of(dict(filters)), encoder, reranker)
             )
         )
-        self._reranker = reranker.name if reranker else FUSION
+
+    def over(self, snapshot: Snapshot, added: NDArray[np.int64]) -> SnapshotEngine:
+        """Return the engine over a snapshot that differs from this one's in a few tools, with the same models.
+
+        :param added: numbers of the tools that this one's does not have.
+        """
+        confidence = self._confidence.with_tools(snapshot, added) if self._confidence is not None else None
+        return SnapshotEngine(snapshot, self.encoder, self._reranker, confidence=confidence)
 
     @property
     def snapshot_id(self) -> str:
@@ -162,7 +182,11 @@ class SnapshotEngine:
             tool_count=self.snapshot.visible_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
-            models={"encoder": manifest.encoder.name, "extractor": manifest.extractor, "reranker": self._reranker},
+            models={
+                "encoder": manifest.encoder.name,
+                "extractor": manifest.extractor,
+                "reranker": self._reranker.name if self._reranker else FUSION,
+            },
             node_counts=self.snapshot.node_counts,
             edge_counts=self.snapshot.edge_counts,
             created_by=dict([manifest.created_by.split(" ", 1)]),

@@ -47,6 +47,7 @@ ROOMS = {
     "retrieval": (
         ("index",),
         ("snapshot",),
+        ("delta",),
         ("query",),
         ("candidates", "ranking"),
         ("completion", "task_state"),
@@ -57,7 +58,7 @@ ROOMS = {
     ),
     "ingest": (
         ("sources", "word_lists", "graph_rows"),
-        ("extract", "linking", "export"),
+        ("extract", "linking", "export", "trust"),
         ("graph", "stores", "usage"),
         ("canonical",),
         ("overlay",),

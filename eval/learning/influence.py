@@ -51,7 +51,7 @@ class Influence:
     def weigh(self, sessions: Sequence[Session]) -> list[Weighted]:
         """The sessions that count, in their order.
 
-        Of a reporter only the newest count: as many as twice the median of all reporters, at least 20. A line of a file without a
+        Of a reporter only the newest count: as many as the median of all reporters, at least 20. A line of a file without a
         reporter is the operator's word and is not bounded.
 
         :param sessions: by time.
@@ -59,7 +59,7 @@ class Influence:
         aged = [(session, self._weight(session, sessions)) for session in sessions]
         kept = [(session, weight) for session, weight in aged if weight >= _LEAST_WEIGHT]
         counts = Counter(session.reporter for session, _ in kept if session.reporter)
-        cap = max(_LEAST_CAP, 2 * int(statistics.median(counts.values()))) if counts else 0
+        cap = max(_LEAST_CAP, int(statistics.median(counts.values()))) if counts else 0
         numbers: dict[str, int] = {}
         seen: Counter[str] = Counter()
         newest_first: list[Weighted] = []

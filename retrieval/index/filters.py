@@ -66,11 +66,42 @@ class FilterIndex:
         self, folder: Path, tool_count: int, tool_id: Callable[[int], str], find_tool: Callable[[str], int | None]
     ) -> None:
         self._tools = Lookup(folder, FILTERS)
-        self._rows = Records(folder / _VALUES, _row)
+        self._rows: Iterable[tuple[str, tuple[str, ...]]] = Records(folder / _VALUES, _row)
         self._count = tool_count
         self._tool_id = tool_id
         self._find_tool = find_tool
         self._numbers: Sequence[int] = range(tool_count)
+
+    def joined(
+        self,
+        table: Lookup,
+        tool_count: int,
+        tool_id: Callable[[int], str],
+        find_tool: Callable[[str], int | None],
+        *,
+        added: Iterable[Tool],
+        gone: Iterable[Tool],
+    ) -> FilterIndex:
+        """Return the filters of a catalogue with some tools added and others gone.
+
+        :param table: ``key=value`` → tools of that catalogue.
+        """
+        values = {key: set(known) for key, known in self._values.items()}
+        for key, value in (pair for tool in gone for pair in filter_pairs(tool)):
+            if key in values and not len(table[f"{key}={value}"]):
+                values[key].discard(value)
+        for key, value in (pair for tool in added for pair in filter_pairs(tool)):
+            values.setdefault(key, set()).add(value)
+        joined = copy.copy(self)
+        vars(joined).pop("_values", None)
+        joined._tools, joined._count, joined._tool_id, joined._find_tool = table, tool_count, tool_id, find_tool
+        joined._rows = tuple((key, tuple(sorted(values[key]))) for key in sorted(values) if values[key])
+        return joined
+
+    @property
+    def table(self) -> Lookup:
+        """The table ``key=value`` → tools."""
+        return self._tools
 
     @property
     def keys(self) -> dict[str, int]:

@@ -6,8 +6,10 @@ request it holds the hashes of its index terms, its vector where its text was kn
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,8 @@ __all__ = ["LearnedUse", "ObservedReturn", "UsedWith", "Votes", "read_learned_us
 NEIGHBOURS = 20
 """How many past requests vote. This, the power, the pseudo-count and the share of words were chosen on the part of the usage log of
 ToolLens that its other requests do not see (docs/learning.md); between 10 and 40 little changes."""
-_SHARE_OF_ONE_REPORTER = 5  # of the neighbours; else who reports one request often would fill them
-_SEARCHED = 8 * NEIGHBOURS
+_LEAST_OF_ONE_REPORTER = 2
+_SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
 _POWER = 2.0
 _PSEUDO_COUNT = 0.5
 """Votes are divided by their sum and this much: where no past request is near, nothing is learned."""
@@ -87,7 +89,7 @@ class Votes:
     sessions: NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LearnedUse:
     """The learned part of a snapshot. Thread-safe and immutable.
 
@@ -116,6 +118,11 @@ class LearnedUse:
     request_weight: float = 0.0
     pair_weight: float = 0.0
 
+    @cached_property
+    def reporter_count(self) -> int:
+        """Number of reporters, at least 1."""
+        return max(1, len(np.unique(self.reporters)))
+
     @property
     def size(self) -> int:
         """Number of past requests."""
@@ -128,49 +135,51 @@ class LearnedUse:
         :param terms: its index terms, with how much each counts.
         """
         similarities = self._similarities(vector_D, terms)
-        near = self._nearest(similarities)
+        near, supported = self._supported(self._nearest(similarities))
         strengths = self.weights[near] * similarities[near] ** _POWER
-        total = float(strengths.sum())
-        rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
-        spans = [self.tools[self.pointers[one] : self.pointers[one + 1]] for one in near]
-        used = np.concatenate([np.empty(0, dtype=np.int32), *spans]).astype(np.int64)
-        tools, places = np.unique(used, return_inverse=True)
-        shares = np.bincount(places, weights=strengths[rows], minlength=len(tools)) / (total + _PSEUDO_COUNT)
-        pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
-        supported = np.bincount(pairs[0], minlength=len(tools)) >= self.min_reporters
+        rows, used = self._uses(near)
+        counted = np.isin(used, supported)
+        tools, places = np.unique(used[counted], return_inverse=True)
+        votes = np.bincount(places, weights=strengths[rows[counted]], minlength=len(tools))
         return Votes(
-            tools=tools[supported],
-            shares=shares[supported].astype(np.float32),
-            sessions=np.bincount(places, minlength=len(tools))[supported].astype(np.int32),
+            tools=tools,
+            shares=(votes / (float(strengths.sum()) + _PSEUDO_COUNT)).astype(np.float32),
+            sessions=np.bincount(places, minlength=len(tools)).astype(np.int32),
         )
 
     def restricted(self, tools: NDArray[np.bool_], is_visible: Callable[[str], bool]) -> LearnedUse:
-        """What was learned of some tools alone: a past request without any of them is never near.
+        """What was learned of some tools alone, under the same numbers.
 
         :param tools: those tools, bool [tools].
         :param is_visible: whether the tool with an id is one of them.
         """
-        kept, pairs = tools[self.tools], self.used_with
-        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[kept]
+        return self.renumbered(np.where(tools, np.arange(len(tools)), -1), is_visible)
+
+    def renumbered(self, numbers: NDArray[np.int64], is_known: Callable[[str], bool]) -> LearnedUse:
+        """What was learned for a catalogue that lacks some tools. A past request that used none of the others is never near.
+
+        :param numbers: the new number of each tool, int64 [tools]; -1 where there is none.
+        :param is_known: whether the tool with an id has a new number.
+        """
+        used, pairs = numbers[self.tools], self.used_with
+        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
         counts = np.bincount(requests, minlength=self.size)
         vectors_PD = self.vectors_PD if counts.all() else np.where(counts[:, None] > 0, self.vectors_PD, np.float32(0))
-        both = tools[pairs.heads] & tools[pairs.tails]
+        heads, tails = numbers[pairs.heads].astype(np.int32), numbers[pairs.tails].astype(np.int32)
+        order = np.lexsort((tails, heads))
+        order = order[(heads[order] >= 0) & (tails[order] >= 0)]
+        moved = {part.name: getattr(pairs, part.name)[order] for part in fields(UsedWith)}
         return replace(
             self,
             vectors_PD=vectors_PD,
             lengths=np.where(counts > 0, self.lengths, np.float32(np.inf)).astype(np.float32),
             pointers=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            tools=self.tools[kept],
-            used_with=UsedWith(**{part.name: getattr(pairs, part.name)[both] for part in fields(UsedWith)}),
+            tools=used[used >= 0].astype(np.int32),
+            used_with=UsedWith(**{**moved, "heads": heads[order], "tails": tails[order]}),
             returns=tuple(
-                one for one in self.returns if is_visible(one.tool) and (not one.taken_by or is_visible(one.taken_by))
+                one for one in self.returns if is_known(one.tool) and (not one.taken_by or is_known(one.taken_by))
             ),
         )
-
-    def partners(self, tool: int) -> tuple[NDArray[np.int32], Floats1d]:
-        """The tools that are used with a tool, and the confidence of each."""
-        pairs = self.pairs_of(tool)
-        return self.used_with.tails[pairs], self.used_with.confidences[pairs]
 
     def pairs_of(self, tool: int) -> slice:
         """The rows of the pairs with this head."""
@@ -192,20 +201,41 @@ class LearnedUse:
         return np.where(known, mixed, lexical).astype(np.float32)
 
     def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
-        """The nearest past requests, at most five of one reporter where more than one reporter is asked for."""
+        """The nearest past requests, nearest first, twice as many as vote.
+
+        Where more than one reporter is asked for, each may have twice its share, or two of them.
+        """
         count = min(_SEARCHED, self.size)
         found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
         found = found[similarities[found] > 0]
         found = found[np.lexsort((found, -similarities[found]))]
         if self.min_reporters > 1:
-            seen: dict[int, int] = {}
+            most = max(_LEAST_OF_ONE_REPORTER, 2 * NEIGHBOURS // self.reporter_count)
+            seen: Counter[int] = Counter()
             kept = []
             for place, reporter in enumerate(self.reporters[found].tolist()):
-                seen[reporter] = seen.get(reporter, 0) + 1
-                if seen[reporter] <= _SHARE_OF_ONE_REPORTER:
+                seen[reporter] += 1
+                if seen[reporter] <= most:
                     kept.append(place)
             found = found[kept]
-        return found[:NEIGHBOURS].astype(np.int64)
+        return found[:_POOL].astype(np.int64)
+
+    def _supported(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The nearest of these past requests of which enough reporters used some tool, and the tools that enough of them used.
+
+        A past request that nobody else confirms takes no place, so it cannot keep others from voting.
+        """
+        rows, used = self._uses(near)
+        tools, places = np.unique(used, return_inverse=True)
+        pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
+        supported = tools[np.bincount(pairs[0], minlength=len(tools)) >= self.min_reporters]
+        return near[np.unique(rows[np.isin(used, supported)])][:NEIGHBOURS], supported
+
+    def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The uses of tools by past requests: the place of each in ``near``, and its tool, int64 [uses]."""
+        rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
+        spans = [self.tools[self.pointers[one] : self.pointers[one + 1]] for one in near]
+        return rows, np.concatenate([np.empty(0, dtype=np.int32), *spans]).astype(np.int64)
 
 
 _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "weights", "reporters")

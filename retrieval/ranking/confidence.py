@@ -8,6 +8,7 @@ third model turns the place of a tool in the ranking into the probability that i
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from inference.arrays import Floats1d, Floats2d
 from ontology.errors import ModelError
 from retrieval.query.context import QueryContext
 from retrieval.ranking.ranking import Ranking
-from retrieval.ranking.request_evidence import Background, catalogue_statistics
+from retrieval.ranking.request_evidence import Background, catalogue_statistics, with_tools
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
@@ -136,6 +137,16 @@ class ConfidenceModel:
         self._vectors = snapshot.vectors
         self._calibration = calibration
         self._statistics = catalogue_statistics(snapshot, calibration.background)
+
+    def with_tools(self, snapshot: Snapshot, added: NDArray[np.int64]) -> ConfidenceModel:
+        """The model of a catalogue with a few more tools.
+
+        :param snapshot: with the added tools; ``added``: their numbers.
+        """
+        model = copy.copy(self)
+        model._vectors = snapshot.vectors
+        model._statistics = with_tools(self._statistics, snapshot, added)
+        return model
 
     def estimate(self, context: QueryContext, ranking: Ranking) -> Confidence | None:
         """The confidence in a ranking of all candidates; None where the query has no vector or there is no candidate."""

@@ -29,6 +29,7 @@ from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
+from retrieval.snapshot.check_arrays import check_arrays
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.lease import ServingLease, serving_lease
@@ -59,10 +60,9 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
         raise SnapshotCorruptError(
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
+    check_arrays(folder, manifest)
     try:
-        snapshot = Snapshot(Layout(folder), manifest, lease)
-        _check_predicates(snapshot)
-        return snapshot
+        return Snapshot(Layout(folder), manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
@@ -78,12 +78,6 @@ def _leased(store: Path) -> tuple[Path, ServingLease]:
         except NotFoundError:
             if current_snapshot(store) == folder:
                 raise
-
-
-def _check_predicates(snapshot: Snapshot) -> None:
-    numbers = snapshot.adjacency.predicates
-    if len(numbers) and int(numbers.max()) >= len(snapshot.predicates):
-        raise ValueError(f"its edges have more predicates than the {len(snapshot.predicates)} of the manifest")
 
 
 def _required(row: Any) -> list[str]:
@@ -175,6 +169,11 @@ class Snapshot:
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
         self.learned = _learned(folder, manifest, len(self.tools))
 
+    def release(self) -> None:
+        """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
+        if self._lease is not None:
+            self._lease.close()
+
     @property
     def tool_count(self) -> int:
         """Number of tools. The tools are the first nodes: tool ``i`` is node ``i``."""
@@ -249,6 +248,21 @@ class Snapshot:
         """Return the key of a node, ``type:name``."""
         return self._node_keys[number]
 
+    @property
+    def node_keys(self) -> Texts:
+        """The keys of the nodes, by number."""
+        return self._node_keys
+
+    @property
+    def keys(self) -> Lookup:
+        """The table from node key to number; two keys may have one hash."""
+        return self._keys
+
+    @property
+    def usage_records(self) -> Records[UsageLines] | None:
+        """The usage lines of each tool; None where the build made none."""
+        return self._usage
+
     def find_node(self, key: str) -> int | None:
         """Return the number of the node with this key, or None."""
         return _find(self._node_keys, self._keys, key)
@@ -283,6 +297,15 @@ class Snapshot:
         view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
         for cached in DERIVED:
             vars(view).pop(cached, None)
+        return view
+
+    def with_parts(self, **parts: Any) -> Snapshot:
+        """Return this snapshot with other attributes; what is derived from them is found again when it is asked for."""
+        view = copy.copy(self)
+        for cached in (*DERIVED, "boosts", "own_profiles"):
+            vars(view).pop(cached, None)
+        vars(view).update(parts)
+        view._mask = _kept_masks(view.filters, view.adjacency, len(view.nodes))
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:

@@ -16,13 +16,16 @@ __all__ = ["publish_learned"]
 _PREFIXES = ("use.", "bm25.use.")
 
 
-def publish_learned(snapshot: Snapshot, store: Path, learned: LearnedUse | None, *, replaces: str) -> str:
+def publish_learned(
+    snapshot: Snapshot, store: Path, learned: LearnedUse | None, *, replaces: str, signing_key: Path | None = None
+) -> str:
     """Publish the snapshot's content with another learned part in a store; return the id of the new version.
 
     Without a learned part the new version is the one that the build wrote, with the same id.
 
     :param learned: None for no learned part.
     :param replaces: id of the published snapshot when the work began (:func:`retrieval.snapshot.publish.published_id`).
+    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :raises SnapshotError: when another snapshot was published since.
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
@@ -38,7 +41,7 @@ def publish_learned(snapshot: Snapshot, store: Path, learned: LearnedUse | None,
             raise SnapshotCorruptError(
                 "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
-        publish(store, folder, manifest.snapshot_id, replaces=replaces)
+        publish(store, folder, manifest.snapshot_id, replaces=replaces, signing_key=signing_key)
     return manifest.snapshot_id
 
 

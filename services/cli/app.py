@@ -21,10 +21,14 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.findings import findings_app
+from services.cli.keys import keys_app
 from services.cli.learn import learn
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
+from services.cli.snapshots import rollback, snapshots
+from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
@@ -44,6 +48,9 @@ app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
 app.add_typer(admin_app, name="admin")
 app.add_typer(audit_app, name="audit")
+app.add_typer(keys_app, name="keys")
+app.add_typer(tokens_app, name="tokens")
+app.add_typer(findings_app, name="findings")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 
@@ -101,7 +108,7 @@ def serve(
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
     from services.server.catalogs_file import CatalogEntry, read_catalogs
-    from services.server.server import serve_catalogs
+    from services.server.process import serve_catalogs
     from services.server.settings import ServerSettings
 
     settings = ServerSettings.from_env(
@@ -119,6 +126,8 @@ def serve(
 command(app)(search)
 command(app)(show)
 command(app)(diff)
+command(app)(snapshots)
+command(app)(rollback)
 
 
 @command(graph_app, "export")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.markup import escape
 
-from services.cli.console import stdout, table
+from services.cli.console import plain, stdout, table
 
 if TYPE_CHECKING:
     from ingest.build_report import BuildReport, UsageReport
     from ingest.catalog_health import NamespaceHealth
     from ingest.sources.catalog import DocumentReport
+    from ingest.trust.quarantine import FindingsReport
 
 __all__ = ["show_build_summary"]
 
@@ -51,6 +52,7 @@ def show_build_summary(report: BuildReport, file: Path | None, *, published: boo
     _show_documents(report)
     _show_health(report.health)
     _show_secrets(report.documents)
+    _show_findings(report.findings)
     _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
@@ -117,6 +119,19 @@ def _show_secrets(documents: Iterable[DocumentReport]) -> None:
             f"[yellow]{_counted(len(places), 'secret')} taken out[/] of the documents; revoke {'it' if len(places) == 1 else 'them'}",
             places,
         )
+
+
+def _show_findings(found: FindingsReport) -> None:
+    """Print how many tools have findings, and which were left out."""
+    if not found.by_kind:
+        return
+    kinds = ", ".join(f"{kind} {_counted(tools, 'tool')}" for kind, tools in found.by_kind.items())
+    _print("Findings", f"{kinds}; see `egotools findings`")
+    _show_line(
+        f"[yellow]Quarantined[/]: {_counted(len(found.quarantined), 'tool')} not in the snapshot",
+        [f"{plain(tool)} ({plain(why)})" for tool, why in found.quarantined.items()],
+    )
+    _show_line("Released by approvals", [plain(tool) for tool in found.approved])
 
 
 def _context(report: BuildReport) -> list[tuple[str, int]]:

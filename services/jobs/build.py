@@ -22,21 +22,27 @@ from ingest.overlay.overlay_file import load_overlays
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
-from ingest.sources.named_sources import named_sources
+from ingest.sources.file_state import file_state
+from ingest.sources.named_sources import entry_of, named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
+from ingest.trust.approvals import APPROVALS
+from ingest.trust.quarantine import Examined, without_tools
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
+from ontology.named_source import NamedSource
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
+from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.build_inputs import BuildInputs
+from services.jobs.examination import examine_tools
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
-from services.jobs.plans import BuildPlan
+from services.jobs.plans import DEFAULT_KEEP, BuildPlan
 from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 
 if TYPE_CHECKING:
@@ -77,7 +83,10 @@ def build(
         cached=plan.cached,
         published=plan.published,
         observed=plan.observed,
+        keep=plan.keep,
+        signing_key=plan.signing_key,
         workers=plan.workers,
+        findings=plan.findings,
         progress=progress,
         finished=finished,
     )
@@ -135,7 +144,11 @@ def build_snapshot(
     cached: bool = True,
     published: bool = True,
     observed: Path | None = None,
+    keep: int = DEFAULT_KEEP,
+    signing_key: Path | None = None,
+    sources: Sequence[NamedSource] = (),
     workers: int = 1,
+    findings: str = "quarantine",
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
@@ -148,8 +161,12 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
+    :param sources: the named sources of tools that an earlier build has read, beside those of the addresses.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
+    :param keep: how many snapshots the store keeps when this one is published; 0 for all.
+    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
+    :param findings: what is done with severe findings, one of :data:`ingest.trust.quarantine.POLICIES`.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
@@ -162,42 +179,50 @@ def build_snapshot(
         usage=usage,
         overlays=load_overlays([*_overlays_of_sources(addresses), *overlays]),
         observed=observed,
+        sources=sources,
         strict=strict,
+        findings=findings,
+        approvals=file_state(store / APPROVALS).digest,
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
     if key is not None and (store / _CACHE).is_file():
         with ResultCache(store / _CACHE) as cache:
-            if (earlier := earlier_build(cache, key, store, published=published)) is not None:
+            earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
+            if earlier is not None:
                 return earlier
     seconds: dict[str, float] = {}
     with _rare_collections(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(ResultCache(store / _CACHE)) if cached and (store / _CACHE).is_file() else None
         documents = ReadCache(opened) if cached else None
         with timed(seconds, "read"):
-            read = _read(inputs, documents, progress, finished)
+            read = _read(inputs, store, documents, progress, finished)
         folder = stack.enter_context(staging_folder(store))
         kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
         if documents is not None and kept is not None:
             documents.write(kept)
-        build = _Build(inputs, store, folder, kept, graph_store, published, progress)
-        report = build.run(read, seconds)
+        build = _Build(inputs, store, folder, kept, graph_store, published, signing_key, progress)
+        report = replace(build.run(read, seconds), findings=read.examined.report)
         # A file that changed while it was read was read in a state that the key does not tell.
         if kept is not None and key is not None and key == inputs_key(inputs):
             remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
+    if published:
+        collect_after(store, keep)
     return report
 
 
 class _Read(NamedTuple):
-    """The catalogue without hidden tools, what the overlays declare, and the shapes of observed values."""
+    """The catalogue without hidden and quarantined tools, what the overlays declare, the shapes of observed values, and what was found."""
 
     catalog: Catalog
     applied: AppliedOverlays
     observed: ObservedShapes | None
+    examined: Examined
 
 
 def _read(
     inputs: BuildInputs,
+    store: Path,
     cache: ReadCache | None,
     progress: Progress,
     finished: Callable[[DocumentReport], None] | None,
@@ -217,8 +242,13 @@ def _read(
     if not applied.tools:
         names = ", ".join(overlay.name for overlay in inputs.overlays)
         raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
+    examined = examine_tools(applied.tools, store, inputs.findings)
+    if examined.left_out:
+        applied = apply_overlays(inputs.overlays, without_tools(catalog.tools, examined.left_out), inputs.ontology)
     observed = read_observed_values(inputs.observed) if inputs.observed else None
-    return _Read(replace(catalog, tools=applied.tools), applied, observed)
+    known = (*catalog.sources, *map(entry_of, inputs.sources))
+    sources = tuple(sorted(known, key=lambda source: source.name))
+    return _Read(replace(catalog, tools=applied.tools, sources=sources), applied, observed, examined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +261,7 @@ class _Build:
     cache: ResultCache | None
     graph_store: GraphStore | None
     published: bool
+    signing_key: Path | None
     progress: Progress
 
     def run(self, read: _Read, seconds: dict[str, float]) -> BuildReport:
@@ -254,7 +285,7 @@ class _Build:
         seconds["write"] -= encoder.seconds - encoding
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
-            folder = publish(self.store, self.folder, snapshot_id, current=self.published)
+            folder = publish(self.store, self.folder, snapshot_id, current=self.published, signing_key=self.signing_key)
         return make_report(
             snapshot_id=snapshot_id,
             folder=folder,

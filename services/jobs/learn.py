@@ -98,7 +98,9 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
     published = ""
     if learning.learned is not None:
         progress("publish", 0, 0)
-        published = publish_learned(snapshot, plan.store, learning.learned, replaces=replaces)
+        published = publish_learned(
+            snapshot, plan.store, learning.learned, replaces=replaces, signing_key=plan.signing_key
+        )
         copy_build_report(snapshot, plan.store, published)
     result = Learned(
         snapshot_id=snapshot.id,
@@ -114,7 +116,7 @@ def _forget(plan: LearningPlan, replaces: str) -> Learned:
     snapshot: Snapshot = open_snapshot(plan.store)
     published = ""
     if snapshot.manifest.learned is not None:
-        published = publish_learned(snapshot, plan.store, None, replaces=replaces)
+        published = publish_learned(snapshot, plan.store, None, replaces=replaces, signing_key=plan.signing_key)
         copy_build_report(snapshot, plan.store, published)
     return Learned(snapshot_id=snapshot.id, published=published, learning=None)
 

@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias
 from typer import Argument, Option
 
 __all__ = [
+    "DEFAULT_KEEP",
     "DEFAULT_RERANKER",
     "DEFAULT_STORE",
     "AllowedModels",
@@ -26,6 +27,7 @@ __all__ = [
 
 DEFAULT_STORE = Path("egotools-store")
 DEFAULT_RERANKER = "fusion.v2"
+DEFAULT_KEEP = 5
 _DEFAULT_ENCODER = "egotools-minilm-int8.v1"
 
 SnapshotFolder: TypeAlias = Annotated[
@@ -40,6 +42,16 @@ Reranker: TypeAlias = Annotated[
         "--reranker",
         help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
         "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+    ),
+]
+
+SigningKey: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        "--signing-key",
+        metavar="FILE",
+        envvar="EGOTOOLS_SIGNING_KEY",
+        help="Private key that signs the snapshot, as `egotools keys create` writes it. Default: not signed.",
     ),
 ]
 
@@ -115,6 +127,14 @@ class BuildPlan:
             "other descriptions. Repeat for several; a later one has priority.",
         ),
     ] = ()
+    findings: Annotated[
+        str,
+        Option(
+            "--findings",
+            help="What is done with tools whose documents could mislead a model (docs/trust.md): report, quarantine "
+            "(leave them out until they are approved), or refuse (build nothing).",
+        ),
+    ] = "quarantine"
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"
@@ -141,6 +161,16 @@ class BuildPlan:
             "sentence-transformers:PATH_OR_NAME (extra torch) or openai:MODEL@BASE_URL (extra llm).",
         ),
     ] = _DEFAULT_ENCODER
+    keep: Annotated[
+        int,
+        Option(
+            min=0,
+            envvar="EGOTOOLS_KEEP",
+            help="How many snapshots the store keeps, the published one included; older ones are removed unless a process "
+            "serves them. 0: all.",
+        ),
+    ] = DEFAULT_KEEP
+    signing_key: SigningKey = None
     graph_store: Annotated[
         str,
         Option(
@@ -320,6 +350,7 @@ class TuningPlan:
         ),
     ] = False
     allowed_models: AllowedModels = ()
+    signing_key: SigningKey = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,3 +396,4 @@ class LearningPlan:
         bool, Option("--forget", help="Publish the snapshot without what was learned. The log of outcomes stays.")
     ] = False
     allowed_models: AllowedModels = ()
+    signing_key: SigningKey = None

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +15,22 @@ from grpc_reflection.v1alpha import reflection
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
-from inference.shared_models import SharedModels, load_joined_encoder
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
-from retrieval.query.request import Request
 from services.server.access.loopback import is_loopback
 from services.server.access.server_access import Access, access_of
 from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
 from services.server.admission.peer_calls import PeerCalls
-from services.server.catalog_store import CatalogStore, catalog_stores
+from services.server.background import in_background
+from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
-from services.server.catalogs_file import CatalogEntry
 from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
-from services.server.logs import configure_logging, fields
+from services.server.logs import fields
+from services.server.memory import return_memory
 from services.server.observe.observing import Observing
-from services.server.processes import serve_in_processes
 from services.server.publisher import Publisher
 from services.server.ready_file import write_ready_file
 from services.server.reports import Reports
@@ -45,9 +38,8 @@ from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
 from services.server.tool_changes import NoToolChanges, ToolChanges
-from services.threads import imported_too_early, pin_threads
 
-__all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server", "run", "serve", "serve_catalogs"]
+__all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"]
 
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
@@ -56,6 +48,7 @@ ADMIN_MESSAGE_BYTES = 64 * 2**20
 _LOG = logging.getLogger("egotools.server")
 _MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
 _MOST_PENDING = 16_384
 _LOOKAHEAD_BYTES = 64 * 1024
 
@@ -100,7 +93,9 @@ class Server:
             observers=self.observing.calls,
             trail=self.observing.trail,
         )
-        self.catalogs = Catalogs(tuple(stores or ("",)), required=required, drained=_drained, on_swap=self._swapped)
+        self.catalogs = Catalogs(
+            tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
+        )
         self.publisher = Publisher(
             self.catalogs,
             stores or {},
@@ -115,6 +110,7 @@ class Server:
         self._health = Health()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._returning: asyncio.Task[None] | None = None
         self._grpc = grpc.aio.server(
             interceptors=[
                 *self.access.interceptors,
@@ -238,120 +234,21 @@ class Server:
             write_ready_file(self.settings.ready_file, self.address, first, admin_address=self.admin_address)
         _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _drained(self, tenant: str, snapshot_id: str) -> None:
+        _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
+        if self._returning is None or self._returning.done():
+            self._returning = self._spawn(_return_memory())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
-async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
-    """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight; SIGHUP reloads.
-
-    :param load: gives the catalogues their engines, while the health service already answers.
-    :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
-    """
-    async with _signals(server.request_reload) as (stop, abort):
-        await server.start()
-        loading = asyncio.ensure_future(load())
-        stopped = asyncio.ensure_future(stop.wait())
-        try:
-            await asyncio.wait({loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if loading.done():
-                loading.result()
-                await stopped
-        finally:
-            loading.cancel()
-            stopped.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await loading
-            await _stop(server, abort)
-
-
-async def _stop(server: Server, abort: asyncio.Event) -> None:
-    stopping = asyncio.ensure_future(server.stop())
-    aborted = asyncio.ensure_future(abort.wait())
-    await asyncio.wait({stopping, aborted}, return_when=asyncio.FIRST_COMPLETED)
-    aborted.cancel()
-    server.abort_calls()
-    await stopping
-
-
-def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve one engine in this process until SIGTERM or SIGINT, with logs as JSON lines."""
-
-    async def main() -> None:
-        server = Server(settings)
-        await serve(server, lambda: server.load(load))
-
-    _run(main, settings)
-
-
-def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
-    """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
-
-    :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
-    :raises EgotoolsError: when a snapshot or a model cannot be used.
-    """
-    required = [tenant for tenant, entry in entries.items() if entry.required]
-    stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
-
-    def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
-        async def main() -> None:
-            server = Server(own, stores, required=required)
-            await serve(server, lambda: _load_all(server, engines))
-
-        _run(main, own)
-
-    if settings.processes == 1:
-        return serve_in_one(settings, {})
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    engines = {tenant: stores[tenant].open() for tenant in required}
-    for engine in engines.values():
-        engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
-    serve_in_processes(lambda own: serve_in_one(own, engines), settings)
-
-
-def _shared_models(settings: ServerSettings) -> SharedModels:
-    wait_s = settings.model_wait_s
-    encoders = partial(load_punctual_encoder, wait_s=wait_s, load=load_joined_encoder)
-    return SharedModels(encoders, partial(load_punctual_reranker, wait_s=wait_s))
-
-
-async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
-    for tenant, engine in engines.items():
-        await server.load(lambda engine=engine: engine, tenant)  # type: ignore[misc]
-    await server.load_stores()
-
-
-def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
-    """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
-    configure_logging(settings.log_level)
-    pins, early = pin_threads(), imported_too_early()
-    _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
-    if early:
-        _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
-    asyncio.run(main())
-
-
-@asynccontextmanager
-async def _signals(reload: Callable[[], None]) -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
-    """Two events: the first SIGTERM or SIGINT sets the first, the second signal sets the second. SIGHUP calls ``reload``."""
-    stop, abort = asyncio.Event(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def on_signal() -> None:
-        (abort if stop.is_set() else stop).set()
-
-    handled = {signal.SIGTERM: on_signal, signal.SIGINT: on_signal, signal.SIGHUP: reload}
-    for number, handler in handled.items():
-        loop.add_signal_handler(number, handler)
-    try:
-        yield stop, abort
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the default would end a process that is stopping
+async def _return_memory() -> None:
+    await asyncio.sleep(_FREED_AFTER_S)
+    await in_background(return_memory)
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
@@ -408,10 +305,6 @@ def _listen(server: grpc.aio.Server, host: str, port: int, access: Access) -> st
             remedy="Choose another port; port 0 takes any free one",
         )
     return _join(host, port)
-
-
-def _drained(tenant: str, snapshot_id: str) -> None:
-    _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
 
 
 def _join(host: str, port: int) -> str:

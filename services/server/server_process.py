@@ -25,14 +25,15 @@ _SETTINGS_PREFIX = "EGOTOOLS_"  # these variables are removed: the server uses t
 
 
 @contextmanager
-def server_process(store: Path, *options: str) -> Iterator[dict[str, Any]]:
+def server_process(store: Path, *options: str, **settings: str) -> Iterator[dict[str, Any]]:
     """Run ``egotools serve`` over a store on a free loopback port; stop it with SIGTERM at the end of the block.
 
     :param options: further options of the command.
+    :param settings: environment variables of the server.
     :returns: the content of its ready file: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``.
     :raises NotReadyError: when it does not start, with the end of its log; or when it ends with an exit code other than 0.
     """
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS_PREFIX)}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS_PREFIX)} | settings
     with tempfile.TemporaryDirectory(prefix="egotools-serve-") as folder:
         ready, log = Path(folder) / "ready.json", Path(folder) / "log"
         command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]

@@ -24,7 +24,7 @@ from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 from services.server.catalogs_file import CatalogEntry
-from services.server.server import serve_catalogs
+from services.server.process import serve_catalogs
 from services.server.settings import ServerSettings
 from tests.inference.loopback import Asked, Loopback, Reply
 from tests.services.conftest import Run

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import wait
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,10 @@ for number in range(1_000_000):
 """
 
 
+def _has_several_lines(path: Path) -> bool:
+    return path.stat().st_size > 100
+
+
 def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None:
     """The kill comes at a random moment between append and acknowledgement."""
     for _ in range(3):
@@ -162,7 +167,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None
             process = subprocess.Popen(
                 [sys.executable, "-c", WRITER, str(tmp_path / "log")], cwd=ROOT, stdout=output, text=True
             )
-            wait_until(lambda: acknowledged.stat().st_size > 100, process=process)
+            wait_until(partial(_has_several_lines, acknowledged), process=process)
             process.send_signal(signal.SIGKILL)
             process.wait()
         last = int(acknowledged.read_text(encoding="utf-8").rsplit("\n", 2)[-2])

@@ -19,11 +19,11 @@ from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot.history import history
+from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from services.server.tool_changes import ChangedTools
 from tests.services.conftest import Run
-from tests.services.server.edition_store import QUERY, EditionStore, build_editions
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.waiting import LIMIT_S, until
 

@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from services.threads import pin_threads
 pin_threads()
-from services.server.server import run
+from services.server.process import run
 from services.server.settings import ServerSettings
 from tests.services.server.memory_engine import MemoryEngine
 from tests.waiting import wait_until

@@ -26,7 +26,7 @@ from services.threads import pin_threads
 pin_threads()
 from services.cli.console import show_error
 from services.server.processes import serve_in_processes
-from services.server.server import run
+from services.server.process import run
 from services.server.settings import ServerSettings
 from ontology.errors import EgotoolsError, SnapshotCorruptError
 from tests.services.server.memory_engine import MemoryEngine

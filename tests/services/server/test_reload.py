@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from egotools import Client
 from egotools.admin import AdminClient
+from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
-from tests.services.server.edition_store import build_editions
 from tests.waiting import LIMIT_S, wait_until
 
 
@@ -40,6 +42,7 @@ def logged(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "log").read_text(encoding="utf-8").splitlines() if line[:1] == "{"]
 
 
+@pytest.mark.slow
 def test_sighup_reloads_and_sigterm_still_ends_it(tmp_path: Path) -> None:
     acme = build_editions(tmp_path / "acme", "alpha", "beta")
     other = acme.copy(tmp_path / "other")
@@ -48,7 +51,7 @@ def test_sighup_reloads_and_sigterm_still_ends_it(tmp_path: Path) -> None:
     with serving(tmp_path, "--catalogs", file, "--admin-port", "0", EGOTOOLS_WATCH_S="0") as (process, ready):
         wait_until(lambda: logged(tmp_path), process=process)
         process.send_signal(signal.SIGHUP)  # while it starts
-        wait_until(ready.exists, process=process)  # type: ignore[arg-type]
+        wait_until(ready.exists, process=process)
         said = json.loads(ready.read_text(encoding="utf-8"))
         acme.publish("beta")
         other.publish("beta")
@@ -72,8 +75,8 @@ def test_sighup_reloads_and_sigterm_still_ends_it(tmp_path: Path) -> None:
 def test_what_is_built_meanwhile_is_served_without_a_restart(tmp_path: Path) -> None:
     store = build_editions(tmp_path / "store", "alpha")
     with serving(tmp_path, "--store", store.path, EGOTOOLS_WATCH_S="0.05") as (process, ready):
-        wait_until(ready.exists, process=process)  # type: ignore[arg-type]
+        wait_until(ready.exists, process=process)
         with Client(json.loads(ready.read_text(encoding="utf-8"))["address"]) as client:
             assert client.catalog().snapshot_id == store.ids["alpha"]
             newer = build_editions(tmp_path / "store", "gamma").ids["gamma"]
-            wait_until(lambda: client.catalog().snapshot_id == newer, process=process)  # type: ignore[arg-type]
+            wait_until(lambda: client.catalog().snapshot_id == newer, process=process)

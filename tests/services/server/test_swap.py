@@ -24,10 +24,10 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
 from retrieval.snapshot.publish import SNAPSHOTS
+from scripts.reliability.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs_file import CatalogEntry
 from services.server.server import SERVICE_NAME, Server
-from tests.services.server.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.waiting import LIMIT_S, until
 

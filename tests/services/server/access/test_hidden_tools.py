@@ -15,6 +15,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
 from ontology.errors import InvalidArgumentError, NotFoundError
+from retrieval.index.analysis import name_key
 from retrieval.query.request import Request
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
@@ -40,8 +41,8 @@ _Reply = tuple[grpc.StatusCode, bytes]
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
     folder = tmp_path_factory.mktemp("hidden")
-    documents = [str(CATALOG / "procurement.yaml"), str(CATALOG / "purchasing.edmx")]
-    build_snapshot(documents, folder, encoder=HashingEncoder())
+    names = ("procurement.yaml", "purchasing.edmx", "sales.yaml", "warehouse.json")
+    build_snapshot([str(CATALOG / name) for name in names], folder, encoder=HashingEncoder())
     return open_engine(folder)
 
 
@@ -133,11 +134,13 @@ def test_a_hidden_tool_is_looked_up_as_one_that_never_was(engine: SnapshotEngine
 
 
 async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngine, caller: Caller) -> None:
-    hidden = [name.encode() for name in ids_of(engine, HIDDEN)]
+    hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     replies = []
     for preset in engine.catalog().presets:
         for query in QUERIES:
-            message = pb.RetrieveRequest(query=query, k=50, explain=True, preset=preset, schema_format=1)
+            message = pb.RetrieveRequest(
+                query=query, k=50, explain=True, preset=preset, schema_format=pb.SCHEMA_FORMAT_OPENAI
+            )
             replies.append(await caller.call("Retrieve", message))
     for name in ids_of(engine, SEEN):
         replies.append(await caller.call("GetTool", pb.GetToolRequest(id=name)))
@@ -150,7 +153,7 @@ async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngi
 async def test_the_graph_is_that_of_the_visible_tools(
     engine: SnapshotEngine, view: VisibleSnapshot, caller: Caller
 ) -> None:
-    hidden = [name.encode() for name in ids_of(engine, HIDDEN)]
+    hidden = [name.encode() for name in engine.tool_ids(0, 10_000) if not name.startswith(f"{SEEN}/")]
     degrees: dict[str, int] = {}
     edges: set[tuple[str, str, str]] = set()
     keys = [view.node_key(int(node)) for node in np.flatnonzero(view.allowed({}))]
@@ -201,7 +204,31 @@ def test_edges_that_only_hidden_documents_state_are_hidden(engine: SnapshotEngin
             shared += 1
             assert edge.provenance
         assert all(view.node_key(end).removeprefix("tool:") in seen for end in ends if end < view.tool_count)
-    assert shared
+    heads, tails = engine.snapshot.adjacency.heads, engine.snapshot.adjacency.tails
+    visible = view.allowed({})
+    both = visible[heads] & visible[tails] & (np.minimum(heads, tails) >= view.tool_count)
+    assert 0 < shared < int(both.sum())
+
+
+def test_names_texts_and_values_of_hidden_tools_are_unknown(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
+    whole, visible = engine.snapshot, view.allowed({})
+    names = [name_key(whole.node_key(node).partition(":")[2]) for node in range(whole.tool_count, len(whole.nodes))]
+    found = np.concatenate(view.ngrams.many(names))
+    assert visible[found].all() and not visible[np.concatenate(whole.ngrams.many(names))].all()
+    others = [node for node in map(int, np.flatnonzero(visible)) if node >= view.tool_count]
+    assert all(view.nodes[node].surface_forms == () for node in others)
+    assert all(view.node_text(node) == view.nodes[node].name for node in others)
+    assert any(whole.nodes[node].surface_forms for node in others)
+    for number, edge in enumerate(view.edges):
+        places = whole.edges[int(np.flatnonzero(view.edges._numbers[number] == whole.edges._numbers)[0])].provenance
+        assert edge.phrases == () or len(places) == len(edge.provenance)
+    text = "4500000012 1010 PO-4711 SUP-99 C-21066 100000 EUR 2026-01-31 10.5"
+    other = VisibleSnapshots(whole).of({"namespace": [HIDDEN]})
+    for part in (view, other):
+        uses = [use for match in part.value_shapes.match(text) for use in match.uses]
+        assert all(part.allowed({})[use.tool] for use in uses)
+    uses = [use for match in whole.value_shapes.match(text) for use in match.uses]
+    assert not all(other.allowed({})[use.tool] for use in uses)
 
 
 def test_frequencies_are_those_of_the_visible_tools(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
@@ -278,7 +305,8 @@ def test_a_policy_that_fits_no_tool_shows_none(engine: SnapshotEngine, filters: 
 def test_one_known_value_of_a_policy_is_enough_and_exclusions_hold(engine: SnapshotEngine) -> None:
     assert engine.restricted({"namespace": [SEEN, "nowhere"]}).catalog().tool_count == len(ids_of(engine, SEEN))
     found = engine.restricted({"namespace": ["nowhere", "*", f"!{HIDDEN}"]})
-    assert list(found.tool_ids(0, 10_000)) == ids_of(engine, SEEN)
+    others = [each for each in engine.tool_ids(0, 10_000) if not each.startswith(f"{HIDDEN}/")]
+    assert list(found.tool_ids(0, 10_000)) == others
 
 
 def test_what_a_tool_depends_on_is_hidden_too(engine: SnapshotEngine) -> None:

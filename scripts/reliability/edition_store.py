@@ -1,20 +1,29 @@
-"""A store with small snapshots of one catalogue, each an edition whose tools name it in text, schema and graph."""
+"""A store with snapshots of one made-up catalogue, each an edition that its tools name in text, schema and graph."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from egotools.v1 import egotools_pb2 as pb
-from inference import HashingEncoder
+from inference import load_encoder
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again, published_id
 from services.jobs.build import build_snapshot
 
+__all__ = ["QUERY", "EditionStore", "build_editions", "editions_in", "whole_request"]
+
 QUERY = "list the open orders of a customer"
-_OBJECTS = ("order", "customer", "invoice", "shipment")
+_VERBS = ("list", "cancel", "create", "get", "update", "approve", "export", "archive", "assign", "merge")
+_THINGS = (
+    *("order", "customer", "invoice", "shipment", "contract", "supplier", "employee", "ticket", "budget", "asset"),
+    *("project", "meeting", "report", "account", "payment", "refund", "route", "vehicle", "permit", "licence"),
+)
+_PLACES = ("", *(f"{kind} {number}" for kind in ("plant", "branch", "region", "warehouse") for number in range(20)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +52,33 @@ class EditionStore:
         return file
 
 
-def build_editions(path: Path, *editions: str, count: int = 1) -> EditionStore:
+def build_editions(path: Path, *editions: str, tools: int = 8, encoder: str = "hashing.v1") -> EditionStore:
     """Build a snapshot of each edition in a store; the first one is published.
 
-    :param count: number of tools for each kind of object and verb.
+    :param tools: number of tools, 1 to 16,200.
     """
-    ids = {}
+    ids, model = {}, load_encoder(encoder)
     for edition in editions:
         document = path.with_name(f"{path.name}-{edition}.json")
         document.parent.mkdir(parents=True, exist_ok=True)
-        document.write_text(json.dumps(_functions(edition, count)), encoding="utf-8")
-        build_snapshot([f"shop={document}"], path, encoder=HashingEncoder())
+        document.write_text(json.dumps(list(_functions(edition, tools))), encoding="utf-8")
+        build_snapshot([f"shop={document}"], path, encoder=model)
         ids[edition] = published_id(path)
     publish_again(path, ids[editions[0]])
     return EditionStore(path, ids)
 
 
-def _functions(edition: str, count: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": f"{verb}_{thing}{number or ''}",
-            "description": f"{verb.title()} each open {thing} of a customer. Edition {edition}.",
+def _functions(edition: str, count: int) -> Iterator[dict[str, Any]]:
+    for place, thing, verb in itertools.islice(itertools.product(_PLACES, _THINGS, _VERBS), count):
+        yield {
+            "name": "_".join(f"{verb} {thing} {place}".split()),
+            "description": f"{verb.title()} each open {thing} of a customer {place}. Edition {edition}.",
             "parameters": {
                 "type": "object",
                 "properties": {f"{edition}_number": {"type": "string", "description": f"the {thing} in {edition}"}},
                 "required": [f"{edition}_number"],
             },
         }
-        for thing in _OBJECTS
-        for verb in ("list", "cancel")
-        for number in range(count)
-    ]
 
 
 def editions_in(message: Any, store: EditionStore) -> set[str]:

@@ -1,0 +1,203 @@
+"""Instructions to the model in a text: signals of neighbouring sentences, added up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from ingest.trust.encoded_text import encoded_runs
+from ingest.trust.finding import QUARANTINE, REPORT, Severity
+from ingest.trust.folded_text import FoldedText, fold
+from ingest.trust.signals import SIGNALS, Signal
+from ingest.trust.tool_fields import Role
+
+__all__ = ["QUARANTINED", "Instruction", "Sentence", "find_instructions", "sentences_of", "signals_in"]
+
+QUARANTINED: Final = 1.0
+_REPORTED: Final = 0.8
+_SENTENCE_CHARS = 600  # a longer sentence is cut, so that a pattern sees at most so much
+_ODD_PLACE = 0.3  # a sentence in a place that has no sentences
+_ODD_CHARS = 40
+_WORD = re.compile(r"[^\W_][^\W_']*|_?[a-z]+_")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
+_MOST_WORDS = 1 << 18
+
+
+class Sentence(NamedTuple):
+    """A part of a folded text, and the signals in it."""
+
+    start: int
+    end: int
+    signals: frozenset[int]
+
+
+class Instruction(NamedTuple):
+    """An instruction to the model at ``text[start:end]``; ``names`` of its signals."""
+
+    start: int
+    end: int
+    severity: Severity
+    names: tuple[str, ...]
+    why: str
+
+
+@cache
+def _anchored() -> re.Pattern[str]:
+    alternatives = (f"(?P<s{at}>{signal.anchors})" for at, signal in enumerate(SIGNALS) if signal.anchors)
+    return re.compile("|".join(alternatives))
+
+
+@cache
+def _anchors() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    return tuple((at, re.compile(signal.anchors)) for at, signal in enumerate(SIGNALS) if signal.anchors)
+
+
+@cache
+def _without_anchors() -> frozenset[int]:
+    return frozenset(at for at, signal in enumerate(SIGNALS) if not signal.anchors)
+
+
+@lru_cache(maxsize=_MOST_WORDS)
+def _signals_of_word(word: str) -> frozenset[int]:
+    """The signals of which an anchor begins the word."""
+    return frozenset(at for at, pattern in _anchors() if pattern.match(word))
+
+
+def _possible(text: str) -> set[int]:
+    """The signals whose patterns may match in a text."""
+    found: set[int] = set()
+    for word in set(_WORD.findall(text)):
+        if len(word) <= _LONGEST_WORD:
+            found |= _signals_of_word(word)
+    if not text.isascii() and _CHINESE.search(text):
+        found |= _without_anchors()
+    return found
+
+
+_LONGEST_WORD = 40
+
+
+def sentences_of(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences of a text, each at most 600 characters long; linear."""
+    start = 0
+    for match in _END.finditer(text):
+        yield from _cut(start, match.end())
+        start = match.end()
+    yield from _cut(start, len(text))
+
+
+def _cut(start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        yield start, min(end, start + _SENTENCE_CHARS)
+        start += _SENTENCE_CHARS
+
+
+def signals_in(folded: str) -> list[Sentence]:
+    """The sentences of a folded text that have signals."""
+    possible = _possible(folded)
+    if not possible:
+        return []
+    found = []
+    for start, end in sentences_of(folded):
+        part = folded[start:end]
+        here = possible if end - start == len(folded) else _possible(part)
+        signals = frozenset(at for at in here if SIGNALS[at].pattern.search(part))
+        if signals:
+            found.append(Sentence(start, end, signals))
+    return found
+
+
+def find_instructions(text: str, role: Role = "prose") -> list[Instruction]:
+    """The instructions to the model in a text, each with its span.
+
+    :param role: of the text's field; a sentence in a name, a label or a value is odd in itself.
+    """
+    if len(text) < _SHORTEST:
+        return []
+    return list(_found(text, role))
+
+
+_SHORTEST = 12
+
+
+@lru_cache(maxsize=1 << 15)
+def _found(text: str, role: Role) -> tuple[Instruction, ...]:
+    folded = fold(text)
+    instructions = list(_groups(folded, signals_in(folded.text), role))
+    for run in encoded_runs(text):
+        inner = [sentence for sentence in signals_in(run.decoded.lower())]
+        names = {SIGNALS[at].name for sentence in inner for at in sentence.signals}
+        severity: Severity = QUARANTINE if names or run.has_command else REPORT
+        instructions.append(
+            Instruction(
+                run.start,
+                run.end,
+                severity,
+                ("encoded", *sorted(names)),
+                f"a text is encoded in it: {run.decoded[:80]}",
+            )
+        )
+    return tuple(instructions)
+
+
+def _groups(folded: FoldedText, sentences: list[Sentence], role: Role) -> Iterator[Instruction]:
+    """Join sentences that stand beside each other, and keep the groups that weigh enough."""
+    for at, sentence in enumerate(sentences):
+        best = _instruction(folded, sentence.start, sentence.end, sentence.signals, role)
+        if at + 1 < len(sentences) and sentences[at + 1].start - sentence.end <= _NEAR:
+            after = sentences[at + 1]
+            repeated = bool(_strong(sentence.signals) & _strong(after.signals))
+            both = _instruction(
+                folded, sentence.start, after.end, sentence.signals | after.signals, role, repeated=repeated
+            )
+            if both is not None and (best is None or (best.severity == REPORT and both.severity == QUARANTINE)):
+                best = both
+        if best is not None:
+            yield best
+
+
+def _strong(signals: frozenset[int]) -> set[str]:
+    return {SIGNALS[at].name for at in signals if SIGNALS[at].weight >= _STRONG}
+
+
+_STRONG = 0.6
+_REPEATED = 0.25  # for a strong signal in both sentences
+_NEAR = 120  # characters between two sentences that belong together
+
+
+def _instruction(
+    folded: FoldedText, start: int, end: int, signals: frozenset[int], role: Role, *, repeated: bool = False
+) -> Instruction | None:
+    by_name: dict[str, Signal] = {}
+    for at in signals:
+        by_name.setdefault(SIGNALS[at].name, SIGNALS[at])
+    weight = sum(signal.weight for signal in by_name.values())
+    if role != "prose" and by_name.keys() & _TELLING and end - start >= _ODD_CHARS:
+        weight += _ODD_PLACE
+    if repeated:
+        weight += _REPEATED
+    if weight < _REPORTED:
+        return None
+    ordered = sorted(by_name.values(), key=lambda signal: (-signal.weight, signal.name))
+    begin, stop = folded.span(start, end)
+    severity: Severity = QUARANTINE if weight >= QUARANTINED - 1e-9 else REPORT
+    names = tuple(signal.name for signal in ordered)
+    return Instruction(begin, stop, severity, names, ", ".join(dict.fromkeys(signal.why for signal in ordered)))
+
+
+_TELLING = frozenset(
+    (
+        "addressed",
+        "addressed-agent",
+        "secrecy",
+        "override",
+        "conversation",
+        "your-reply",
+        "foreign-call",
+        "authority",
+        "secret-file",
+    )
+)

@@ -1,0 +1,195 @@
+"""What a build does with findings: report them, leave tools out, or refuse; and the record of it in the store."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from ingest.trust.approvals import Approval, content_hash
+from ingest.trust.examine import findings_of
+from ingest.trust.finding import QUARANTINE, Finding
+from ontology.errors import CatalogError, InvalidArgumentError
+from ontology.files import write_file
+from ontology.tool import Tool
+
+__all__ = [
+    "FINDINGS",
+    "POLICIES",
+    "Examined",
+    "FindingsReport",
+    "TrustRecord",
+    "examine",
+    "read_record",
+    "without_tools",
+    "write_record",
+]
+
+FINDINGS = "findings.json"
+"""The name of the record in a store."""
+POLICIES: Final = ("report", "quarantine", "refuse")
+_LISTED = 1_000  # findings in a report
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsReport:
+    """The findings of a build.
+
+    :param policy: one of :data:`POLICIES`; empty where nothing was examined.
+    :param by_kind: kind → number of tools with such a finding.
+    :param quarantined: tool id → why it was left out of the snapshot.
+    :param approved: ids of tools with severe findings that were released, as they are now.
+    :param findings: the first thousand.
+    """
+
+    policy: str = ""
+    by_kind: dict[str, int] = field(default_factory=dict)
+    quarantined: dict[str, str] = field(default_factory=dict)
+    approved: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustRecord:
+    """What a store remembers of the last examination.
+
+    :param findings: all of them.
+    :param hashes: tool id → content hash, of the tools with findings.
+    :param quarantined: ids of the tools that were left out.
+    :param baseline: the documents as they were last published of the tools that were left out, so that a later build still
+        compares with them; rows of ``tools.jsonl``.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+    quarantined: tuple[str, ...] = ()
+    baseline: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """The outcome of an examination.
+
+    :param left_out: ids of the tools that must not be in the snapshot.
+    :param refused: why nothing may be built; None where it may.
+    """
+
+    left_out: frozenset[str]
+    refused: CatalogError | None
+    report: FindingsReport
+    record: TrustRecord
+
+
+def examine(
+    tools: Sequence[Tool],
+    policy: str,
+    *,
+    previous: Mapping[str, Tool] | None = None,
+    earlier: TrustRecord | None = None,
+    approvals: Iterable[Approval] = (),
+) -> Examined:
+    """Examine the tools of a catalogue and decide which are left out.
+
+    :param policy: one of :data:`POLICIES`.
+    :param previous: the tools as they were published last, by id.
+    :param earlier: what the store remembers of the last examination.
+    :raises InvalidArgumentError: for an unknown policy.
+    """
+    if policy not in POLICIES:
+        problem = f"there is no policy {policy!r}"
+        raise InvalidArgumentError(problem, subject="--findings", remedy=f"Use {', '.join(POLICIES)}")
+    baseline = {str(row["id"]): row for row in (earlier or TrustRecord()).baseline}
+    before = {**{id_: Tool.from_json(row) for id_, row in baseline.items()}, **(previous or {})}
+    findings = findings_of(tools, before)
+    by_id = {tool.id: tool for tool in tools}
+    hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(finding.tool for finding in findings)}
+    released = {(approval.tool, approval.sha256) for approval in approvals}
+    severe = dict.fromkeys(finding.tool for finding in findings if finding.severity == QUARANTINE)
+    approved = tuple(id_ for id_ in severe if (id_, hashes[id_]) in released)
+    held = [id_ for id_ in severe if id_ not in set(approved)]
+    left_out = frozenset(held) if policy == "quarantine" else frozenset()
+    reasons = {id_: _reason(id_, findings) for id_ in held}
+    rows = {id_: before[id_].to_json() for id_ in left_out if id_ in before}
+    still = {id_: row for id_, row in baseline.items() if id_ not in by_id or id_ in left_out}
+    return Examined(
+        left_out=left_out,
+        refused=_refused(policy, reasons, tools),
+        report=FindingsReport(
+            policy=policy,
+            by_kind=dict(sorted(Counter(kind for _, kind in {(each.tool, each.kind) for each in findings}).items())),
+            quarantined={id_: reasons[id_] for id_ in held if id_ in left_out},
+            approved=approved,
+            findings=tuple(findings[:_LISTED]),
+        ),
+        record=TrustRecord(
+            findings=tuple(findings),
+            hashes=hashes,
+            quarantined=tuple(id_ for id_ in held if id_ in left_out),
+            baseline=tuple(row for _, row in sorted({**still, **rows}.items())),
+        ),
+    )
+
+
+def _reason(tool: str, findings: Iterable[Finding]) -> str:
+    first = next(each for each in findings if each.tool == tool and each.severity == QUARANTINE)
+    return f"{first.kind} in {first.field}: {first.why}"
+
+
+def _refused(policy: str, reasons: Mapping[str, str], tools: Sequence[Tool]) -> CatalogError | None:
+    """The error of a policy that builds nothing over a severe finding, or of a catalogue of which no tool is left."""
+    if policy == "report" or not reasons or (policy == "quarantine" and len(reasons) < len(tools)):
+        return None
+    named = "; ".join(f"{id_}: {why}" for id_, why in list(reasons.items())[:_NAMED])
+    problem = f"{len(reasons)} tool(s) have severe findings: {named}"
+    remedy = "Correct their documents, or release them with `egotools findings approve`"
+    return CatalogError(problem, subject=f"--findings {policy}", remedy=remedy)
+
+
+def without_tools(tools: Iterable[Tool], left_out: frozenset[str]) -> tuple[Tool, ...]:
+    """The tools that are not left out, without their dependencies on those that are."""
+    return tuple(
+        replace(tool, depends_on=tuple(each for each in tool.depends_on if each.tool not in left_out))
+        if any(each.tool in left_out for each in tool.depends_on)
+        else tool
+        for tool in tools
+        if tool.id not in left_out
+    )
+
+
+def write_record(store: Path, record: TrustRecord) -> None:
+    """Write what an examination found; the file is removed where it found nothing, so that a clean store has none.
+
+    :raises StorageError: when it cannot be written.
+    """
+    if record == TrustRecord():
+        (store / FINDINGS).unlink(missing_ok=True)
+        return
+    row = {
+        "findings": [finding.to_json() for finding in record.findings],
+        "hashes": record.hashes,
+        "quarantined": list(record.quarantined),
+        "baseline": list(record.baseline),
+    }
+    write_file(store / FINDINGS, json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def read_record(store: Path) -> TrustRecord:
+    """Return what the last examination of a store found; nothing where there was none.
+
+    :raises InvalidArgumentError: when the file is damaged: without it a changed tool could pass for a new one.
+    """
+    path = store / FINDINGS
+    if not path.is_file():
+        return TrustRecord()
+    try:
+        return TypeAdapter(TrustRecord).validate_json(path.read_bytes())
+    except (ValidationError, OSError, ValueError) as error:
+        problem = f"it cannot be read ({type(error).__name__})"
+        remedy = "Restore it from a backup, or remove it: then changes of quarantined tools are no longer compared"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy) from error

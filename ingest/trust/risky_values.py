@@ -1,0 +1,321 @@
+"""Values that a document proposes for a call and that would send data elsewhere: defaults, examples and allowed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from ingest.trust.finding import QUARANTINE, REPORT, Severity
+from ingest.trust.folded_text import fold
+from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
+from ontology.tool import Parameter, Tool
+
+__all__ = ["RiskyValue", "own_sites", "risky_values"]
+
+_SECRET = r"(?:secret|password|passwd|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|session|ssh|vault|aws_|env\b|environ)"
+_TEMPLATE = re.compile(
+    r"\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|<%=?[^%]{1,200}%>|%[A-Z_]{3,60}%|\$[A-Z][A-Z_]{3,60}\b|\{[a-z_.]{2,60}\}"
+)
+_SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
+_PERSONAL = re.compile(
+    r"(?:e-?mail|phone|user|name|address|birth|iban|card|ssn|password|token|secret|conversation|message|prompt|content|chat|context|query)",
+    re.IGNORECASE,
+)
+_SHELL = re.compile(
+    r"\$\(\s?[a-z][^)]{2,200}\)|`\s?(?:cat|curl|wget|env|printenv|whoami|id|ls|echo|bash|sh|nc|base64|hostname|uname)\b[^`]{0,200}`|"
+    r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b"
+)
+_SECRET_FILE = re.compile(
+    r"(?:^|[\s\"'(=:/@,])(?:~|\$HOME|%USERPROFILE%|/home/[^/\s]+|/root|/Users/[^/\s]+)/\.[\w./-]+|\.ssh/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|"
+    r"\.docker/config\.json|\.kube/config|\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|wallet\.dat|/var/run/secrets|(?:^|[/\s\"'])\.env\b|Login Data\b|Cookies\b.{0,20}sqlite",
+    re.IGNORECASE,
+)
+_DESTINATION = re.compile(
+    r"(?:url|uri|webhook|callback|hook|endpoint|target|destination|dest\b|host|server|relay|proxy|feed|dsn|upload|notify|notification|sink|mirror|registry|collector|gateway|address|redirect|forward|"
+    r"recipient|\bto\b|_to$|^to$|\bcc\b|bcc|reply|attendee|invite|member|email|mail|share|permission|export|backup|telemetry|tracking|logo|avatar|image|pixel|index|repository|remote|domain|resolver|dns|number|phone|sms|"
+    r"account|iban|wallet|payee|beneficiary|empf|destinat|adresse|correo|url_|ziel|source|issuer|channel|bucket|audience|escalat|approver|contact|watch|escrow|archive|report|log|store|storage|location|base)",
+    re.IGNORECASE,
+)
+_MAIL_PLACE = re.compile(
+    r"(?:\bcc|bcc|recipient|attendee|invite|reply|forward|copy|member|share|permission|watch|notify|approver|delegate|editor|collab|to\b|target|target|escalat|subscriber|participant|guest|mail|alert|owner|contact|send|report|archive)",
+    re.IGNORECASE,
+)
+_PHONE = re.compile(r"(?<![\w.])\+\d[\d ()/-]{6,20}\d(?!\w)")
+_PHONE_PLACE = re.compile(r"(?:phone|number|sms|call|forward|tel|mobile|fax|whatsapp|contact|rufnummer)", re.IGNORECASE)
+_ACCOUNT = re.compile(
+    r"(?<!\w)(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?|[A-Z]{2,6}\d{2}(?: ?\d{4}){3,7}|0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][A-HJ-NP-Za-km-z1-9]{25,34})(?!\w)"
+)
+_ACCOUNT_PLACE = re.compile(
+    r"(?:iban|account|wallet|payee|beneficiar|address|payout|settle|refund|konto|cuenta|compte|bank|recipient|to\b)",
+    re.IGNORECASE,
+)
+_TALK = re.compile(
+    r"(?:conversation|chat[ _-]?(?:history|log|context)|transcript|dialog|prompt|(?:include|send|attach|share|with|add|full|session|agent|model|user|llm|caller|client|page|screen|clipboard|local|workspace|desktop|memory|env\w*)[ _-]?"
+    r"(?:context|history|messages|memory|conversation|session|state|screenshot|clipboard|files|environment|env|variables|secrets|credentials|tokens|cookies|keys|headers)|tool[ _-](?:results|outputs)|screenshot|clipboard|"
+    r"reasoning|chain[ _-]of[ _-]thought|keystrokes)",
+    re.IGNORECASE,
+)
+_OUTSIDE = re.compile(
+    r"(?:\b(?:send|sends|share|shares|shared|upload|uploads|forward|forwards|publish|publishes|passes|copied|copies|disclose|transmit|transmits|transfer|sync|mirror|kept|stored|expose|exposes|goes|reported|reports|visible|grant|grants|opens|give|gives)\b"
+    r".{0,120}\b(?:vendors?|third[ -]part\w+|outside|partners?|external|publisher|author|provider|everyone|anyone|public|developers?|maker|training|world|whole internet|manufacturer|improve)\b)|"
+    r"\b(?:telemetry|diagnostics|analytics)\b.{0,100}\b(?:arguments|inputs|text|content|payloads?|body|bodies|data|values|personal)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_PUBLIC = re.compile(
+    r"\"?(?:type|scope|audience|access|visibility|role|principal)\"?\s?:\s?\"(?:anyone|public|everyone|allusers|\*)\"|^(?:anyone|allUsers|public-read-write|everyone)\b",
+    re.IGNORECASE,
+)
+
+
+class RiskyValue(NamedTuple):
+    """A value at ``text[start:end]`` of a field; rule is the name of what was found."""
+
+    field: str
+    text: str
+    start: int
+    end: int
+    severity: Severity
+    rule: str
+    why: str
+
+
+def own_sites(tool: Tool) -> frozenset[str]:
+    """The sites (registrable domains) that are the tool's own: of its servers, and of its description's namespace."""
+    sites = set()
+    if tool.call is not None:
+        sites |= {site_of(host) for server in tool.call.servers for host in hosts_in(server)}
+    for key in ("server", "base_url", "baseUrl", "url", "host"):
+        value = tool.metadata.get(key)
+        if isinstance(value, str):
+            sites |= {site_of(host) for host in hosts_in(value)}
+    return frozenset(sites)
+
+
+def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[RiskyValue]:
+    """Yield the values of a tool that would send data elsewhere.
+
+    :param own: sites that are the tool's or its catalogue's own.
+    """
+    known = {*own, *own_sites(tool)}
+    words = _words_of(tool)
+    for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
+        for number, parameter in enumerate(parameters):
+            place = f"{title}[{number}]"
+            if parameter.default:
+                yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
+            if parameter.example and parameter.example != parameter.default:
+                yield from _in_value(f"{place}.example", parameter.example, parameter, known, words, default=False)
+            for at, value in enumerate(parameter.enum):
+                yield from _in_enum(f"{place}.enum[{at}]", value)
+    yield from _servers(tool)
+
+
+def _words_of(tool: Tool) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]{4,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
+
+
+def _in_enum(field: str, value: str) -> Iterator[RiskyValue]:
+    for pattern, rule, why in (
+        (_SHELL, "shell", "it runs a command"),
+        (_SECRET_FILE, "secret-file", "it names a file that holds secrets"),
+    ):
+        if (match := pattern.search(value)) is not None:
+            yield RiskyValue(field, value, match.start(), match.end(), QUARANTINE, rule, why)
+
+
+def _in_value(
+    field: str, value: str, parameter: Parameter, own: Collection[str], words: Collection[str], *, default: bool
+) -> Iterator[RiskyValue]:
+    if len(value) > _LONGEST:
+        value = value[:_LONGEST]
+    if value in {"true", "True"}:
+        if default:
+            yield from _switched_on(field, value, parameter)
+        return
+    if len(value) < _SHORTEST:
+        return
+    yield from _in_enum(field, value)
+    yield from _templates(field, value)
+    about = f"{parameter.name} {parameter.description[:400]}"
+    if default:
+        if _PUBLIC.search(value) and _DESTINATION.search(about):
+            yield RiskyValue(
+                field,
+                value,
+                0,
+                len(value),
+                REPORT,
+                "public",
+                "it opens access to everyone unless the caller says otherwise",
+            )
+        yield from _matches(
+            field,
+            value,
+            _PHONE,
+            _PHONE_PLACE,
+            about,
+            "phone",
+            "it is a telephone number that the document puts in unless the caller gives another",
+        )
+        yield from _matches(
+            field,
+            value,
+            _ACCOUNT,
+            _ACCOUNT_PLACE,
+            about,
+            "account",
+            "it is an account that the document puts in unless the caller gives another",
+        )
+    yield from _hosts(field, value, parameter, own, words, default=default)
+
+
+_LONGEST = 20_000
+_SHORTEST = 4
+
+
+def _matches(
+    field: str, value: str, pattern: re.Pattern[str], place: re.Pattern[str], about: str, rule: str, why: str
+) -> Iterator[RiskyValue]:
+    match = pattern.search(value)
+    if match is not None and place.search(about) and len(set(re.findall(r"\d", match[0]))) > 1:
+        yield RiskyValue(field, value, match.start(), match.end(), QUARANTINE, rule, why)
+
+
+def _switched_on(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
+    about = fold(f"{parameter.name}: {parameter.description[:1000]}").text
+    if _TALK.search(about) and _GIVES.search(about):
+        yield RiskyValue(
+            field,
+            value,
+            0,
+            len(value),
+            QUARANTINE,
+            "talk-included",
+            "unless the caller says no, the conversation or its context goes along",
+        )
+    elif _OUTSIDE.search(about):
+        yield RiskyValue(
+            field, value, 0, len(value), QUARANTINE, "shared", "unless the caller says no, data goes to others"
+        )
+
+
+_GIVES = re.compile(
+    r"include|send|share|attach|upload|forward|append|add|pass|submit|collect|capture|with_|full_|context",
+    re.IGNORECASE,
+)
+
+
+def _templates(field: str, value: str) -> Iterator[RiskyValue]:
+    for match in _TEMPLATE.finditer(value):
+        if (_SECRET_NAME.search(match[0]) and not match[0].startswith("{")) or (
+            match[0].startswith("{{") and _SECRET_NAME.search(match[0])
+        ):
+            yield RiskyValue(
+                field,
+                value,
+                match.start(),
+                match.end(),
+                QUARANTINE,
+                "secret-placeholder",
+                "a client that fills placeholders puts a secret there",
+            )
+            return
+        if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&/=][^\s\"']{0,80}$", value[: match.start()]):
+            yield RiskyValue(
+                field,
+                value,
+                0,
+                len(value),
+                QUARANTINE,
+                "data-in-address",
+                "an address carries data of the call to its host",
+            )
+            return
+
+
+def _hosts(
+    field: str, value: str, parameter: Parameter, own: Collection[str], words: Collection[str], *, default: bool
+) -> Iterator[RiskyValue]:
+    for address in addresses_in(value):
+        foreign = (
+            site_of(address.host) not in own
+            and not is_documentation(address.host)
+            and not _related(address.host, words)
+        )
+        if not foreign:
+            continue
+        about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
+        if address.is_mail and default and _MAIL_PLACE.search(about):
+            yield RiskyValue(
+                field,
+                value,
+                address.start,
+                address.end,
+                QUARANTINE,
+                "mail-address",
+                "a person whom the caller did not name gets the data",
+            )
+        elif not address.is_mail and default and _DESTINATION.search(about):
+            yield RiskyValue(
+                field,
+                value,
+                address.start,
+                address.end,
+                QUARANTINE,
+                "foreign-host",
+                "data goes to a host that is none of the tool's servers",
+            )
+        elif not address.is_mail and not default and address.has_query and _SENT_TO.search(about):
+            yield RiskyValue(
+                field,
+                value,
+                address.start,
+                address.end,
+                QUARANTINE,
+                "example-host",
+                "models copy examples, and this one sends data to a foreign host",
+            )
+        else:
+            continue
+        return
+
+
+_SENT_TO = re.compile(
+    r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report to|mirror", re.IGNORECASE
+)
+
+
+def _related(host: str, words: Collection[str]) -> bool:
+    """Whether a host bears the name of the tool's namespace (``api.stripe.com`` and ``stripe``)."""
+    return any(word in host.lower() for word in words)
+
+
+def _servers(tool: Tool) -> Iterator[RiskyValue]:
+    """A server of another site before the tool's others: calls would go there first."""
+    servers = tool.metadata.get("servers")
+    if not isinstance(servers, (list, tuple)):
+        return
+    urls = [str(each.get("url", "")) if isinstance(each, Mapping) else str(each) for each in servers]
+    hosts = [next(iter(hosts_in(url)), "") for url in urls]
+    sites = [site_of(host) for host in hosts]
+    if len({site for site in sites if site}) < 2:
+        return
+    words = _words_of(tool)
+    for number, (url, site) in enumerate(zip(urls, sites, strict=True)):
+        if site and sites.count(site) * 2 <= len(sites) and not _related(site, words):
+            field = (
+                f"metadata.servers[{number}].url"
+                if isinstance(servers[number], Mapping)
+                else f"metadata.servers[{number}]"
+            )
+            yield RiskyValue(
+                field,
+                url,
+                0,
+                len(url),
+                QUARANTINE,
+                "foreign-server",
+                "a server of another site stands among the tool's servers",
+            )
+            return

@@ -1,0 +1,134 @@
+"""What learning from use is worth: ``python -m research.learn_from_use [FOLDER]``.
+
+The folder has ``tools.jsonl``, ``usage_log.jsonl`` (the past) and ``queries.jsonl``, which the past does not have; by default ToolLens. A
+store is built from the tools, ``egotools learn`` learns from the log and decides by its own held-out sessions, and then the requests are
+asked without and with what was learned. Four controls: only words, no vectors, as the log of a server keeps them by default; only pairs;
+a short log; and a log whose tools are shuffled, from which nothing can be learned.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scripts.run_command import run_command
+from services.threads import pin_threads
+
+if TYPE_CHECKING:
+    from eval.learning import Learning, Session
+    from eval.queries import LabelledQuery
+    from retrieval.retriever import Retriever
+    from retrieval.snapshot_engine import SnapshotEngine
+
+TOOLLENS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench" / "toollens"
+CUTOFFS = (3, 5, 10)
+_SHORT, _PAIRS_ALONE = 2_000, 8.0
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="folder with tools.jsonl, usage_log.jsonl, queries.jsonl")] = TOOLLENS,
+    store: Annotated[Path | None, typer.Option(help="keep the store here; one that is there is used")] = None,
+    most: Annotated[int, typer.Option(help="requests that are asked; 0: all")] = 0,
+    controls: Annotated[bool, typer.Option(help="measure the controls too")] = True,
+) -> None:
+    """Build, learn, measure, and print a table."""
+    pin_threads()
+    with tempfile.TemporaryDirectory() as temporary:
+        measure(folder, store or Path(temporary) / "store", most, controls=controls)
+
+
+def measure(folder: Path, store: Path, most: int, *, controls: bool) -> None:
+    """Print a row for each past."""
+    from eval.learning import known_sessions, read_usage_log
+    from eval.queries import read_queries
+    from inference import DEFAULT_ENCODER, load_encoder
+    from retrieval.snapshot.publish import published_id
+    from retrieval.snapshot_engine import open_engine
+    from services.jobs.build import build_snapshot
+
+    if not published_id(store):
+        build_snapshot([str(folder / "tools.jsonl")], store, encoder=load_encoder(DEFAULT_ENCODER))
+    engine = open_engine(store)
+    queries = read_queries([folder / "queries.jsonl"]).queries
+    queries = tuple(random.Random(0).sample(queries, most)) if most else queries
+    log = known_sessions(read_usage_log(folder / "usage_log.jsonl"), frozenset(engine.tool_ids(0, 10**9)))
+    print(f"{len(queries):,} requests, {len(log):,} sessions of the past\n")
+    print(
+        "| past | CompleteRecall "
+        + " / ".join(f"@{k}" for k in CUTOFFS)
+        + " | held-out sessions before → after | p | weights |"
+    )
+    print("|---|---|---|---:|---|", flush=True)
+    _row("none", engine.retriever(), queries, None)
+    pasts = {"the usage log": log}
+    if controls:
+        short = random.Random(0).sample(log, min(_SHORT, len(log)))
+        pasts |= {
+            "only its words": [_only_words(session, engine) for session in log],
+            f"{len(short):,} sessions of it": short,
+            f"{len(short):,} with shuffled tools": _shuffled(short),
+        }
+    for name, sessions in pasts.items():
+        _learned_row(name, sessions, engine, queries)
+
+
+def _learned_row(
+    name: str, sessions: Sequence[Session], engine: SnapshotEngine, queries: Sequence[LabelledQuery]
+) -> None:
+    import copy
+
+    from eval.learning import Influence, learn
+    from retrieval.graph_retriever import GraphRetriever
+
+    learning = learn(sessions, engine.snapshot, engine.encoder, influence=Influence(), k=5)
+    view = copy.copy(engine.snapshot)
+    view.learned = learning.learned
+    _row(name, GraphRetriever(view, engine.encoder), queries, learning)
+    if name == "the usage log" and learning.learned is not None:
+        view.learned = replace(learning.learned, request_weight=0.0, pair_weight=_PAIRS_ALONE)
+        _row(f"its pairs alone, at the weight {_PAIRS_ALONE:g}", GraphRetriever(view, engine.encoder), queries, None)
+
+
+def _row(name: str, retriever: Retriever, queries: Sequence[LabelledQuery], learning: Learning | None) -> None:
+    recalls = " / ".join(f"{recall:.1f}" for recall in _complete_recalls(retriever, queries))
+    if learning is None:
+        print(f"| {name} | {recalls} | | | |", flush=True)
+        return
+    learned = learning.learned
+    weights = f"{learned.request_weight:g}, {learned.pair_weight:g}" if learned else "nothing published"
+    held_out = f"{learning.before:.1%} → {learning.after:.1%}"
+    print(f"| {name} | {recalls} | {held_out} | {learning.p_value:.2g} | {weights} |", flush=True)
+
+
+def _complete_recalls(retriever: Retriever, queries: Sequence[LabelledQuery]) -> list[float]:
+    """CompleteRecall at each cutoff, in percent."""
+    from retrieval.query.request import Request
+
+    complete = dict.fromkeys(CUTOFFS, 0)
+    for query in queries:
+        found = [tool.id for tool in retriever.retrieve(Request(query=query.text, k=max(CUTOFFS))).tools]
+        for k in CUTOFFS:
+            complete[k] += all(not set(slot).isdisjoint(found[:k]) for slot in query.slots)
+    return [100 * complete[k] / len(queries) for k in CUTOFFS]
+
+
+def _only_words(session: Session, engine: SnapshotEngine) -> Session:
+    """The session as the log of a server has it: the words that the tools' documents have too."""
+    return replace(session, query="", terms=tuple(sorted(engine.known_terms(session.query))))
+
+
+def _shuffled(sessions: Sequence[Session]) -> list[Session]:
+    """The sessions with the tools of others."""
+    tools = [session.tools for session in sessions]
+    random.Random(1).shuffle(tools)
+    return [replace(session, tools=other) for session, other in zip(sessions, tools, strict=True)]
+
+
+if __name__ == "__main__":
+    run_command(main)

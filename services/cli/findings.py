@@ -1,0 +1,105 @@
+"""The command ``egotools findings``: what documents hold that could mislead a model, and the release of quarantined tools."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ontology.errors import InvalidArgumentError, NotFoundError
+from services.cli.console import plain, print_json, stdout
+from services.cli.options import Json, Store, command
+from services.jobs.plans import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ingest.trust.finding import Finding
+
+__all__ = ["findings_app", "show_findings"]
+
+findings_app = typer.Typer(help="Findings in tool documents, and their approval.", no_args_is_help=True)
+
+
+@command(findings_app, "list")
+def list_findings(
+    store: Store = DEFAULT_STORE,
+    quarantined: Annotated[bool, typer.Option("--quarantined", help="Only tools that were left out.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the findings of the last build, tool by tool, and the approvals."""
+    from ingest.trust.approvals import read_approvals
+    from ingest.trust.quarantine import read_record
+
+    record, approvals = read_record(_store(store)), read_approvals(store)
+    shown = [each for each in record.findings if not quarantined or each.tool in record.quarantined]
+    if as_json:
+        rows = [each.to_json() for each in shown]
+        released = [asdict(each) for each in approvals]
+        print_json({"findings": rows, "quarantined": list(record.quarantined), "approvals": released})
+        return
+    show_findings(shown, record.quarantined)
+    for each in approvals:
+        stdout.print(
+            plain(f"approved {each.tool} by {each.by} at {each.at}: {each.reason}"), soft_wrap=True, highlight=False
+        )
+    if not shown and not approvals:
+        stdout.print("No findings.")
+
+
+@command(findings_app, "approve")
+def approve(
+    tools: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of tools that are to be in the next build.")],
+    reason: Annotated[str, typer.Option(help="Why the tool may be used as it is.")],
+    by: Annotated[str, typer.Option(help="Who says so. Default: the name of the system's user.")] = "",
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Release tools with findings, exactly as they are now: a later change of a tool voids its approval.
+
+    The next build takes them in.
+    """
+    from ingest.trust.approvals import approve as release
+    from ingest.trust.quarantine import read_record
+
+    if not reason.strip():
+        raise InvalidArgumentError("it is empty", subject="--reason", remedy="Say why the tools may be used")
+    record = read_record(_store(store))
+    unknown = [tool for tool in tools if tool not in record.hashes]
+    if unknown:
+        problem = "the last build found nothing in it" if len(unknown) == 1 else "the last build found nothing in them"
+        raise NotFoundError(problem, subject=", ".join(unknown), remedy="See `egotools findings list`")
+    rules = {tool: tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == tool)) for tool in tools}
+    made = release(
+        store, [(tool, record.hashes[tool], rules[tool]) for tool in tools], reason=reason, by=by or getpass.getuser()
+    )
+    if as_json:
+        print_json({"approvals": [asdict(each) for each in made]})
+        return
+    for each in made:
+        stdout.print(plain(f"approved {each.tool} by {each.by} at {each.at}"), soft_wrap=True, highlight=False)
+    stdout.print("Build again to take them in.")
+
+
+def _store(store: Path) -> Path:
+    if not store.is_dir():
+        raise NotFoundError("there is no such store", subject=str(store), remedy="Name it by --store")
+    return store
+
+
+def show_findings(findings: Iterable[Finding], quarantined: Iterable[str] = ()) -> None:
+    """Print findings by tool: where, what stands there, why it matters, and what to do."""
+    held, last = set(quarantined), ""
+    for each in findings:
+        if each.tool != last:
+            last = each.tool
+            stdout.print(
+                f"[bold]{plain(each.tool)}[/]{' (quarantined)' if each.tool in held else ''}",
+                soft_wrap=True,
+                highlight=False,
+            )
+        line = f"  {each.severity}: {each.kind} in {each.field}[{each.start}:{each.end}]: {each.why}. “{each.quote}” {each.remedy}. ({each.rule})"
+        stdout.print(plain(line), soft_wrap=True, highlight=False)

@@ -1,0 +1,243 @@
+"""One catalogue whose tools change while it is served: a snapshot, the log of its changes, and the engine over both."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inference.cached_encoder import CachedEncoder
+from inference.result_cache import ResultCache
+from ontology.errors import InvalidArgumentError, SnapshotError
+from ontology.tool import Tool
+from retrieval.delta.change_log import Change, ChangeLog, changed_id, prepare_log
+from retrieval.delta.join import join
+from retrieval.delta.near_tools import as_read, near_tools
+from retrieval.delta.segment import EMPTY, ChangedTools, Segment
+from retrieval.snapshot.publish import publish_again, published_id
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot_engine import SnapshotEngine
+from services.jobs.merge_changes import Merger
+from services.jobs.tools_worker import ToolsReader
+
+__all__ = ["ChangeCounts", "ChangingCatalogue"]
+
+_CACHE = "cache.sqlite"
+_MAX_IDS = 10_000
+_AT_ONCE = 500  # tools of one segment that are made of a log at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeCounts:
+    """What a call changed.
+
+    :param unknown: ids of a removal that the catalogue does not have.
+    :param snapshot_id: id of the state that answers from now on.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    unknown: int = 0
+    snapshot_id: str = ""
+
+
+class ChangingCatalogue:
+    """Changes are read, linked, joined, written to the log and then served, in this order: what is served is durable, and what could not
+    be made searchable was not kept. Thread-safe; one change at a time.
+
+    :param engine: over the published snapshot of the store, without changes.
+    :param serve: takes the engine that answers from now on.
+    :raises SnapshotCorruptError: when the log is damaged.
+    """
+
+    def __init__(
+        self, store: Path, engine: SnapshotEngine, reader: ToolsReader, serve: Callable[[SnapshotEngine], None]
+    ) -> None:
+        self.store = store
+        self._reader, self._serve = reader, serve
+        self._lock, self._merging = threading.RLock(), threading.Lock()
+        self._base = engine
+        self._vectors = ResultCache(
+            store / _CACHE
+        )  # a change encodes the texts of all changes, and a merge those of a build
+        self._log = ChangeLog(store, engine.snapshot_id)
+        self._segment, self._engine = self._after(engine, self._log.contents)
+        self.oldest = time.monotonic() if self._log.contents else None
+
+    @property
+    def engine(self) -> SnapshotEngine:
+        """The engine over the snapshot and all changes."""
+        return self._engine
+
+    @property
+    def pending(self) -> int:
+        """Number of tools that differ from the snapshot."""
+        return len(self._segment.gone)
+
+    def upsert(self, rows: Sequence[Mapping[str, Any]]) -> ChangeCounts:
+        """Add tools, or replace those with the same ids.
+
+        :param rows: tools as JSON objects.
+        :raises DocumentError: for a row that is no tool; nothing is changed then, nor by the other errors.
+        :raises StorageError: when the change cannot be written.
+        :raises ModelError: when the encoder is down.
+        :raises NotReadyError: when the process that reads tools died.
+        """
+        if not rows:
+            raise InvalidArgumentError("the call has no tools", subject="tools_json", remedy="Send at least one")
+        tools = self._reader.read(rows)
+        with self._lock:
+            snapshot = self._engine.snapshot
+            known = {tool.id: _stored(snapshot, tool.id) for tool in tools}
+            changed = [tool for tool in tools if not _equal(known[tool.id], tool)]
+            replaced = sum(known[tool.id] is not None for tool in changed)
+            counts = ChangeCounts(added=len(changed) - replaced, replaced=replaced, unchanged=len(tools) - len(changed))
+            return self._change(Change(upserted=tuple(changed)), counts) if changed else self._as_is(counts)
+
+    def delete(self, ids: Sequence[str]) -> ChangeCounts:
+        """Remove tools.
+
+        :param ids: 1 to 10,000; those that the catalogue does not have are counted.
+        :raises InvalidArgumentError: when no tool would be left.
+        :raises StorageError: when the change cannot be written.
+        """
+        if not 1 <= len(ids) <= _MAX_IDS:
+            raise InvalidArgumentError(f"a call has 1 to {_MAX_IDS:,} ids, not {len(ids):,}", subject="ids")
+        wanted = sorted(set(ids))
+        with self._lock:
+            snapshot = self._engine.snapshot
+            known = [id_ for id_ in wanted if snapshot.find_node(f"tool:{id_}") is not None]
+            if len(known) == snapshot.tool_count:
+                raise InvalidArgumentError(
+                    "no tool would be left",
+                    subject="ids",
+                    remedy="Add the new tools first, or publish another snapshot",
+                )
+            counts = ChangeCounts(removed=len(known), unknown=len(wanted) - len(known))
+            return self._change(Change(deleted=tuple(known)), counts) if known else self._as_is(counts)
+
+    def merge(self, merger: Merger, opened: Callable[[Path], SnapshotEngine]) -> str:
+        """Build the catalogue with its changes as a whole, publish it and serve it. Changes go on meanwhile, and stay in the log.
+
+        :param opened: opens the engine over a snapshot folder.
+        :returns: the id of the published snapshot.
+        :raises EgotoolsError: when it cannot be built, or another snapshot was published meanwhile; all stays as it was.
+        """
+        with self._merging:
+            base, count = self._log.base_id, len(self._log.contents)
+            if not count:
+                return base
+            merged = merger(self.store, base, count)
+            engine = opened(self.store / "snapshots" / merged)
+            with self._lock:
+                if published_id(self.store) != base or self._log.base_id != base:
+                    raise SnapshotError(
+                        "another snapshot was published during the merge", subject=base, remedy="Nothing need be done"
+                    )
+                rest = self._log.contents[count:]
+                segment, changed = self._after(engine, rest)
+                self._log = self._published(merged, rest)
+                self._base, self._segment, self._engine = engine, segment, changed
+                self.oldest = time.monotonic() if rest else None
+                self._serve(changed)
+            return merged
+
+    def close(self) -> None:
+        """Close the files."""
+        self._log.close()
+        if self._vectors is not None:
+            self._vectors.close()
+
+    def _published(self, merged: str, rest: Sequence[bytes]) -> ChangeLog:
+        """Publish a merged snapshot with the changes that came after the merge began; return its log.
+
+        A crash in between leaves either the old snapshot with its whole log, or the new one with the log that was prepared for it.
+        """
+        if merged == self._log.base_id:  # the changes took each other back
+            self._log.replace(rest)
+            return self._log
+        prepare_log(self.store, merged, rest)
+        publish_again(self.store, merged)
+        self._log.remove()
+        return ChangeLog(self.store, merged)
+
+    def _after(self, base: SnapshotEngine, contents: Sequence[bytes]) -> tuple[Segment, SnapshotEngine]:
+        """The segment of all these changes of a snapshot, and the engine over both."""
+        if not contents:
+            return EMPTY, base
+        tools: dict[str, Tool] = {}
+        removed: set[str] = set()
+        for change in map(Change.from_content, contents):
+            tools.update((tool.id, tool) for tool in change.upserted)
+            removed.update(change.deleted)
+            removed.difference_update(tool.id for tool in change.upserted)
+            for id_ in change.deleted:
+                tools.pop(id_, None)
+        segment = Segment(removed=frozenset(removed))
+        state = changed_id(base.snapshot_id, contents)
+        engine, ids = self._joined(base, segment, state), sorted(tools)
+        for start in range(0, len(ids), _AT_ONCE):
+            chosen = [tools[id_] for id_ in ids[start : start + _AT_ONCE]]
+            segment = segment.then(self._made(chosen, engine.snapshot, {*tools}))
+            engine = self._joined(base, segment, state)
+        return segment, engine
+
+    def _change(self, change: Change, counts: ChangeCounts) -> ChangeCounts:
+        later = Segment(removed=frozenset(change.deleted))
+        if change.upserted:
+            later = self._made(change.upserted, self._engine.snapshot, {tool.id for tool in change.upserted})
+        segment = self._segment.then(later)
+        contents = [*self._log.contents, change.content()]
+        engine = self._joined(self._base, segment, changed_id(self._log.base_id, contents))
+        self._log.append(change)
+        self._segment, self._engine = segment, engine
+        self.oldest = self.oldest or time.monotonic()
+        self._serve(engine)
+        return self._as_is(counts)
+
+    def _made(self, tools: Sequence[Tool], snapshot: Snapshot, new: set[str]) -> Segment:
+        """The segment of changed tools; what they depend on and nobody has is left out, as a build does."""
+        known = [
+            replace(
+                tool,
+                depends_on=tuple(
+                    one
+                    for one in tool.depends_on
+                    if one.tool in new or snapshot.find_node(f"tool:{one.tool}") is not None
+                ),
+            )
+            for tool in tools
+        ]
+        return self._reader.make(
+            ChangedTools(
+                tools=known,
+                among=near_tools(snapshot, known),
+                abbreviations=snapshot.abbreviations,
+                usage=snapshot.manifest.usage or "",
+            )
+        )
+
+    def _joined(self, base: SnapshotEngine, segment: Segment, snapshot_id: str) -> SnapshotEngine:
+        self._vectors = self._vectors or ResultCache(self.store / _CACHE)
+        snapshot = join(base.snapshot, segment, CachedEncoder(base.encoder, self._vectors), snapshot_id)
+        added = [snapshot.tool_number(id_) for id_ in sorted(segment.tools)]
+        return base.over(snapshot, np.asarray(added, dtype=np.int64))
+
+    def _as_is(self, counts: ChangeCounts) -> ChangeCounts:
+        return replace(counts, snapshot_id=self._engine.snapshot_id)
+
+
+def _stored(snapshot: Snapshot, tool_id: str) -> Tool | None:
+    number = snapshot.find_node(f"tool:{tool_id}")
+    return as_read(snapshot.tool(number)) if number is not None else None
+
+
+def _equal(stored: Tool | None, tool: Tool) -> bool:
+    return stored is not None and stored.canonical_json() == tool.canonical_json()

@@ -1,0 +1,140 @@
+"""The process of a server: it starts, obeys signals (SIGTERM drains, SIGHUP reloads), and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
+from inference.shared_models import SharedModels, load_joined_encoder
+from retrieval.engine import Engine
+from retrieval.query.request import Request
+from services.server.catalog_store import catalog_stores
+from services.server.catalogs_file import CatalogEntry
+from services.server.logs import configure_logging, fields
+from services.server.memory import limit_arenas
+from services.server.processes import serve_in_processes
+from services.server.server import Server
+from services.server.settings import ServerSettings
+from services.threads import imported_too_early, pin_threads
+
+__all__ = ["run", "serve", "serve_catalogs"]
+
+_LOG = logging.getLogger("egotools.server")
+
+
+async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
+    """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight; SIGHUP reloads.
+
+    :param load: gives the catalogues their engines, while the health service already answers.
+    :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
+    """
+    async with _signals(server.request_reload) as (stop, abort):
+        await server.start()
+        loading = asyncio.ensure_future(load())
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if loading.done():
+                loading.result()
+                await stopped
+        finally:
+            loading.cancel()
+            stopped.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await loading
+            await _stop(server, abort)
+
+
+async def _stop(server: Server, abort: asyncio.Event) -> None:
+    stopping = asyncio.ensure_future(server.stop())
+    aborted = asyncio.ensure_future(abort.wait())
+    await asyncio.wait({stopping, aborted}, return_when=asyncio.FIRST_COMPLETED)
+    aborted.cancel()
+    server.abort_calls()
+    await stopping
+
+
+def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
+    """Serve one engine in this process until SIGTERM or SIGINT, with logs as JSON lines."""
+
+    async def main() -> None:
+        server = Server(settings)
+        await serve(server, lambda: server.load(load))
+
+    _run(main, settings)
+
+
+def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
+    """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
+
+    :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
+    :raises EgotoolsError: when a snapshot or a model cannot be used.
+    """
+    required = [tenant for tenant, entry in entries.items() if entry.required]
+    stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
+
+    def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
+        async def main() -> None:
+            server = Server(own, stores, required=required)
+            await serve(server, lambda: _load_all(server, engines))
+
+        _run(main, own)
+
+    if settings.processes == 1:
+        return serve_in_one(settings, {})
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    engines = {tenant: stores[tenant].open() for tenant in required}
+    for engine in engines.values():
+        engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    serve_in_processes(lambda own: serve_in_one(own, engines), settings)
+
+
+def _shared_models(settings: ServerSettings) -> SharedModels:
+    wait_s = settings.model_wait_s
+    encoders = partial(load_punctual_encoder, wait_s=wait_s, load=load_joined_encoder)
+    return SharedModels(encoders, partial(load_punctual_reranker, wait_s=wait_s))
+
+
+async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
+    for tenant, engine in engines.items():
+        await server.load(lambda engine=engine: engine, tenant)  # type: ignore[misc]
+    await server.load_stores()
+
+
+def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
+    """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
+    limit_arenas()
+    configure_logging(settings.log_level)
+    pins, early = pin_threads(), imported_too_early()
+    _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
+    if early:
+        _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def _signals(reload: Callable[[], None]) -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Two events: the first SIGTERM or SIGINT sets the first, the second signal sets the second. SIGHUP calls ``reload``."""
+    stop, abort = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        (abort if stop.is_set() else stop).set()
+
+    handled = {signal.SIGTERM: on_signal, signal.SIGINT: on_signal, signal.SIGHUP: reload}
+    for number, handler in handled.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield stop, abort
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the default would end a process that is stopping

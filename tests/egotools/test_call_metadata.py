@@ -1,0 +1,118 @@
+"""Token and tenant of a client: on every call, over TLS or to this machine, and typed errors without them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import grpc
+import pytest
+
+from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
+from egotools.call_metadata import CallMetadata
+from services.server.access.static_tokens import create_token
+from tests.services.server.access.issuers import Authority, write_pair, write_policy
+from tests.services.server.memory_engine import serving, small_settings
+
+TOOL = "crm/find_customer"
+
+
+class Guarded(NamedTuple):
+    target: str
+    token: str
+    other: str
+    authority: bytes
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
+    authority, tokens = Authority(), tmp_path / "tokens.json"
+    token, other = create_token(tokens, "agent"), create_token(tokens, "other")
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"match": {"token": "agent"}, "roles": ["read"], "filters": {"namespace": ["crm"]}},
+        {"match": {"token": "other"}, "roles": ["read"], "tenants": ["acme", "globex"]},
+    )
+    certificate, key = write_pair(tmp_path, authority.issue("server"))
+    settings = small_settings(access_policy=policy, tokens_file=tokens, tls_cert=certificate, tls_key=key)
+    async with serving(settings=settings) as server:
+        yield Guarded(server.address, token, other, authority.pem)
+
+
+async def test_a_client_with_a_token_over_tls(guarded: Guarded) -> None:
+    tls = grpc.ssl_channel_credentials(guarded.authority)
+
+    def ask() -> list[str]:
+        with Client(guarded.target, tls=tls, token=guarded.token) as client:
+            assert client.get_tool(TOOL).id == TOOL
+            assert client.retrieve("find a customer").tools
+            return list(client.tool_ids())
+
+    ids = await asyncio.to_thread(ask)
+    assert ids == ["crm/find_customer", "crm/get_customer"]
+    async with AsyncClient(guarded.target, tls=tls, token=guarded.token) as client:
+        assert [each async for each in client.tool_ids()] == ids
+
+
+async def test_without_a_right_token_the_error_is_typed(guarded: Guarded) -> None:
+    tls = grpc.ssl_channel_credentials(guarded.authority)
+    for token, tenant, code in (
+        (None, "", "UNAUTHENTICATED"),
+        ("nothing", "", "UNAUTHENTICATED"),
+        (guarded.token, "acme", "PERMISSION_DENIED"),
+        (guarded.other, "", "PERMISSION_DENIED"),
+        (guarded.other, "nowhere", "PERMISSION_DENIED"),
+    ):
+        async with AsyncClient(guarded.target, tls=tls, token=token, tenant=tenant) as client:
+            with pytest.raises(PermissionDeniedError) as caught:
+                await client.get_tool(TOOL)
+            assert (caught.value.code, caught.value.reason) == (code, code)
+            assert caught.value.remedy
+
+        def ask(token: str | None = token, tenant: str = tenant) -> None:
+            with Client(guarded.target, tls=tls, token=token, tenant=tenant) as client:
+                client.get_tool(TOOL)
+
+        with pytest.raises(PermissionDeniedError):
+            await asyncio.to_thread(ask)
+
+
+async def test_a_function_gives_the_token_of_each_call(guarded: Guarded) -> None:
+    given = iter(["expired", guarded.token])
+    tls = grpc.ssl_channel_credentials(guarded.authority)
+    async with AsyncClient(guarded.target, tls=tls, token=lambda: next(given)) as client:
+        with pytest.raises(PermissionDeniedError):
+            await client.get_tool(TOOL)
+        assert (await client.get_tool(TOOL)).id == TOOL
+
+
+@pytest.mark.parametrize(
+    ("target", "is_local"),
+    [
+        *((target, True) for target in ("127.0.0.1:50051", "localhost:50051", "[::1]:50051", "dns:///localhost:50051")),
+        *(
+            (target, True)
+            for target in ("ipv4:127.0.0.1:1,127.0.0.2:2", "ipv6:[::1]:5", "unix:/run/s", "dns:localhost:1")
+        ),
+        *((target, False) for target in ("tools.example:50051", "10.0.0.1:50051", "dns:///tools.example:50051")),
+        *((target, False) for target in ("ipv4:127.0.0.1:1,10.0.0.1:2", "localhost.example:1", "xds:///tools", "::")),
+        *(
+            (target, False)
+            for target in ("dns://127.0.0.1/tools.example:1", "127.0.0.1.example:1", "unix.example:1", "")
+        ),
+    ],
+)
+def test_a_token_leaves_the_machine_only_over_tls(target: str, is_local: bool) -> None:
+    if is_local:
+        CallMetadata(target, token="x", tenant="", is_private=False)
+        return
+    with pytest.raises(InvalidRequestError, match="plain text"):
+        CallMetadata(target, token="x", tenant="", is_private=False)
+    CallMetadata(target, token="x", tenant="", is_private=True)
+    CallMetadata(target, token=None, tenant="acme", is_private=False)
+    with pytest.raises(InvalidRequestError):
+        Client("10.0.0.1:1", token="x")
+    with Client("10.0.0.1:1", token="x", insecure_token=True):
+        pass

@@ -1,0 +1,94 @@
+"""A catalogue whose users speak otherwise than its documents: only the past tells which tools they mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.learning import Session
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+
+TOOLS, TASKS = 60, 12
+SYLLABLES = ("ba", "ko", "ri", "mu", "ta", "ze", "no", "li")
+START = 1_700_000_000
+
+
+def word(number: int, kind: str) -> str:
+    """A word that means nothing: four syllables that spell the number."""
+    digits = [number // 8 % 8, number % 8, number * 5 % 8, number * 3 % 8]
+    return kind + "".join(SYLLABLES[digit] for digit in digits)
+
+
+def tool_id(number: int) -> str:
+    return f"tool_{number:02}"
+
+
+def gold(task: int) -> tuple[str, ...]:
+    """The five tools of a task: as many as an answer has."""
+    return tuple(map(tool_id, range(task, TOOLS, TASKS)))
+
+
+def text(task: int, random: np.random.Generator) -> str:
+    """A request for a task: words that the documents of other tools have, one of them of a random tool."""
+    said = [word((task + TASKS * place + 1) % TOOLS, kind) for place in range(3) for kind in "de"]
+    chosen = random.choice(len(said), size=4, replace=False)
+    return " ".join([*(said[place] for place in chosen), word(int(random.integers(TOOLS)), "f")])
+
+
+def rows(count: int, *, seed: int = 1, reporters: int = 50, shuffled: bool = False) -> list[dict[str, Any]]:
+    """Lines of a usage log; without truth where the tools are shuffled."""
+    random = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        task = int(random.integers(TASKS))
+        tools = gold(int(random.integers(TASKS)) if shuffled else task)
+        made.append(
+            {
+                "query": text(task, random),
+                "tools": list(tools),
+                "time": START + 60 * number,
+                "reporter": f"r{number % reporters}",
+            }
+        )
+    return made
+
+
+def sessions(count: int, **others: Any) -> list[Session]:
+    """The same as sessions."""
+    return [
+        Session(
+            id=f"{row['reporter']}-{number}",
+            tools=tuple(row["tools"]),
+            time=row["time"],
+            reporter=row["reporter"],
+            query=row["query"],
+        )
+        for number, row in enumerate(rows(count, **others))
+    ]
+
+
+def written(path: Path, lines: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def build_store(folder: Path) -> Path:
+    """A store with the catalogue."""
+    tools = [
+        {
+            "id": tool_id(number),
+            "name": f"tool {number:02}",
+            "description": " ".join(word(number, kind) for kind in "def"),
+            "parameters": [],
+            "metadata": {"team": "red" if number % 2 else "blue"},
+        }
+        for number in range(TOOLS)
+    ]
+    written(folder / "tools.jsonl", tools)
+    build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
+    return folder / "store"

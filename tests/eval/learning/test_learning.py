@@ -1,0 +1,265 @@
+"""What is learned of sessions: how much each counts, what support is asked for, and that a lying reporter moves little."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.learning import Influence, OutputUse, Session, known_sessions, learn, read_usage_log
+from eval.learning.held_out import mcnemar
+from eval.learning.make_learned import encode_sessions, make_learned
+from inference import HashingEncoder
+from ontology.errors import DocumentError
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.index.analysis import terms
+from retrieval.index.learned_use import LearnedUse
+from retrieval.query.request import Request
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.eval.learning.planted import START, TASKS, build_store, gold, rows, sessions, text, tool_id, written
+
+DAY = 86_400
+KNOWN = frozenset(map(tool_id, range(60)))
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return open_snapshot(build_store(tmp_path_factory.mktemp("learning")))
+
+
+def session(number: int, *, reporter: str = "", days: float = 0.0, tools: tuple[str, ...] = ("a", "b")) -> Session:
+    return Session(id=str(number), tools=tools, time=START + days * DAY, reporter=reporter, query="find it")
+
+
+def made(snapshot: Snapshot, past: Sequence[Session], *, min_reporters: int = 2) -> LearnedUse:
+    weighted = Influence(min_reporters=min_reporters).weigh(known_sessions(past, KNOWN))
+    vectors_PD = encode_sessions([each.session for each in weighted], snapshot, HashingEncoder())
+    learned = make_learned(weighted, vectors_PD, snapshot, min_reporters=min_reporters)
+    return replace(learned, request_weight=16.0, pair_weight=4.0)
+
+
+def retriever(snapshot: Snapshot, learned: LearnedUse | None) -> GraphRetriever:
+    view = copy.copy(snapshot)
+    view.learned = learned
+    return GraphRetriever(view, HashingEncoder())
+
+
+def answers(snapshot: Snapshot, learned: LearnedUse | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
+    chosen = retriever(snapshot, learned)
+    return [tuple(tool.id for tool in chosen.retrieve(Request(query=one, k=5)).tools) for one in asked]
+
+
+# -- influence -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_counts_half_after_a_half_life_and_nothing_after_four() -> None:
+    past = [session(number, days=days) for number, days in enumerate((0.0, 92.0, 271.0, 361.0, 451.0))]
+    weighted = Influence(half_life_days=90.0).weigh(past)
+    assert [round(each.weight, 4) for each in weighted] == pytest.approx([0.063, 0.25, 0.5, 1.0], abs=0.001)
+    assert [each.session.id for each in weighted] == ["1", "2", "3", "4"]
+    assert {each.weight for each in Influence(half_life_days=0).weigh(past)} == {1.0}
+
+
+def test_a_clock_of_the_future_makes_no_session_old() -> None:
+    past = [session(0), session(1, days=10_000)]
+    assert len(Influence(now=float(START)).weigh(past)) == 2
+
+
+def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
+    honest = [session(number, reporter=f"h{number % 10}") for number in range(300)]
+    spam = [session(1_000 + number, reporter="spammer", days=1 + number * 1e-4) for number in range(10_000)]
+    weighted = Influence().weigh(sorted([*honest, *spam], key=lambda each: each.order))
+    of_spammer = [each for each in weighted if each.session.reporter == "spammer"]
+    assert len(of_spammer) == 30
+    assert of_spammer[-1].session.id == "10999"
+    assert len(weighted) == 330
+    assert len(Influence(min_reporters=1).weigh([*honest, *spam])) == 10_300, "every reporter is trusted"
+
+
+def test_lines_without_a_reporter_are_the_word_of_the_operator() -> None:
+    weighted = Influence().weigh([session(number) for number in range(100)])
+    assert len({each.reporter for each in weighted}) == 100
+
+
+# -- support -------------------------------------------------------------------------------------------------------------
+
+
+def pairs_of(learned: LearnedUse, snapshot: Snapshot) -> set[tuple[str, str]]:
+    used_with = learned.used_with
+    return {
+        (snapshot.tool_id(head), snapshot.tool_id(tail))
+        for head, tail in zip(used_with.heads.tolist(), used_with.tails.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize(("reporters", "count", "found"), [(2, 4, True), (1, 4, False), (2, 2, False)])
+def test_a_pair_needs_sessions_and_reporters(snapshot: Snapshot, reporters: int, count: int, found: bool) -> None:
+    two = (tool_id(0), tool_id(1))
+    past = [session(number, reporter=f"r{number % reporters}", tools=two) for number in range(count)]
+    others = [session(100 + number, reporter=f"o{number}", tools=(tool_id(5 + number),)) for number in range(9)]
+    pairs = pairs_of(made(snapshot, [*past, *others]), snapshot)
+    assert pairs == ({two, two[::-1]} if found else set())
+
+
+def test_tools_that_are_together_no_more_than_chance_are_no_pair(snapshot: Snapshot) -> None:
+    """Tool 0 is used in every session, so it says nothing of the others."""
+    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1 + number % 4))) for number in range(40)]
+    assert pairs_of(made(snapshot, past), snapshot) == set()
+
+
+def test_an_output_that_two_reporters_saw_is_observed(snapshot: Snapshot) -> None:
+    seen = OutputUse(tool=tool_id(0), name="items[].id", type="string", taken_by=tool_id(1), taken_as="id")
+    once = replace(seen, name="total")
+    past = [
+        replace(
+            session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))),
+            outputs=(seen,) if number else (seen, once),
+        )
+        for number in range(2)
+    ]
+    (observed,) = made(snapshot, past).returns
+    assert (observed.tool, observed.name, observed.taken_by) == (tool_id(0), "items[].id", tool_id(1))
+    assert (observed.sessions, observed.reporters) == (2, 2)
+
+
+def test_one_reporter_alone_brings_no_tool_into_an_answer(snapshot: Snapshot) -> None:
+    asked = rows(1)[0]["query"]
+    target = tool_id(59)
+    lies = [Session(id=str(number), tools=(target,), time=START, reporter="liar", query=asked) for number in range(50)]
+    alone, with_another = (
+        made(snapshot, past) for past in (lies, [*lies, replace(lies[0], id="x", reporter="another")])
+    )
+    assert answers(snapshot, alone, [asked]) == answers(snapshot, None, [asked])
+    assert answers(snapshot, with_another, [asked])[0][0] == target
+
+
+@pytest.mark.parametrize("kind", ["one tool", "random tools", "the same requests"])
+def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(snapshot: Snapshot, kind: str) -> None:
+    random = np.random.default_rng(7)
+    honest = sessions(1_000)
+    asked = [text(number % TASKS, random) for number in range(60)]
+    spam = [
+        Session(
+            id=f"s{number}",
+            tools=(tool_id(int(random.integers(60))),) if kind == "random tools" else (tool_id(59),),
+            time=START + 6 * number,
+            reporter="spammer",
+            query=asked[number % 60] if kind == "the same requests" else text(number % TASKS, random),
+        )
+        for number in range(10_000)
+    ]
+    before, after = (answers(snapshot, made(snapshot, past), asked) for past in (honest, [*honest, *spam]))
+    moved = [len(set(new) - set(old)) for new, old in zip(after, before, strict=True)]
+    assert sum(moved) <= 0.01 * 5 * len(asked)
+    assert before != answers(snapshot, None, asked)
+
+
+# -- the decision --------------------------------------------------------------------------------------------------------
+
+
+def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
+    past = known_sessions(sessions(400), KNOWN)
+    once, again = (learn(past, snapshot, HashingEncoder(), influence=Influence(), k=5) for _ in range(2))
+    assert once.learned is not None
+    assert once.after > once.before + 0.3
+    assert once.p_value < 0.01
+    assert (once.after, once.gained, once.lost) == (again.after, again.gained, again.lost)
+    random = np.random.default_rng(99)
+    asked = [(task, text(task, random)) for task in range(TASKS)]
+    found = answers(snapshot, once.learned, [one for _, one in asked])
+    complete = [set(gold(task)) <= set(tools) for (task, _), tools in zip(asked, found, strict=True)]
+    assert np.mean(complete) > 0.8
+
+
+def test_from_a_shuffled_log_nothing_is_learned(snapshot: Snapshot) -> None:
+    past = known_sessions(sessions(400, shuffled=True), KNOWN)
+    learning = learn(past, snapshot, HashingEncoder(), influence=Influence(), k=5)
+    assert learning.learned is None
+    assert "held-out sessions" in learning.reason
+
+
+def test_words_alone_are_enough(snapshot: Snapshot) -> None:
+    """Sessions as the log of a server has them: no text, so no vector."""
+    past = [replace(each, query="", terms=tuple(sorted(each.query.split()))) for each in sessions(400)]
+    learning = learn(known_sessions(past, KNOWN), snapshot, HashingEncoder(), influence=Influence(), k=5)
+    assert learning.learned is not None
+    assert learning.learned.vectors_PD.shape[1] == 0
+
+
+def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
+    learning = learn(sessions(100), snapshot, HashingEncoder(), influence=Influence(), k=5)
+    assert learning.learned is None
+    assert "20 each are needed" in learning.reason
+
+
+@pytest.mark.parametrize(("gained", "lost", "p_value"), [(0, 0, 1.0), (5, 0, 0.0625), (10, 2, 0.0386), (3, 3, 1.0)])
+def test_mcnemar(gained: int, lost: int, p_value: float) -> None:
+    assert mcnemar(gained, lost) == pytest.approx(p_value, abs=1e-4)
+
+
+# -- files ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_usage_log_is_read_without_the_sessions_that_failed(tmp_path: Path) -> None:
+    lines = [
+        {"query": "a b", "tools": ["x", "x", "y"], "time": 5, "reporter": "r", "other": 1},
+        {"query": "a b", "tools": ["x"], "succeeded": False},
+    ]
+    (read,) = read_usage_log(written(tmp_path / "log.jsonl", lines))
+    assert read == Session(id="1", tools=("x", "y"), time=5, reporter="r", query="a b")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "{",
+        '{"query": "", "tools": []}',
+        '{"query": "a", "tools": "x"}',
+        '{"query": "a", "tools": [1]}',
+        '{"query": "a", "tools": [], "time": "now"}',
+        '{"query": "a", "tools": [], "time": NaN}',
+        '{"query": "a", "tools": [], "reporter": 5}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(f'{{"query": "a", "tools": []}}\n\n{line}\n', encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"log\.jsonl:3"):
+        read_usage_log(path)
+
+
+def test_tools_that_the_catalogue_no_longer_has_are_left_out() -> None:
+    past = [session(0, tools=("gone", tool_id(1))), session(1, tools=("gone",))]
+    assert [each.tools for each in known_sessions(past, KNOWN)] == [(tool_id(1),)]
+
+
+def test_tools_that_are_hidden_or_gone_have_no_votes_and_no_pairs(snapshot: Snapshot) -> None:
+    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))) for number in range(12)]
+    learned = made(snapshot, past)
+    used = sorted({int(tool) for tool in learned.tools})
+    kept, hidden = used[0], used[1]
+    visible = np.ones(snapshot.tool_count, dtype=bool)
+    visible[hidden] = False
+    seen = learned.restricted(visible, lambda id_: id_ != snapshot.tool_id(hidden))
+    terms_of_past = Counter(terms(past[0].query))
+    assert set(learned.votes(None, terms_of_past).tools) == {kept, hidden}
+    assert set(seen.votes(None, terms_of_past).tools) == {kept}
+    assert hidden not in {*seen.tools, *seen.used_with.heads, *seen.used_with.tails}
+
+    moved = np.arange(snapshot.tool_count)[::-1].copy()  # what a catalogue with other tools numbers otherwise
+    renumbered = learned.renumbered(moved, lambda id_: True)
+    votes, before = renumbered.votes(None, terms_of_past), learned.votes(None, terms_of_past)
+    assert {int(tool): float(share) for tool, share in zip(votes.tools, votes.shares, strict=True)} == {
+        int(moved[tool]): float(share) for tool, share in zip(before.tools, before.shares, strict=True)
+    }
+    assert list(renumbered.used_with.heads) == sorted(renumbered.used_with.heads)
+
+    nothing = learned.renumbered(np.full(snapshot.tool_count, -1), lambda id_: False)
+    assert not len(nothing.votes(None, terms_of_past).tools) and not nothing.returns

@@ -1,0 +1,154 @@
+"""The write-ahead log: what was acknowledged is there after any crash, and what was not is cut off."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ontology import SnapshotCorruptError, StorageError, Tool
+from retrieval.delta.change_log import Change, ChangeLog, changed_id, log_file, prepare_log, read_changes
+
+BASE = "0123456789abcdef"
+CHANGES = (
+    Change(upserted=(Tool(id="hr/list", name="list", description="Lists employees — alle."),)),
+    Change(deleted=("hr/get", "hr/list")),
+    Change(upserted=(Tool(id="a", name="a"), Tool(id="b", name="b"))),
+)
+
+
+def _written(store: Path, changes: tuple[Change, ...] = CHANGES) -> Path:
+    log = ChangeLog(store, BASE)
+    for change in changes:
+        log.append(change)
+    log.close()
+    return log.path
+
+
+def test_changes_are_read_again_in_their_order(tmp_path: Path) -> None:
+    _written(tmp_path)
+    log = ChangeLog(tmp_path, BASE)
+    assert [Change.from_content(content) for content in log.contents] == list(CHANGES)
+    assert log.snapshot_id == changed_id(BASE, [change.content() for change in CHANGES])
+    assert log.snapshot_id.startswith(f"{BASE}+") and len(log.snapshot_id) == len(BASE) + 9
+
+
+def test_without_a_change_there_is_no_file_and_the_id_is_that_of_the_snapshot(tmp_path: Path) -> None:
+    log = ChangeLog(tmp_path, BASE)
+    assert (log.snapshot_id, list(tmp_path.iterdir())) == (BASE, [])
+
+
+def test_a_torn_tail_is_cut_at_every_byte(tmp_path: Path) -> None:
+    path = _written(tmp_path, CHANGES[:2])
+    first = path.stat().st_size
+    _written(tmp_path, CHANGES[2:])
+    whole = path.read_bytes()
+    for size in range(first, len(whole)):
+        path.write_bytes(whole[:size])
+        log = ChangeLog(tmp_path, BASE)
+        assert [Change.from_content(content) for content in log.contents] == list(CHANGES[:2])
+        assert path.stat().st_size == first
+        log.append(CHANGES[2])
+        log.close()
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 4096, b"\xff" * 100, b"\x10\0\0\0"], ids=["zeros", "garbage", "short"])
+def test_what_a_crash_left_behind_the_last_record_is_cut(tmp_path: Path, tail: bytes) -> None:
+    path = _written(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    log = ChangeLog(tmp_path, BASE)
+    assert len(log.contents) == len(CHANGES)
+    assert path.read_bytes() == whole
+
+
+def test_a_flipped_byte_before_the_last_record_is_an_error_and_nothing_is_cut(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    whole = path.read_bytes()
+    last = len(whole) - len(CHANGES[-1].content()) - 12
+    for place in range(last):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x40
+        path.write_bytes(damaged)
+        with pytest.raises(SnapshotCorruptError):
+            ChangeLog(tmp_path, BASE)
+        assert path.read_bytes() == bytes(damaged)
+
+
+def _failing(call: Callable[..., Any], at: int, counted: list[int]) -> Callable[..., Any]:
+    def failing(*arguments: Any, **named: Any) -> Any:
+        counted[0] += 1
+        if counted[0] == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return call(*arguments, **named)
+
+    return failing
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_a_full_disk_at_any_write_refuses_the_change_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    failed = 0
+    for at in range(1, 20):
+        store = tmp_path / str(at)
+        store.mkdir()
+        log = ChangeLog(store, BASE)
+        for change in CHANGES[:known]:
+            log.append(change)
+        counted = [0]
+        with monkeypatch.context() as patch:
+            for name in ("pwrite", "fsync", "ftruncate", "open", "link"):
+                patch.setattr(os, name, _failing(getattr(os, name), at, counted))
+            try:
+                log.append(CHANGES[2])
+            except StorageError as error:
+                failed += 1
+                assert error.remedy
+                assert len(log.contents) == known
+        refused = len(log.contents) == known
+        log.append(CHANGES[0])
+        log.close()
+        again = ChangeLog(store, BASE)
+        wanted = [*CHANGES[:known], *([] if refused else [CHANGES[2]]), CHANGES[0]]
+        assert [Change.from_content(content) for content in again.contents] == wanted
+        again.close()
+    assert failed >= 2
+
+
+def test_a_second_process_reads_the_changes_and_adds_none(tmp_path: Path) -> None:
+    writer = ChangeLog(tmp_path, BASE)
+    writer.append(CHANGES[0])
+    other = ChangeLog(tmp_path, BASE)  # a lock belongs to an open file, so this is as another process
+    assert len(other.contents) == 1
+    with pytest.raises(StorageError, match="another process changes this catalogue"):
+        other.append(CHANGES[1])
+    writer.append(CHANGES[2])
+    writer.close()
+    with pytest.raises(StorageError, match="another process has changed this catalogue"):
+        other.append(CHANGES[1])  # it does not know the last change, and would write over it
+    assert len(read_changes(tmp_path, BASE, 2)) == 2
+
+
+def test_prepared_records_count_only_after_their_snapshot_is_published(tmp_path: Path) -> None:
+    _written(tmp_path)
+    prepare_log(tmp_path, "fedcba9876543210", [CHANGES[1].content()])
+    assert not log_file(tmp_path, "fedcba9876543210").exists()
+    taken = ChangeLog(tmp_path, "fedcba9876543210")  # as a server that starts after the publication
+    assert [Change.from_content(content) for content in taken.contents] == [CHANGES[1]]
+    taken.remove()
+    prepare_log(tmp_path, "fedcba9876543210", [CHANGES[1].content()])
+    ChangeLog(tmp_path, BASE).close()  # as a server that starts without it
+    assert len(ChangeLog(tmp_path, BASE).contents) == len(CHANGES)
+    assert ChangeLog(tmp_path, "fedcba9876543210").contents == []
+
+
+def test_the_log_of_another_snapshot_is_refused(tmp_path: Path) -> None:
+    _written(tmp_path).rename(log_file(tmp_path, "fedcba9876543210"))
+    with pytest.raises(SnapshotCorruptError, match="no log of this snapshot"):
+        ChangeLog(tmp_path, "fedcba9876543210")

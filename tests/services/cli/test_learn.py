@@ -1,0 +1,233 @@
+"""``egotools learn``: from reports over gRPC to a snapshot that answers better, and back with ``--forget``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from egotools import AsyncClient, EgoGraph, ObservedOutput, Response
+from inference import HashingEncoder
+from ontology.errors import SnapshotCorruptError
+from ontology.progress import no_progress
+from retrieval.learned_edges import RUN, USED_WITH
+from retrieval.query.request import Request
+from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import read_manifest, write_manifest
+from retrieval.snapshot.publish import current_snapshot, published_id
+from retrieval.snapshot_engine import open_engine
+from services.jobs.learn import Learned, learn_from_use
+from services.jobs.plans import LearningPlan
+from services.outcomes import read_outcomes
+from services.server.server import Server
+from services.server.settings import ServerSettings
+from tests.eval.learning.planted import TASKS, build_store, gold, rows, text, tool_id, written
+from tests.services.conftest import Run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_store(tmp_path_factory.mktemp("learn"))
+
+
+@pytest.fixture
+def store(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "store"))
+
+
+def learned_of(store: Path, **others: Any) -> Learned:
+    return learn_from_use(LearningPlan(store=store, **others), no_progress, encoder=HashingEncoder())
+
+
+def responses(store: Path, **others: Any) -> list[Response]:
+    """The answers to a request of each task that no session has."""
+    random = np.random.default_rng(99)
+    retriever = open_engine(store, encoder=HashingEncoder()).retriever()
+    return [retriever.retrieve(Request(query=text(task, random), k=5, **others)) for task in range(TASKS)]
+
+
+def complete(answers: Sequence[Response]) -> float:
+    found = [{tool.id for tool in answer.tools} for answer in answers]
+    return float(np.mean([set(gold(task)) <= tools for task, tools in enumerate(found)]))
+
+
+def ids(answers: Sequence[Response]) -> list[list[str]]:
+    return [[tool.id for tool in answer.tools] for answer in answers]
+
+
+def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path / "log.jsonl", rows(400))
+    before, first = responses(store), published_id(store)
+    code, out, _ = run("learn", "--store", store, "--log", log, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["published_id"] == published_id(store) != first
+    assert report["held_out"]["after"] > report["held_out"]["before"] + 0.3
+    assert (store / "reports" / f"{first}.learning.json").exists()
+    assert complete(responses(store)) > complete(before) + 0.5
+    code, out, _ = run("learn", "--store", store, "--forget")
+    assert (code, published_id(store)) == (0, first)
+    assert ids(responses(store)) == ids(before)
+    assert "no learned part" in run("learn", "--store", store, "--forget")[1]
+
+
+def test_a_shuffled_log_publishes_nothing(store: Path, tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path / "log.jsonl", rows(400, shuffled=True))
+    first = published_id(store)
+    code, out, _ = run("learn", "--store", store, "--log", log)
+    assert code == 15
+    assert "Nothing was published" in out
+    assert published_id(store) == first
+
+
+async def _report_all(store: Path) -> None:
+    """Ask and report 300 sessions over gRPC, through two replicas."""
+    servers = [Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes={"": store / "outcomes"}) for _ in "ab"]
+    engine = open_engine(store, encoder=HashingEncoder())
+    addresses = [await server.start() for server in servers]
+    for server in servers:
+        await server.load(lambda: engine)
+    one, other = (AsyncClient(address) for address in addresses)
+
+    async def report(row: dict[str, Any], place: int) -> None:
+        asked, told = (one, other) if place % 2 else (other, one)
+        answer = await asked.retrieve(row["query"], k=5)
+        used = row["tools"]
+        output = ObservedOutput(tool_id=used[0], name="items[].id", type="string", taken_by=used[1], taken_as="id")
+        await told.report_outcome(answer.request_id, used, succeeded=True, query=row["query"], outputs=[output])
+
+    made = rows(300)
+    for start in range(0, len(made), 20):
+        await asyncio.gather(*(report(row, place) for place, row in enumerate(made[start : start + 20])))
+    for client in (one, other):
+        await client.close()
+    for server in servers:
+        await server.stop(1.0)
+
+
+async def _served(store: Path) -> tuple[EgoGraph, Response]:
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
+    address = await server.start()
+    try:
+        await server.load(lambda: open_engine(store, encoder=HashingEncoder()))
+        async with AsyncClient(address) as client:
+            answer = await client.retrieve(rows(1, seed=9)[0]["query"], k=5, explanation=True)
+            return await client.neighbors(tool_id(0), predicates=[USED_WITH, "returns"]), answer
+    finally:
+        await server.stop(0)
+
+
+async def test_reports_over_grpc_become_edges_and_answers(store: Path) -> None:
+    await _report_all(store)
+    outcomes, damaged = read_outcomes(store / "outcomes")
+    assert (len(outcomes), damaged) == (300, 0)
+    assert all(outcome.terms and not outcome.query for outcome in outcomes)
+    before = complete(responses(store))
+    assert learned_of(store).published == "", "all are of one reporter: the same address"
+    learned = learned_of(store, min_reporters=1)
+    assert learned.published == published_id(store)
+    assert complete(responses(store)) > before + 0.5
+    around, answer = await _served(store)
+    partners = {edge.tail for edge in around.edges if edge.predicate == USED_WITH and edge.head == f"tool:{tool_id(0)}"}
+    assert partners == {f"tool:{one}" for one in gold(0)[1:]}
+    assert {edge.provenance[0].extractor for edge in around.edges} == {RUN}
+    assert any(edge.predicate == "returns" and edge.tail == "parameter:items[].id" for edge in around.edges)
+    assert all("sessions of 1 reporters" in edge.phrase for edge in around.edges)
+    assert "similar requests" in answer.tools[0].explanation
+    assert answer.tools[0].reasons is not None
+    assert answer.tools[0].reasons.features["past_requests"] > 0
+
+
+async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path) -> None:
+    """The ids are of one tenant, and so is the log: whatever b reports, nothing of a changes."""
+    folders = {"a": tmp_path / "a", "b": tmp_path / "b"}
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes=folders)
+    address = await server.start()
+    await server.load(lambda: open_engine(store, encoder=HashingEncoder()))
+    for tenant in folders:
+        server.catalogs.swap(tenant, open_engine(store, encoder=HashingEncoder()))
+    given = server.reports.issuer("a")(published_id(store), "q1")
+    same_key = server.reports.issuer("b")(published_id(store), "q1")
+    stub = _tenant_calls(address, "b")
+    with pytest.raises(Exception, match="gave no such id"):
+        await stub(given)
+    await stub(same_key)
+    await server.stop(1.0)
+    assert [len(read_outcomes(folders[tenant])[0]) for tenant in "ab"] == [0, 1]
+
+
+def _tenant_calls(address: str, tenant: str) -> Any:
+    import grpc
+
+    from egotools.v1 import egotools_pb2 as pb
+    from egotools.v1 import egotools_pb2_grpc as pb_grpc
+
+    async def call(request_id: str) -> None:
+        async with grpc.aio.insecure_channel(address) as channel:
+            message = pb.ReportOutcomeRequest(request_id=request_id, used=[tool_id(0)])
+            await pb_grpc.ToolRetrievalStub(channel).ReportOutcome(message, metadata=(("egotools-tenant", tenant),))
+
+    return call
+
+
+def test_filters_hold_for_what_was_learned(store: Path, tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", rows(400))
+    assert learned_of(store, logs=(log,)).published
+    for answer in responses(store, filters={"team": ["red"]}, explain=True):
+        assert answer.tools
+        shown = repr(answer.tools)
+        assert all(int(tool.id.removeprefix("tool_")) % 2 for tool in answer.tools)
+        assert not any(tool_id(number) in shown for number in range(0, 60, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("use.tools.npy", lambda array: array + 1_000),
+        ("use.tools.npy", lambda array: array - 1_000),
+        ("use.pointers.npy", lambda array: array[::-1]),
+        ("use.weights.npy", lambda array: array[:-1]),
+        ("use.weights.npy", lambda array: array * np.nan),
+        ("use.vectors_PD.npy", lambda array: array[:, :7]),
+        ("use.pairs.tails.npy", lambda array: array + 1_000),
+        ("use.pairs.heads.npy", lambda array: array[::-1]),
+        ("use.reporters.npy", lambda array: array[:1]),
+        ("bm25.use.docs.npy", lambda array: array + 10_000),
+    ],
+)
+def test_a_segment_that_was_altered_with_its_manifest_is_refused(
+    store: Path, tmp_path: Path, name: str, spoil: Any
+) -> None:
+    learned_of(store, logs=(written(tmp_path / "log.jsonl", rows(400)),))
+    folder = current_snapshot(store)
+    path = folder / name
+    array = np.load(path)
+    path.unlink()
+    np.save(path, spoil(array))
+    write_manifest(folder, read_manifest(Layout(folder)))
+    with pytest.raises(SnapshotCorruptError, match="learned"):
+        open_engine(folder, encoder=HashingEncoder())
+
+
+def test_a_log_with_damaged_lines_and_gone_tools_is_told(store: Path, tmp_path: Path, run: Run) -> None:
+    (store / "outcomes").mkdir()
+    (store / "outcomes" / "1.jsonl").write_text("no outcome\n")
+    log = written(tmp_path / "log.jsonl", [*rows(400), {"query": "gone", "tools": ["gone"]}])
+    code, out, _ = run("learn", "--store", store, "--log", log)
+    assert code == 0
+    assert "1 damaged lines" in out
+    assert "1 sessions have no tool" in out
+
+
+def test_a_snapshot_folder_is_no_store(store: Path, run: Run) -> None:
+    code, _, err = run("learn", "--store", current_snapshot(store))
+    assert code == 2
+    assert "Name the store" in err

@@ -1,0 +1,38 @@
+"""The commands ``egotools tokens`` and ``egotools serve --insecure``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from services.server.access.static_tokens import StaticTokens
+from tests.services.conftest import Run
+
+
+def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    code, out, err = run("tokens", "create", "ci", "--file", file, "--days", 30)
+    token = out.strip()
+    assert code == 0 and "shown only now" in " ".join(err.split())
+    assert StaticTokens(file).verify(token).name == "ci"
+    code, out, _ = run("tokens", "list", "--file", file, "--json")
+    listed = json.loads(out)
+    assert code == 0 and [each["name"] for each in listed] == ["ci"] and "sha256" not in out
+    code, out, _ = run("tokens", "list", "--file", file)
+    assert code == 0 and "ci" in out and token not in out
+    assert run("tokens", "create", "ci", "--file", file)[0] == 2
+    assert run("tokens", "create", "other", "--file", file, "--days", 0)[0] == 2
+    assert run("tokens", "revoke", "ci", "--file", file)[0] == 0
+    assert run("tokens", "revoke", "ci", "--file", file)[0] == 7
+    assert json.loads(run("tokens", "list", "--file", file, "--json")[1]) == []
+
+
+def test_serve_refuses_to_listen_beyond_loopback(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EGOTOOLS_HOST", raising=False)
+    code, _, err = run("serve", "--store", tmp_path, "--host", "0.0.0.0", "--port", 0)
+    assert code == 2
+    assert "without TLS and access control" in " ".join(err.split()) and "--insecure" in err
+    code, _, err = run("serve", "--store", tmp_path, "--host", "0.0.0.0", "--port", 0, "--insecure")
+    assert code == 7, err  # it would listen: what is missing is the snapshot

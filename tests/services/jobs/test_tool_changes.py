@@ -1,0 +1,332 @@
+"""Changes of a served catalogue: found at once, durable, and after a merge the same as a build of all its tools."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ontology import DocumentError, InvalidArgumentError, NotFoundError, NotReadyError, StorageError
+from retrieval.delta import change_log
+from retrieval.query.request import Request
+from retrieval.snapshot.publish import published_id
+from services.jobs.tools_worker import ToolsWorker
+from tests.conftest import ROOT
+from tests.services.jobs.changing import Changing, built, row
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with twelve tools; copy it before it is changed."""
+    store = tmp_path_factory.mktemp("changing") / "store"
+    built(store, [row(number) for number in range(12)])
+    return store
+
+
+@pytest.fixture
+def store(base: Path, tmp_path: Path) -> Path:
+    subprocess.run(["cp", "-r", base, tmp_path / "store"], check=True)
+    return tmp_path / "store"
+
+
+def _found(changing: Changing, query: str, k: int = 5) -> list[str]:
+    answer = changing.engine.retriever().retrieve(Request(query=query, k=k, explain=True))
+    assert answer.snapshot_id == changing.engine.snapshot_id
+    return [tool.id for tool in answer.tools]
+
+
+NEW: dict[str, Any] = {
+    "id": "zoo/count_zebras",
+    "name": "count_zebras",
+    "description": "Counts the zebras of a national park.",
+    "parameters": [{"name": "park_id", "type": "string", "required": True}],
+    "returns": [{"name": "zebras", "type": "integer"}],
+    "metadata": {"namespace": "zoo", "region": "north"},
+}
+FINDS: dict[str, Any] = {
+    "id": "zoo/find_park",
+    "name": "find_park",
+    "description": "Finds a national park by its name.",
+    "parameters": [{"name": "name", "type": "string", "required": True}],
+    "returns": [{"name": "park_id", "type": "string"}],
+    "metadata": {"namespace": "zoo"},
+}
+
+
+def test_an_added_tool_is_found_everywhere_and_a_removed_one_nowhere(store: Path) -> None:
+    changing = Changing(store)
+    before, first = changing.tools(), changing.engine.snapshot_id
+    counts = changing.upsert(NEW, FINDS)
+    assert (counts.added, counts.replaced, counts.snapshot_id) == (2, 0, changing.engine.snapshot_id)
+    assert changing.tools() == sorted([*before, "zoo/count_zebras", "zoo/find_park"])
+    assert _found(changing, "how many zebras are in the park Serengeti", k=2) == ["zoo/count_zebras", "zoo/find_park"]
+    assert changing.engine.tool("zoo/count_zebras").description == NEW["description"]
+    around = {edge.tail for edge in changing.engine.neighbors("zoo/count_zebras").edges}
+    assert {"parameter:park id", "system:zoo"} <= around
+    suppliers = changing.engine.neighbors("zoo/count_zebras", predicates=["resolved_by", "supplies"]).edges
+    assert {("tool:zoo/count_zebras", "resolved_by", "tool:zoo/find_park")} <= {
+        (edge.head, edge.predicate, edge.tail) for edge in suppliers
+    }
+    catalog = changing.engine.catalog()
+    assert (catalog.tool_count, catalog.node_counts["tool"], catalog.snapshot_id) == (14, 14, counts.snapshot_id)
+    assert changing.engine.retriever().retrieve(Request(query="zebras", filters={"region": ["north"]})).tools
+
+    counts = changing.delete("zoo/count_zebras", "zoo/nothing")
+    assert (counts.removed, counts.unknown) == (1, 1)
+    assert "zoo/count_zebras" not in {*changing.tools(), *_found(changing, "how many zebras are in the park", k=20)}
+    with pytest.raises(NotFoundError):
+        changing.engine.tool("zoo/count_zebras")
+    for gone in ("zoo/count_zebras", "parameter:zebra", "business_object:zebra"):
+        with pytest.raises(NotFoundError):
+            changing.engine.neighbors(gone)
+    assert not changing.engine.neighbors("zoo/find_park", predicates=["supplies", "resolved_by"]).edges
+    with pytest.raises(InvalidArgumentError, match="region"):
+        changing.engine.retriever().retrieve(Request(query="zebras", filters={"region": ["north"]}))
+    changing.delete("zoo/find_park")
+    assert changing.tools() == before
+    assert changing.engine.snapshot_id != first  # a state is named by what led to it
+    assert changing.engine.catalog().node_counts == Changing.opened(store).catalog().node_counts
+    assert changing.engine.catalog().edge_counts == Changing.opened(store).catalog().edge_counts
+
+
+def test_a_tool_of_the_snapshot_is_replaced_and_removed(store: Path) -> None:
+    changing = Changing(store)
+    old = row(0)
+    counts = changing.upsert({**old, "description": "Shreds paper documents."})
+    assert (counts.added, counts.replaced, len(changing.tools())) == (0, 1, 12)
+    assert _found(changing, "shred some paper")[0] == old["id"]
+    assert changing.engine.tool(old["id"]).description == "Shreds paper documents."
+    unchanged = changing.upsert({**old, "description": "Shreds paper documents."})
+    assert (unchanged.unchanged, unchanged.snapshot_id) == (1, counts.snapshot_id)
+    changing.delete(old["id"])
+    assert old["id"] not in {*changing.tools(), *_found(changing, "shred some paper", k=20)}
+    again = Changing.again(changing)
+    assert (again.tools(), again.engine.snapshot_id) == (changing.tools(), changing.engine.snapshot_id)
+
+
+def test_an_edge_of_a_snapshot_stays_while_some_tool_states_it(store: Path) -> None:
+    changing = Changing(store)
+    stated = "parameter:invoice id"
+    users = [edge.head for edge in changing.engine.neighbors(stated, predicates=["has_parameter", "returns"]).edges]
+    for user in users[:-1]:
+        changing.delete(user.removeprefix("tool:"))
+        assert changing.engine.neighbors(stated, predicates=["identifies"]).edges
+    changing.delete(users[-1].removeprefix("tool:"))
+    with pytest.raises(NotFoundError):
+        changing.engine.neighbors(stated)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"id": "x"}],
+        [NEW, {"description": "no name"}],
+        [NEW, NEW],
+        [{"name": "x", "parameters": "none"}],
+        [],
+    ],
+    ids=["only an id", "one of two", "twice", "parameters", "none"],
+)
+def test_a_call_with_a_row_that_is_no_tool_changes_nothing(store: Path, rows: list[dict[str, Any]]) -> None:
+    changing = Changing(store)
+    before = changing.engine
+    with pytest.raises((DocumentError, InvalidArgumentError)) as raised:
+        changing.upsert(*rows)
+    assert raised.value.grpc_code == "INVALID_ARGUMENT"
+    assert changing.engine is before
+    assert not (store / "changes").exists()
+
+
+def test_the_last_tool_is_not_removed(store: Path) -> None:
+    changing = Changing(store)
+    with pytest.raises(InvalidArgumentError, match="no tool would be left"):
+        changing.delete(*changing.tools())
+    assert len(changing.tools()) == 12
+
+
+def test_what_cannot_be_written_is_not_served(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changing = Changing(store)
+    before = changing.engine
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(change_log.os, "pwrite", full)
+        with pytest.raises(StorageError):
+            changing.upsert(NEW)
+        with pytest.raises(StorageError):
+            changing.delete(row(0)["id"])
+    assert changing.engine is before
+    assert changing.upsert(NEW).added == 1
+    assert Changing.again(changing).tools() == changing.tools()
+
+
+_OPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("upsert"), st.lists(st.tuples(st.integers(0, 17), st.integers(0, 2)), min_size=1, max_size=3)
+        ),
+        st.tuples(st.just("delete"), st.lists(st.tuples(st.integers(0, 17), st.just(0)), min_size=1, max_size=2)),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(operations=_OPS)
+@example(operations=[("upsert", [(13, 0), (0, 1)]), ("delete", [(3, 0)]), ("upsert", [(3, 2)])])
+def test_a_merge_gives_the_bytes_of_a_build_of_all_tools(
+    base: Path, tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, list[tuple[int, int]]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("merge")
+    subprocess.run(["cp", "-r", base, folder / "store"], check=True)
+    changing = Changing(folder / "store")
+    model = {row(number)["id"]: row(number) for number in range(12)}
+    for kind, chosen in operations:
+        rows = {row(*each)["id"]: row(*each) for each in chosen}
+        if kind == "upsert":
+            changing.upsert(*rows.values())
+            model |= rows
+        else:
+            changing.delete(*rows)
+            model = {id_: each for id_, each in model.items() if id_ not in rows}
+        assert changing.tools() == sorted(model)
+    # The id of a snapshot is the hash of all its files.
+    merged = changing.changes.merge("")
+    assert merged == built(folder / "whole", model.values()) == changing.engine.snapshot_id
+    assert published_id(folder / "store") == merged
+    assert not list((folder / "store" / "changes").glob("*"))
+
+
+def test_changes_that_come_during_a_merge_stay(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changing = Changing(store)
+    changing.upsert(NEW)
+    merger = changing.changes._merger
+
+    def slow(store: Path, base: str, count: int) -> str:
+        changing.upsert(FINDS)
+        changing.delete(row(1)["id"])
+        return merger(store, base, count)
+
+    monkeypatch.setattr(changing.changes, "_merger", slow)
+    wanted = sorted({*changing.tools(), "zoo/find_park"} - {row(1)["id"]})
+    merged = changing.changes.merge("")
+    assert changing.tools() == wanted
+    assert changing.engine.snapshot_id.startswith(f"{merged}+")
+    again = Changing.again(changing)
+    assert (again.tools(), again.engine.snapshot_id) == (wanted, changing.engine.snapshot_id)
+
+
+def test_a_merge_over_another_publication_is_refused_and_nothing_is_lost(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changing = Changing(store)
+    changing.upsert(NEW)
+    merger, state = changing.changes._merger, changing.engine.snapshot_id
+
+    def overtaken(store: Path, base: str, count: int) -> str:
+        built(store, [row(1), row(2)])
+        return merger(store, base, count)
+
+    monkeypatch.setattr(changing.changes, "_merger", overtaken)
+    with pytest.raises(Exception, match="another snapshot was published"):
+        changing.changes.merge("")
+    assert changing.engine.snapshot_id == state
+    assert len(Changing.again(changing).tools()) == 2
+
+
+_DIES = """
+import os, signal, sys
+from pathlib import Path
+from retrieval.delta.change_log import ChangeLog
+from tests.services.jobs.changing import Changing
+from tests.services.jobs.test_tool_changes import NEW
+append = ChangeLog.append
+def dying(self, change):
+    if sys.argv[2] == "after":
+        append(self, change)
+    os.kill(os.getpid(), signal.SIGKILL)
+ChangeLog.append = dying
+Changing(Path(sys.argv[1])).upsert(NEW)
+"""
+
+
+@pytest.mark.parametrize(("moment", "tools"), [("before", 12), ("after", 13)])
+def test_a_kill_around_the_log_leaves_a_whole_state(store: Path, moment: str, tools: int) -> None:
+    done = subprocess.run([sys.executable, "-c", _DIES, str(store), moment], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(Changing(store).tools()) == tools
+
+
+@pytest.mark.slow
+def test_the_worker_reads_in_a_process_of_its_own_and_a_killed_one_is_replaced(store: Path) -> None:
+    changing = Changing(store)
+    worker = ToolsWorker()
+    changing.changes._catalogue("")._reader = worker
+    try:
+        assert changing.upsert(NEW).added == 1
+        assert worker._pool is not None
+        (process,) = worker._pool._processes
+        os.kill(process, signal.SIGKILL)
+        refused = []
+
+        def died() -> bool:
+            try:
+                return changing.upsert(FINDS).added == 1 and bool(refused)
+            except NotReadyError as error:
+                refused.append(error)
+                return False
+
+        wait_until(died)
+    finally:
+        worker.close()
+    assert {"zoo/count_zebras", "zoo/find_park"} <= {*changing.tools()}
+
+
+def _model_test(store: Path, operations: int, seed: int, *, merges: float = 0.02) -> None:
+    """Random changes against a map, with restarts and merges."""
+    chosen = random.Random(seed)
+    model = {row(number)["id"]: row(number) for number in range(12)}
+    changing = Changing(store)
+    for at in range(operations):
+        rows = [row(chosen.randrange(30), chosen.randrange(3)) for _ in range(chosen.choice((1, 1, 1, 2, 4)))]
+        rows = list({each["id"]: each for each in rows}.values())
+        what = chosen.random()
+        if what < 0.55:
+            counts = changing.upsert(*rows)
+            new = sum(each["id"] not in model for each in rows)
+            same = sum(model.get(each["id"]) == each for each in rows)
+            assert (counts.added, counts.replaced, counts.unchanged) == (new, len(rows) - new - same, same), (seed, at)
+            model |= {each["id"]: each for each in rows}
+        elif what < 0.9 and len(model) > 5:
+            known = [each["id"] for each in rows if each["id"] in model]
+            counts = changing.delete(*(each["id"] for each in rows))
+            assert (counts.removed, counts.unknown) == (len(known), len(rows) - len(known)), (seed, at)
+            for id_ in known:
+                del model[id_]
+        elif what < 0.9 + merges:
+            assert "+" not in changing.changes.merge(""), (seed, at)
+        else:
+            state = changing.engine.snapshot_id
+            changing = Changing.again(changing)
+            assert changing.engine.snapshot_id == state, (seed, at)
+        one = chosen.choice(sorted(model))
+        assert changing.tools() == sorted(model), (seed, at)
+        assert changing.engine.tool(one).description == model[one]["description"], (seed, at)
+        assert one in _found(changing, f"{model[one]['name']} {model[one]['description']}"), (seed, at)
+
+
+def test_random_changes_with_restarts_are_those_of_a_map(store: Path) -> None:
+    _model_test(store, 40, random.randrange(10**6))  # a failure names the seed

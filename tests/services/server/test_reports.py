@@ -1,0 +1,178 @@
+"""``ReportOutcome`` through the shipped clients: what is kept of a report, what is refused, and that a repeated one counts once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from egotools import (
+    AsyncClient,
+    Client,
+    ClientError,
+    InvalidRequestError,
+    NotFoundError,
+    ObservedOutput,
+    OverloadedError,
+    PreconditionError,
+)
+from services.outcomes import Outcome, OutputSeen, read_outcomes
+from services.server.server import Server
+from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
+
+QUERY = "find the customer Zebulon and list orders"
+USED = ["crm/find_customer", "erp/list_orders"]
+OUTPUT = ObservedOutput(
+    tool_id="crm/find_customer",
+    name="items[].customer_id",
+    type="string",
+    taken_by="erp/list_orders",
+    taken_as="customer_id",
+)
+
+
+def kept(folder: Path) -> list[Outcome]:
+    return read_outcomes(folder)[0]
+
+
+async def test_a_report_is_on_the_disk_when_it_is_acknowledged(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        assert SNAPSHOT_ID not in answer.request_id
+        await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY, outputs=[OUTPUT])
+        (outcome,) = kept(tmp_path)
+    assert outcome.used == tuple(USED)
+    assert outcome.succeeded is True
+    assert outcome.outputs == (
+        OutputSeen(
+            tool=OUTPUT.tool_id, name=OUTPUT.name, type="string", taken_by="erp/list_orders", taken_as="customer_id"
+        ),
+    )
+
+
+async def test_only_words_that_the_documents_have_are_kept_of_a_request(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        await client.report_outcome(answer.request_id, USED, query=QUERY)
+    assert kept(tmp_path)[0].terms == ("customer", "find", "list", "orders", "the")
+    written = b"".join(file.read_bytes() for file in tmp_path.glob("*.jsonl"))
+    assert b"Zebulon" not in written
+    assert b"127.0.0.1" not in written, "the reporter is a pseudonym"
+
+
+@pytest.mark.parametrize(("keep", "terms", "text"), [("none", False, ""), ("text", False, QUERY)])
+async def test_the_operator_chooses_what_is_kept(tmp_path: Path, keep: str, terms: bool, text: str) -> None:
+    settings = small_settings(keep_requests=keep)
+    async with serving(settings=settings, outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        await client.report_outcome(answer.request_id, USED, query=QUERY)
+    (outcome,) = kept(tmp_path)
+    assert (bool(outcome.terms), outcome.query) == (terms, text)
+
+
+async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as one, serving(outcomes={"": tmp_path}) as other:
+        async with AsyncClient(one.address) as client, AsyncClient(other.address) as elsewhere:
+            answer = await client.retrieve(QUERY)
+            reports = [each.report_outcome(answer.request_id, USED) for each in (client, elsewhere) * 5]
+            await asyncio.gather(*reports)
+    assert len(kept(tmp_path)) == 1
+
+
+async def test_every_answer_of_a_batch_has_an_id_of_its_own(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answers = await client.retrieve_batch([QUERY, "get a customer", QUERY])
+        ids = [answer.request_id for answer in answers if not isinstance(answer, ClientError)]
+        assert len(set(ids)) == 3
+        for request_id in ids:
+            await client.report_outcome(request_id, USED)
+    assert len(kept(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"request_id": ""}, "request_id"),
+        ({"request_id": "x" * 65}, "request_id"),
+        ({"request_id": "A" * 59}, "request_id"),
+        ({"used": ["crm/find_customer"] * 101}, "used"),
+        ({"used": [""]}, "used"),
+        ({"query": "another text"}, "query"),
+        ({"query": "x" * 20_001}, "query"),
+        ({"outputs": [OUTPUT] * 101}, "outputs"),
+        ({"outputs": [ObservedOutput(tool_id="crm/get_customer", name="x", type="string")]}, "outputs.tool_id"),
+        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="", type="string")]}, "outputs.name"),
+        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="a value", type="string")]}, "outputs.name"),
+        ({"outputs": [ObservedOutput(tool_id="crm/find_customer", name="x", type="C-17")]}, "outputs.type"),
+        (
+            {
+                "outputs": [
+                    ObservedOutput(tool_id="crm/find_customer", name="x", type="string", taken_by="erp/list_orders")
+                ]
+            },
+            "outputs.taken_as",
+        ),
+    ],
+)
+async def test_a_report_that_is_wrong_is_refused_by_name(tmp_path: Path, change: dict[str, object], field: str) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        report = {"request_id": answer.request_id, "used": USED, "query": QUERY, "outputs": [], **change}
+        with pytest.raises(InvalidRequestError) as refused:
+            await client.report_outcome(**report)  # type: ignore[arg-type]
+        assert refused.value.subject == field
+    assert kept(tmp_path) == []
+
+
+async def test_a_tool_that_the_catalogue_does_not_have_is_refused(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        with pytest.raises(NotFoundError, match="crm/unicorn"):
+            await client.report_outcome(answer.request_id, [*USED, "crm/unicorn"])
+    assert kept(tmp_path) == []
+
+
+async def test_who_reports_too_often_is_told_to_wait(tmp_path: Path) -> None:
+    settings = small_settings(reports_per_minute=3)
+    async with serving(settings=settings, outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answers = [await client.retrieve(QUERY) for _ in range(4)]
+        for answer in answers[:3]:
+            await client.report_outcome(answer.request_id, USED)
+        with pytest.raises(OverloadedError, match="3 outcomes in a minute"):
+            await client.report_outcome(answers[3].request_id, USED)
+    assert len(kept(tmp_path)) == 3
+
+
+async def test_without_a_place_for_outcomes_requests_have_no_id_and_reports_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    blocked = {"": tmp_path / "file" / "outcomes"}
+    async with serving(outcomes=blocked) as server, AsyncClient(server.address) as client:
+        answer = await client.retrieve(QUERY)
+        assert answer.tools
+        assert answer.request_id == ""
+        with pytest.raises(PreconditionError, match="keeps no outcomes"):
+            await client.report_outcome("A" * 59, USED)
+
+
+async def test_a_caller_that_gives_up_does_not_stop_the_log(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+        answers = [await client.retrieve(QUERY) for _ in range(20)]
+        given_up = [asyncio.ensure_future(client.report_outcome(answer.request_id, USED)) for answer in answers[:10]]
+        await asyncio.sleep(0)
+        for each in given_up:
+            each.cancel()
+        await asyncio.gather(*given_up, return_exceptions=True)
+        for answer in answers[10:]:
+            await client.report_outcome(answer.request_id, USED)
+    assert len(kept(tmp_path)) >= 10
+
+
+async def test_the_synchronous_client_reports_too(tmp_path: Path) -> None:
+    def report(server: Server) -> None:
+        with Client(server.address) as client:
+            client.report_outcome(client.retrieve(QUERY).request_id, USED, succeeded=False)
+
+    async with serving(outcomes={"": tmp_path}) as server:
+        await asyncio.to_thread(report, server)
+    assert kept(tmp_path)[0].succeeded is False

@@ -21,7 +21,7 @@ from services.server.access.watched_file import WatchedFiles
 from services.server.error_status import reason_of
 from services.server.settings import ServerSettings
 
-__all__ = ["Access", "access_of"]
+__all__ = ["Access", "access_of", "check_settings"]
 
 
 class Access:
@@ -96,8 +96,7 @@ def access_of(
     :raises InvalidArgumentError: when settings contradict each other, a file cannot be used, or the server would listen beyond
         loopback without TLS and access control and nobody has said that it may.
     """
-    _check_tls(settings)
-    _check_open(settings)
+    check_settings(settings)
     if settings.access_policy is None:
         _refuse(
             bool(settings.jwks or settings.tokens_file),
@@ -139,6 +138,15 @@ def access_of(
         ),
         denied,
     )
+
+
+def check_settings(settings: ServerSettings) -> None:
+    """Check that settings of TLS and of access fit together. No file is read.
+
+    :raises InvalidArgumentError: as :func:`access_of`.
+    """
+    _check_tls(settings)
+    _check_open(settings)
 
 
 def _check_tls(settings: ServerSettings) -> None:

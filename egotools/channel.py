@@ -62,6 +62,10 @@ def channel_options(
         # A replica that is stopped or cut off answers no ping: its calls go to another one after 2.5 s.
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
+        (
+            "grpc.http2.ping_timeout_ms",
+            _KEEPALIVE_TIMEOUT_MS,
+        ),  # of gRPC's other pings: none else is sent while one is open
         ("grpc.http2.max_pings_without_data", 0),  # no limit: while a call waits nothing else is sent
         *options,
     ]

@@ -81,7 +81,7 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "services": (("outcomes", "schemas"), ("server", "jobs"), ("cli",)),
+    "services": (("outcomes", "schemas"), ("jobs",), ("server",), ("cli",)),
 }
 BESIDE_ROOMS = {
     # modules that every room may import

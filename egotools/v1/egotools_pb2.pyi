@@ -15,7 +15,8 @@ A call that fails ends with one canonical gRPC status and, in the trailing metad
 `Error` that names the invalid field, tool or file and what to do. Status codes:
   INVALID_ARGUMENT     a field is invalid; `Error.subject` names it. Do not retry the same request.
   NOT_FOUND            no such tool or node in this snapshot.
-  RESOURCE_EXHAUSTED   too many calls at once (retry later), or a request above the size limit.
+  RESOURCE_EXHAUSTED   too many calls at once, or a request above the size limit. The trailing metadata
+                       `grpc-retry-pushback-ms` says after how many milliseconds to try again; -1: it does not help.
   DEADLINE_EXCEEDED    the caller's deadline (or the server's default) has passed; later stages were not run.
   UNAVAILABLE          not ready, shutting down, or a model endpoint is down. Safe to retry: every RPC only reads.
   FAILED_PRECONDITION  the snapshot, or an optional part of the server, cannot be used.
@@ -762,7 +763,9 @@ Global___ParameterBinding: _TypeAlias = ParameterBinding  # noqa: Y015
 
 @_typing.final
 class RetrieveBatchRequest(_message.Message):
-    """Several requests in one call. They share the deadline of the call and count as one call for the limiter."""
+    """Several requests in one call. They share the deadline of the call. Each waits for a turn of its own. What they cost together
+    is known from their fields before any runs: a batch above the server's limit is refused with INVALID_ARGUMENT, and split then.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

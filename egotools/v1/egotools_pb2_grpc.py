@@ -120,7 +120,8 @@ class ToolRetrievalServicer:
 
     def RetrieveEach(self, request, context):
         """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-        than one message may be.
+        than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
+        has taken the result before it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

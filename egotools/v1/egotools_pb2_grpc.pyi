@@ -15,7 +15,8 @@ A call that fails ends with one canonical gRPC status and, in the trailing metad
 `Error` that names the invalid field, tool or file and what to do. Status codes:
   INVALID_ARGUMENT     a field is invalid; `Error.subject` names it. Do not retry the same request.
   NOT_FOUND            no such tool or node in this snapshot.
-  RESOURCE_EXHAUSTED   too many calls at once (retry later), or a request above the size limit.
+  RESOURCE_EXHAUSTED   too many calls at once, or a request above the size limit. The trailing metadata
+                       `grpc-retry-pushback-ms` says after how many milliseconds to try again; -1: it does not help.
   DEADLINE_EXCEEDED    the caller's deadline (or the server's default) has passed; later stages were not run.
   UNAVAILABLE          not ready, shutting down, or a model endpoint is down. Safe to retry: every RPC only reads.
   FAILED_PRECONDITION  the snapshot, or an optional part of the server, cannot be used.
@@ -72,7 +73,8 @@ class ToolRetrievalStub:
     """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page."""
     RetrieveEach: _grpc.UnaryStreamMultiCallable[_egotools_pb2.RetrieveBatchRequest, _egotools_pb2.RetrieveResult]
     """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-    than one message may be.
+    than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
+    has taken the result before it.
     """
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_egotools_pb2.ReportOutcomeRequest, _egotools_pb2.ReportOutcomeResponse]
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
@@ -102,7 +104,8 @@ class ToolRetrievalAsyncStub(ToolRetrievalStub):
     """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page."""
     RetrieveEach: _aio.UnaryStreamMultiCallable[_egotools_pb2.RetrieveBatchRequest, _egotools_pb2.RetrieveResult]  # type: ignore[assignment]
     """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-    than one message may be.
+    than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
+    has taken the result before it.
     """
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_egotools_pb2.ReportOutcomeRequest, _egotools_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
@@ -165,7 +168,8 @@ class ToolRetrievalServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_egotools_pb2.RetrieveResult], _abc.AsyncIterator[_egotools_pb2.RetrieveResult]]:
         """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
-        than one message may be.
+        than one message may be, or requests that together cost more than one batch may. The next request runs when the caller
+        has taken the result before it.
         """
 
     @_abc_1.abstractmethod

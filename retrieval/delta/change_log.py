@@ -96,16 +96,19 @@ def prepare_log(store: Path, snapshot_id: str, contents: Sequence[bytes]) -> Non
             path.with_suffix(_NEXT).unlink(missing_ok=True)
 
 
-def read_changes(store: Path, snapshot_id: str, count: int) -> list[bytes]:
+def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> list[bytes]:
     """Return the contents of the first records of a log that another process may write.
 
+    :param count: None for all that are whole, none where there is no log.
     :raises SnapshotCorruptError: when it does not have so many.
     """
     path = log_file(store, snapshot_id)
+    if count is None and not path.exists():
+        return []
     with disk_errors(path):
         data = path.read_bytes()
     contents, _ = _parse(path, data, _header(snapshot_id))
-    if len(contents) < count:
+    if count is not None and len(contents) < count:
         raise _corrupt(path, f"it has {len(contents)} records, not {count}")
     return contents[:count]
 

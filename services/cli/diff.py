@@ -52,6 +52,9 @@ def diff(
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot.snapshot_diff import diff_snapshots
 
+    if not old.strip() or (new is not None and not new.strip()):
+        remedy = "A variable of the shell may not be set; name a store, the folder of a snapshot, or an id"
+        raise InvalidArgumentError("the name of a snapshot is empty", subject="OLD and NEW", remedy=remedy)
     if new is None:
         before, after = open_snapshot(store), _open(old, store)
     else:
@@ -73,12 +76,6 @@ def _open(name: str, store: Path) -> Snapshot:
     from retrieval.snapshot.publish import SNAPSHOTS
     from retrieval.snapshot.reader import open_snapshot
 
-    if not name.strip():
-        raise InvalidArgumentError(
-            "the name of the snapshot is empty",
-            subject="OLD",
-            remedy="Name a store, the folder of a snapshot, or an id",
-        )
     if Path(name).is_dir():
         return open_snapshot(Path(name))
     ids = sorted(path.name for path in (store / SNAPSHOTS).glob("*") if path.is_dir())

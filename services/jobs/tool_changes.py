@@ -15,10 +15,10 @@ from services.jobs.changing_catalogue import ChangeCounts, ChangingCatalogue
 from services.jobs.merge_changes import Merger, merge_in_process
 from services.jobs.tools_worker import ToolsReader, ToolsWorker
 
-__all__ = ["ToolChanges"]
+__all__ = ["MERGE_AFTER_S", "ToolChanges"]
 
 _LOG = logging.getLogger("egotools.changes")
-_MERGE_AFTER_S, _MERGE_AT = 900.0, 1_000  # chosen, not tuned: a merge of 44,435 tools takes minutes of one core
+MERGE_AFTER_S, _MERGE_AT = 900.0, 1_000  # chosen, not tuned: a merge of 44,435 tools takes minutes of one core
 _LOOK_EVERY_S = 1.0
 
 
@@ -42,7 +42,7 @@ class ToolChanges:
         reader: ToolsReader | None = None,
         merger: Merger = merge_in_process,
         opened: Callable[[Path], SnapshotEngine] = open_engine,
-        merge_after_s: float = _MERGE_AFTER_S,
+        merge_after_s: float = MERGE_AFTER_S,
         merge_at: int = _MERGE_AT,
     ) -> None:
         self._stores, self._serve, self._opened = dict(stores), serve, opened
@@ -85,6 +85,10 @@ class ToolChanges:
         :raises EgotoolsError: see :meth:`ChangingCatalogue.delete`; nothing is changed then.
         """
         return self._catalogue(tenant).delete(ids)
+
+    def engine(self, tenant: str) -> SnapshotEngine:
+        """Return the engine over the snapshot of a tenant and its changes."""
+        return self._catalogue(tenant).engine
 
     def merge(self, tenant: str) -> str:
         """Build the catalogue of a tenant with its changes as a whole, publish it and serve it; return its id.

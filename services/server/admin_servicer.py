@@ -17,9 +17,9 @@ from ontology.errors import InvalidArgumentError, NotReadyError
 from retrieval.snapshot.snapshot_diff import SnapshotDiff
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
+from services.server.catalog_changes import CatalogChange, CatalogChanges
 from services.server.catalogs import Catalogs, ServedCatalog
 from services.server.publisher import Publisher, Swap
-from services.server.tool_changes import ChangedTools, ToolChanges
 
 __all__ = ["CatalogAdmin"]
 
@@ -36,7 +36,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
     """
 
-    def __init__(self, catalogs: Catalogs, publisher: Publisher, changes: ToolChanges) -> None:
+    def __init__(self, catalogs: Catalogs, publisher: Publisher, changes: CatalogChanges) -> None:
         self._catalogs = catalogs
         self._publisher = publisher
         self._changes = changes
@@ -126,8 +126,8 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         add_log_fields(tenant=tenant)
         return tenant
 
-    async def _changed(self, tenant: str, change: Callable[[], ChangedTools]) -> pb.ChangeToolsResponse:
-        async def work() -> ChangedTools:
+    async def _changed(self, tenant: str, change: Callable[[], CatalogChange]) -> pb.ChangeToolsResponse:
+        async def work() -> CatalogChange:
             async with self._changing.setdefault(tenant, asyncio.Lock()):
                 changed = await in_background(change, low_priority=False)
                 self._catalogs.swap(tenant, changed.engine)

@@ -14,6 +14,7 @@ from inference.encoder import Encoder
 from inference.recent_vectors import MAX_ROWS, with_recent_vectors
 from inference.shared_models import SharedModels
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
+from retrieval.delta.change_log import changed_id, log_file, read_changes
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
@@ -39,10 +40,12 @@ class Published(NamedTuple):
     """The published snapshot of a store.
 
     :param snapshot_id: empty if there is none.
+    :param state_id: the same, with the changes that its log has.
     :param history: ids of all publications before that, and perhaps it, the oldest first.
     """
 
     snapshot_id: str
+    state_id: str
     history: tuple[str, ...]
 
 
@@ -87,9 +90,16 @@ class CatalogStore:
         :raises SnapshotError: when the store or ``CURRENT`` is damaged.
         """
         if self._is_snapshot:
-            return Published(read_manifest(Layout(self.path)).snapshot_id, ())
+            snapshot_id = read_manifest(Layout(self.path)).snapshot_id
+            return Published(snapshot_id, snapshot_id, ())
         earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
-        return Published(current_snapshot(self.path).name, earlier)
+        snapshot_id = current_snapshot(self.path).name
+        return Published(snapshot_id, changed_id(snapshot_id, read_changes(self.path, snapshot_id)), earlier)
+
+    @property
+    def changeable(self) -> bool:
+        """Whether tools of the catalogue can be changed: not in the folder of one snapshot."""
+        return not self._is_snapshot
 
     @property
     def outcomes(self) -> Path | None:
@@ -125,7 +135,8 @@ class CatalogStore:
         except OSError as error:
             name = str(error)
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
-        return (name, *(_stat(path) for path in (current, folder, Layout(folder).manifest)))
+        log = log_file(self.path, name) if _ID.fullmatch(name) else current
+        return (name, *(_stat(path) for path in (current, folder, Layout(folder).manifest, log)))
 
     def snapshots(self) -> tuple[StoredSnapshot, ...]:
         """Return the snapshots of the store, newest publication first.

@@ -98,7 +98,7 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
                 await context.write(reply)
             return None
         raw, held = await self._admission.read(peer, context, _MOST_BYTES)
-        held.resize(len(raw))
+        held.release()  # a watcher holds none of it
         try:
             request = handler.request_deserializer(raw)
         except DecodeError:

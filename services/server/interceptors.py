@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeAlias
 
 import grpc
@@ -44,6 +45,7 @@ _PUSHBACK_KEY = "grpc-retry-pushback-ms"
 _ATTEMPTS_KEY = "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS = 4
 _OTHER_REPLICA_S = 0.03
+_MOST_TRUSTED_FIELDS = 1_000_000
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
 
@@ -59,9 +61,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     :param service: full name of the service.
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
+    :param admission: the room for calls; None for that of a service whose callers are trusted with large messages.
     :param observers: are told of each answer and of the end of each call.
     :param trail: writes the audit log of the calls that change something; None where none of the service does.
-    :param admission: the room for calls; None for the limits of the default settings.
     """
 
     def __init__(
@@ -79,9 +81,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._max_message_bytes = max_message_bytes
         self._observers = observers
         self._trail = trail
-        self.admission = admission or Admission(ServerSettings(max_message_bytes=max_message_bytes))
+        self.admission = admission or Admission(
+            ServerSettings(max_message_bytes=max_message_bytes),
+            most_single=max_message_bytes,
+            most_fields=_MOST_TRUSTED_FIELDS,
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._abandoned = False
+        self.begun = 0  # calls since the start
 
     @property
     def in_flight(self) -> int:
@@ -117,7 +124,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         )
         wrapper: _Handler = make(
             answer,
-            request_deserializer=found.request_deserializer if found.request_streaming else None,
+            request_deserializer=partial(_decoded, found) if found.request_streaming else None,
             response_serializer=found.response_serializer,
         )
         return wrapper
@@ -130,6 +137,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             traceparent=_metadata(context, TRACE_METADATA_KEY),
         )
         begin_call(record)
+        self.begun += 1
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)

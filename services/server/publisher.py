@@ -42,6 +42,7 @@ class Publisher:
     :param swapped: called after each swap.
     :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
         which tries again and again, at the first time.
+    :param adopt: returns the engine over a snapshot with the changes that its log has; called on a thread.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class Publisher:
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
         refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
+        adopt: Callable[[str, Engine], Engine] = lambda tenant, engine: engine,
     ) -> None:
         self.catalogs = catalogs
         self.stores = stores
         self._warm_query = warm_query
         self._swapped = swapped
         self._refused = refused
+        self._adopt = adopt
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
 
@@ -76,7 +79,7 @@ class Publisher:
             served = self._served_id(tenant)
             with self._noting(tenant):
                 published = await asyncio.to_thread(store.published)
-            if served and published.snapshot_id == served:
+            if served and published.state_id == served:
                 return self._kept(tenant, served, published.history)
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
             return await self._swap(tenant, engine, published.history)
@@ -137,7 +140,7 @@ class Publisher:
 
         def work() -> Engine:
             started = time.monotonic()
-            engine = load()
+            engine = self._adopt(tenant, load())
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
 from services.server.admission.peer_calls import PeerCalls
 from services.server.background import in_background
+from services.server.catalog_changes import CatalogChanges
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
 from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
+from services.server.live_changes import LiveChanges
 from services.server.logs import fields
 from services.server.memory import return_memory
 from services.server.observe.observing import Observing
@@ -37,7 +40,6 @@ from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
-from services.server.tool_changes import NoToolChanges, ToolChanges
 
 __all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"]
 
@@ -70,7 +72,7 @@ class Server:
         stores: Mapping[str, CatalogStore] | None = None,
         *,
         required: Iterable[str] | None = None,
-        changes: ToolChanges | None = None,
+        changes: CatalogChanges | None = None,
         outcomes: Mapping[str, Path] | None = None,
     ) -> None:
         self.settings = settings
@@ -96,12 +98,14 @@ class Server:
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
         )
+        self.changes = LiveChanges(stores or {}, writes=settings.admin_port >= 0, merged=self._merged)
         self.publisher = Publisher(
             self.catalogs,
             stores or {},
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
             refused=self.observing.publication_refused,
+            adopt=self.changes.adopt,
         )
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
@@ -127,7 +131,7 @@ class Server:
         pb_grpc.add_ToolRetrievalServicer_to_server(
             ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
         )
-        admin = CatalogAdmin(self.catalogs, self.publisher, changes or NoToolChanges())
+        admin = CatalogAdmin(self.catalogs, self.publisher, changes or self.changes)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
@@ -139,6 +143,7 @@ class Server:
         :raises InvalidArgumentError: when the server cannot listen on an address.
         """
         settings = self.settings
+        self._loop = asyncio.get_running_loop()
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
@@ -214,9 +219,15 @@ class Server:
         self.limiter.close()
         await self.observing.stop()
         await asyncio.to_thread(self.reports.close)
+        await asyncio.to_thread(self.changes.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
+
+    def _merged(self, tenant: str, engine: Engine) -> None:
+        """Serve an engine that a merge has made, from its thread."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self.catalogs.swap, tenant, engine)
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
         self.observing.swapped(tenant, snapshot_id)

@@ -332,7 +332,7 @@ class Flaky(pb_grpc.ToolRetrievalServicer):
     def _nothing(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    RetrieveBatch = GetTool = Neighbors = GetCatalog = _nothing
+    RetrieveBatch = RetrieveEach = GetTool = Neighbors = GetCatalog = ReportOutcome = _nothing
 
 
 @pytest.mark.parametrize(("failures", "answered"), [(3, True), (4, False)])

@@ -16,7 +16,7 @@ from google.protobuf.descriptor import Descriptor
 from ontology.errors import DeadlineError, InvalidArgumentError, TooLargeError
 from services.server.admission.byte_budget import ByteBudget, HeldBytes
 from services.server.admission.peer_calls import PeerCalls
-from services.server.admission.wire_scan import check_fields
+from services.server.admission.wire_scan import MAX_FIELDS, check_fields
 from services.server.settings import ServerSettings
 
 __all__ = ["Admission", "peer_of"]
@@ -30,12 +30,18 @@ class Admission:
     """The room for the calls of one server. Use it in one event loop.
 
     :param settings: the limits.
+    :param most_single: bytes of the message of a method that takes one request, where it is less than the settings allow.
+    :param most_fields: fields of one message; see :func:`services.server.admission.wire_scan.check_fields`.
     """
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(
+        self, settings: ServerSettings, *, most_single: int = _MOST_SINGLE_BYTES, most_fields: int = MAX_FIELDS
+    ) -> None:
         self.bytes = ByteBudget(settings.max_inflight_bytes, message=read_limit(settings.max_message_bytes))
         self.calls = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._settings = settings
+        self._most_single = min(most_single, settings.max_message_bytes)
+        self._most_fields = most_fields
 
     def begin(self, peer: str, context: Any) -> None:
         """Count a call until its answer is sent.
@@ -55,9 +61,9 @@ class Admission:
         :raises InvalidArgumentError: naming the field with too many values; or when there is no message.
         """
         batch = method in _BATCH_METHODS
-        most = self._settings.max_message_bytes
-        raw, held = await self.read(peer, context, most if batch else min(most, _MOST_SINGLE_BYTES))
-        check_fields(raw, kind, {"requests": self._settings.max_batch} if batch else {})
+        most = self._settings.max_message_bytes if batch else self._most_single
+        raw, held = await self.read(peer, context, most)
+        check_fields(raw, kind, {"requests": self._settings.max_batch} if batch else {}, self._most_fields)
         return raw, held
 
     async def read(self, peer: str, context: Any, most: int) -> tuple[bytes, HeldBytes]:

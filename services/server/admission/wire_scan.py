@@ -17,12 +17,13 @@ MAX_FIELDS = 20_000
 _VARINT, _FIXED_64, _TEXT, _FIXED_32 = 0, 1, 2, 5
 
 
-def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int]) -> None:
+def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int], most_fields: int = MAX_FIELDS) -> None:
     """Check the number of fields of a message. Bytes that are not a message are left to the decoder.
 
     :param raw: the message as it came.
     :param kind: its type.
     :param most: name of a repeated field of the message → most values.
+    :param most_fields: of the whole message.
     :raises InvalidArgumentError: naming the field that has too many values; no more of the message is read then.
     """
     limits = {kind.fields_by_name[name].number: limit for name, limit in most.items()}
@@ -44,10 +45,10 @@ def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int]) -> None:
             count += 1
             if part is kind and not outer:
                 seen[number] += 1
-                if seen[number] > limits.get(number, MAX_FIELDS):
-                    raise _too_many(kind, number, limits[number] if number in limits else MAX_FIELDS)
-            if count > MAX_FIELDS:
-                raise _too_many(kind, outer or number, MAX_FIELDS)
+                if seen[number] > limits.get(number, most_fields):
+                    raise _too_many(kind, number, limits[number] if number in limits else most_fields)
+            if count > most_fields:
+                raise _too_many(kind, outer or number, most_fields)
             field = part.fields_by_number.get(number) if part is not None and form == _TEXT else None
             if size and field is not None and field.message_type is not None:
                 parts.append((at, min(at + size, end), field.message_type, outer or number))

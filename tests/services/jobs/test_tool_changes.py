@@ -330,3 +330,18 @@ def _model_test(store: Path, operations: int, seed: int, *, merges: float = 0.02
 
 def test_random_changes_with_restarts_are_those_of_a_map(store: Path) -> None:
     _model_test(store, 40, random.randrange(10**6))  # a failure names the seed
+
+
+def test_who_sees_a_part_of_the_catalogue_sees_the_changes_of_that_part(store: Path) -> None:
+    changing = Changing(store)
+    hidden = {**FINDS, "metadata": {"namespace": "zoo", "region": "south"}}
+    changing.upsert(NEW, hidden)
+    whole = changing.engine
+    north = whole.restricted({"region": ("north",)})
+    answer = north.retriever().retrieve(Request(query="find a national park and count the zebras", k=50, explain=True))
+    assert [tool.id for tool in answer.tools] == [NEW["id"]] and answer.snapshot_id == whole.snapshot_id
+    assert north.catalog().tool_count == 1
+    with pytest.raises(NotFoundError):
+        north.tool(FINDS["id"])
+    assert FINDS["id"] not in repr(north.neighbors(NEW["id"]))
+    assert whole.tool(FINDS["id"]).name == "find_park"

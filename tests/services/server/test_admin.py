@@ -20,9 +20,9 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot.history import history
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
+from services.server.catalog_changes import CatalogChange
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
-from services.server.tool_changes import ChangedTools
 from tests.services.conftest import Run
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.waiting import LIMIT_S, until
@@ -34,15 +34,15 @@ class Changes:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, tuple[str, ...]]] = []
 
-    def upsert(self, tenant: str, tools: Sequence[str]) -> ChangedTools:
+    def upsert(self, tenant: str, tools: Sequence[str]) -> CatalogChange:
         if "no tool" in tools:
             raise InvalidArgumentError("this is no tool", subject="tools_json[0]")
         self.asked.append(("upsert", tenant, tuple(tools)))
-        return ChangedTools(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), added=len(tools))
+        return CatalogChange(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), added=len(tools))
 
-    def delete(self, tenant: str, ids: Sequence[str]) -> ChangedTools:
+    def delete(self, tenant: str, ids: Sequence[str]) -> CatalogChange:
         self.asked.append(("delete", tenant, tuple(ids)))
-        return ChangedTools(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), unknown=len(ids))
+        return CatalogChange(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), unknown=len(ids))
 
 
 @pytest.fixture(scope="module")

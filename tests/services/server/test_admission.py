@@ -41,7 +41,8 @@ def pushback(error: grpc.aio.AioRpcError) -> int | None:
 
 def holding(engine: MemoryEngine, first: str = "") -> tuple[threading.Event, list[str]]:
     """Requests wait in the engine until the event is set; the list has them in the order in which they came."""
-    held, asked = threading.Event(), []  # type: ignore[var-annotated]
+    held = threading.Event()
+    asked: list[str] = []
 
     def hook(request: Request) -> None:
         asked.append(request.query)

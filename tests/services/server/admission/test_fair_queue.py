@@ -23,7 +23,7 @@ async def filled(queue: FairQueue, *flows: Flow, cost: int = 1) -> list[Turn]:
 
 
 def order(queue: FairQueue, most: int = 100) -> list[str]:
-    found = []
+    found: list[str] = []
     while len(found) < most and (each := queue.pop()) is not None:
         found.append(each.flow.caller)
     return found

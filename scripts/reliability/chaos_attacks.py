@@ -1,0 +1,331 @@
+"""Callers that mean harm, against one server in a process of its own, with an honest caller at another address beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from egotools import AsyncClient, ClientError
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from scripts.reliability.other_peer import other_peer
+from scripts.reliability.raw_http2 import call_frames, connection, reset_frame
+from scripts.reliability.replica import Replica, replicas
+from scripts.reliability.row import Figure, Row
+
+__all__ = ["ROWS"]
+
+_SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+_QUERY = "overdue invoices of a supplier"
+_MIB = 1024 * 1024
+_PAUSE_S = 0.1
+
+
+def _rss_mb(replica: Replica) -> float:
+    pages = int(Path(f"/proc/{replica.pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4_096 / 1e6
+
+
+@dataclass
+class _Honest:
+    """An honest caller at an address of its own, with the shipped client."""
+
+    address: str
+    seconds: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    ended: bool = False
+
+    async def ask(self) -> None:
+        async with AsyncClient(self.address, options=[("grpc.use_local_subchannel_pool", 1)]) as client:
+            while not self.ended:
+                started = time.monotonic()
+                try:
+                    await client.retrieve(_QUERY, k=5, timeout_s=10)
+                except ClientError as error:
+                    self.errors[error.code] += 1
+                self.seconds.append(time.monotonic() - started)
+                await asyncio.sleep(_PAUSE_S)
+
+    @property
+    def text(self) -> str:
+        worst = max(self.seconds, default=0.0)
+        return f"honest caller: {sum(self.errors.values())} errors of {len(self.seconds)}, slowest {worst:.2f} s"
+
+
+@asynccontextmanager
+async def _attacked(folder: Path, **settings: str) -> AsyncIterator[tuple[Replica, _Honest]]:
+    async with replicas(folder, 1, **settings) as (server,), other_peer(server.address) as elsewhere:
+        honest = _Honest(elsewhere)
+        asking = asyncio.ensure_future(honest.ask())
+        await asyncio.sleep(1.0)
+        try:
+            yield server, honest
+        finally:
+            honest.ended = True
+            await asking
+
+
+async def _most_rss_mb(server: Replica, work: Awaitable[Any]) -> float:
+    """The largest memory of the server while ``work`` is done."""
+    task, most = asyncio.ensure_future(work), 0.0
+    while not task.done():
+        most = max(most, _rss_mb(server))
+        await asyncio.sleep(0.01)
+    await task
+    return max(most, _rss_mb(server))
+
+
+async def _codes(calls: list[Any]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for call in calls:
+        try:
+            await call
+            found["OK"] += 1
+        except grpc.aio.AioRpcError as error:
+            found[error.code().name] += 1
+    return found
+
+
+async def _empties(folder: Path, calls: int) -> Figure:
+    async with _attacked(folder) as (server, honest), grpc.aio.insecure_channel(server.address) as channel:
+        raw: Any = channel.unary_unary(f"/{_SERVICE}/RetrieveBatch")
+        data, before = b"\x0a\x00" * 2_000_000, _rss_mb(server)
+        codes: Counter[str] = Counter()
+
+        async def attack() -> None:
+            codes.update(await _codes([raw(data, timeout=60) for _ in range(calls)]))
+
+        grown = await _most_rss_mb(server, attack()) - before
+    text = f"{calls} calls: {dict(codes)}, memory + {grown:.0f} MB; {honest.text}"
+    return Figure(text=text, held=grown < 100 and not honest.errors)
+
+
+async def _dear(folder: Path) -> Figure:
+    request = pb.RetrieveRequest(query=("find invoice order supplier " * 800)[:20_000], k=1_000, explain=True)
+    refused = pb.RetrieveBatchRequest(requests=[request] * 64)
+    allowed = pb.RetrieveBatchRequest(requests=[request] * 6)
+    async with _attacked(folder) as (server, honest), grpc.aio.insecure_channel(server.address) as channel:
+        stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+        codes = await _codes([stub.RetrieveBatch(refused, timeout=300) for _ in range(2)])
+        honest.seconds.clear()
+        codes += await _codes([stub.RetrieveBatch(allowed, timeout=60) for _ in range(8)])
+    text = f"2 batches of 64 dearest requests and 8 of 6: {dict(codes)}; {honest.text}"
+    return Figure(text=text, held=codes["INVALID_ARGUMENT"] == 2 and not honest.errors and max(honest.seconds) < 5)
+
+
+async def _hog(folder: Path, seconds: float) -> Figure:
+    request = pb.RetrieveRequest(query=("find invoice order supplier " * 800)[:20_000], k=1_000, explain=True)
+    async with _attacked(folder) as (server, honest), grpc.aio.insecure_channel(server.address) as channel:
+        stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+        ends, codes = time.monotonic() + seconds, Counter[str]()
+        honest.seconds.clear()
+
+        async def caller() -> None:
+            while time.monotonic() < ends:
+                codes.update(await _codes([stub.Retrieve(request, timeout=60)]))
+                await asyncio.sleep(0.02)
+
+        await asyncio.gather(*(caller() for _ in range(70)))
+    return Figure(
+        text=f"70 callers of one peer for {seconds:.0f} s: {dict(codes)}; {honest.text}",
+        held=not honest.errors and len(honest.seconds) >= seconds,
+    )
+
+
+async def _watchers(folder: Path, streams: int) -> Figure:
+    asked = health_pb2.HealthCheckRequest(service=_SERVICE).SerializeToString()
+    async with _attacked(folder) as (server, honest), AsyncExitStack() as stack:
+        for begun in range(0, streams, 100):
+            _, writer = await stack.enter_async_context(connection(server.address))
+            writer.write(b"".join(call_frames(n, "/grpc.health.v1.Health/Watch", asked) for n in range(100)))
+            if begun % 2_000 == 0:
+                await asyncio.sleep(0.1)
+        await asyncio.sleep(3.0)
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            check = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+            codes = await _codes([pb_grpc.ToolRetrievalStub(channel).GetCatalog(pb.GetCatalogRequest(), timeout=10)])
+    text = f"{streams:,} streams of one peer: its health check answered ({check.status}), its call {dict(codes)}; {honest.text}"
+    return Figure(text=text, held=check.status == 1 and codes["OK"] == 1 and not honest.errors)
+
+
+async def _burst(folder: Path, calls: int) -> Figure:
+    async with _attacked(folder) as (server, honest), AsyncExitStack() as stack:
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        clients = [await stack.enter_async_context(AsyncClient(server.address, options=options)) for _ in range(8)]
+        for client in clients:
+            await client.retrieve(_QUERY, k=5)
+        met: Counter[str] = Counter()
+
+        async def ask(client: AsyncClient) -> None:
+            try:
+                await client.retrieve(_QUERY, k=5, timeout_s=60)
+                met["OK"] += 1
+            except ClientError as error:
+                met[f"{error.code} {error.reason}"] += 1
+
+        await asyncio.gather(*(ask(clients[n % len(clients)]) for n in range(calls)))
+    cancelled = sum(count for kind, count in met.items() if "CANCELLED" in kind)
+    text = f"{calls:,} calls at once: {dict(met)}; {honest.text}"
+    return Figure(
+        text=text, held=not cancelled and set(met) <= {"OK", "RESOURCE_EXHAUSTED OVERLOADED"} and not honest.errors
+    )
+
+
+async def _resets(folder: Path, streams: int) -> Figure:
+    message = pb.RetrieveRequest(query=_QUERY).SerializeToString()
+    async with _attacked(folder) as (server, honest):
+        honest.seconds.clear()
+        async with connection(server.address) as (reader, writer):
+            drain = asyncio.ensure_future(_read_all(reader))
+            with suppress(OSError):
+                for begun in range(0, streams, 100):
+                    frames = (
+                        call_frames(n, f"/{_SERVICE}/Retrieve", message) + reset_frame(n)
+                        for n in range(begun, begun + 100)
+                    )
+                    writer.write(b"".join(frames))
+                    await writer.drain()
+            await asyncio.sleep(3.0)
+            drain.cancel()
+    return Figure(text=f"{streams:,} streams opened and reset: {honest.text}", held=not honest.errors)
+
+
+async def _read_all(reader: asyncio.StreamReader) -> None:
+    with suppress(OSError, asyncio.CancelledError):
+        while await reader.read(65_536):
+            pass
+
+
+async def _unread(folder: Path, calls: int) -> Figure:
+    message = pb.GetCatalogRequest(page_size=5_000).SerializeToString()
+    async with _attacked(folder) as (server, honest), AsyncExitStack() as stack:
+        before, most = _rss_mb(server), 0.0
+        for _ in range(0, calls, 100):
+            _, writer = await stack.enter_async_context(connection(server.address, window=0))
+            for number in range(100):
+                writer.write(call_frames(number, f"/{_SERVICE}/GetCatalog", message))
+                await asyncio.sleep(0.002)
+            most = max(most, _rss_mb(server))
+        await asyncio.sleep(2.0)
+        most = max(most, _rss_mb(server))
+    text = f"{calls:,} answers that are never read: memory + {most - before:.0f} MB; {honest.text}"
+    return Figure(text=text, held=most - before < 200 and not honest.errors)
+
+
+async def _fuzz(folder: Path, messages: int) -> Figure:
+    """Mutated messages to every method; a typed refusal or an answer for each."""
+    chance = random.Random(7)
+    seeds = {
+        "Retrieve": pb.RetrieveRequest(
+            query=_QUERY, k=3, filters={"department": pb.StringList(values=["x"])}, done=["a"], have={"b": "c"}
+        ),
+        "RetrieveBatch": pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=_QUERY, k=1)] * 2),
+        "GetTool": pb.GetToolRequest(id="a"),
+        "Neighbors": pb.NeighborsRequest(node="a", predicates=["b"], limit=3),
+        "GetCatalog": pb.GetCatalogRequest(page_size=2, page_token="abc"),
+    }
+    codes: Counter[str] = Counter()
+    async with replicas(folder, 1, QUEUE="1000", MAX_PEER_CALLS="5000") as (server,):
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            methods: dict[str, Any] = {name: channel.unary_unary(f"/{_SERVICE}/{name}") for name in seeds}
+            names = list(seeds)
+            for begun in range(0, messages, 64):
+                calls = []
+                for number in range(begun, min(begun + 64, messages)):
+                    name = names[number % len(names)]
+                    calls.append(methods[name](_mutated(seeds[name].SerializeToString(), chance), timeout=60))
+                codes += await _codes(calls)
+        alive = _rss_mb(server) > 0
+    wrong = {
+        code: count for code, count in codes.items() if code in ("UNKNOWN", "INTERNAL", "CANCELLED", "UNAVAILABLE")
+    }
+    text = f"{messages:,} mutated messages (seed 7): {dict(codes)}"
+    return Figure(text=text, held=alive and not wrong)
+
+
+def _mutated(raw: bytes, chance: random.Random) -> bytes:
+    data = bytearray(raw)
+    for _ in range(chance.randint(1, 6)):
+        kind, at = chance.randrange(4), chance.randrange(len(data) + 1)
+        if kind == 0 and at < len(data):
+            data[at] = chance.randrange(256)
+        elif kind == 1:
+            data[at:at] = chance.randbytes(chance.randint(1, 8))
+        elif kind == 2:
+            del data[at : at + chance.randint(1, 8)]
+        else:
+            data += data[at : at + chance.randint(1, 20)]
+    return bytes(data)
+
+
+def _row(key: str, item: str, bar: str, measure: Callable[[Path], Awaitable[Figure]], *, fast: bool = True) -> Row:
+    return Row(key=key, item=item, bar=bar, measure=lambda folder: asyncio.run(measure(folder)), fast=fast)  # type: ignore[arg-type]
+
+
+ROWS = [
+    _row(
+        "empty-batches",
+        "16 calls of 2,000,000 empty requests each",
+        "memory + < 100 MB, neighbour served",
+        partial(_empties, calls=16),
+    ),
+    _row(
+        "dear-batches",
+        "Batches of the dearest requests",
+        "refused before work; no call of a neighbour longer than 5 s",
+        _dear,
+        fast=False,
+    ),
+    _row(
+        "hog",
+        "70 callers of one peer with the dearest request",
+        "a neighbour: 0 errors, one answer a second",
+        partial(_hog, seconds=30.0),
+        fast=False,
+    ),
+    _row(
+        "health-streams",
+        "17,000 health streams of one peer",
+        "health check and calls answered",
+        partial(_watchers, streams=17_000),
+        fast=False,
+    ),
+    _row(
+        "burst",
+        "6,000 calls at once with the shipped client",
+        "answers and OVERLOADED, none CANCELLED",
+        partial(_burst, calls=6_000),
+        fast=False,
+    ),
+    _row(
+        "rapid-reset",
+        "60,000 streams opened and reset over one connection",
+        "0 errors of a neighbour",
+        partial(_resets, streams=60_000),
+    ),
+    _row(
+        "unread-answers",
+        "4,000 answers that are never read",
+        "memory + < 200 MB, 0 errors of a neighbour",
+        partial(_unread, calls=4_000),
+        fast=False,
+    ),
+    _row(
+        "fuzz-calls",
+        "Mutated messages to every method over gRPC",
+        "a typed refusal or an answer for each, none UNKNOWN or INTERNAL",
+        partial(_fuzz, messages=20_000),
+        fast=False,
+    ),
+]

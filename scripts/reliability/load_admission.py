@@ -1,0 +1,270 @@
+"""A server that is asked for more than it can do: overload, noisy neighbours, deadlines, cancelled calls."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import grpc
+import numpy as np
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from retrieval.query.request import Request
+from retrieval.snapshot_engine import open_engine
+from scripts.reliability.other_peer import other_peer
+from scripts.reliability.replica import replicas, row_store
+from scripts.reliability.row import Figure, Row
+from services.server.server import Server
+from services.server.settings import ServerSettings
+
+__all__ = ["ROWS"]
+
+_QUERY = "overdue invoices of a supplier"
+_OWN = (("grpc.use_local_subchannel_pool", 1), ("grpc.service_config", "{}"))  # no retries: what the server says counts
+_CHANNELS = 4
+_DEADLINE_S, _SLOW_S = 0.05, 0.5
+_QUIET_PER_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """How a call ended."""
+
+    code: grpc.StatusCode
+    seconds: float
+
+
+Stub: TypeAlias = "pb_grpc.ToolRetrievalAsyncStub"
+
+
+async def _ask(stub: Stub, k: int = 10, timeout_s: float = 20.0, metadata: tuple[tuple[str, str], ...] = ()) -> _Met:
+    started = time.monotonic()
+    code = grpc.StatusCode.OK
+    try:
+        await stub.Retrieve(pb.RetrieveRequest(query=_QUERY, k=k), timeout=timeout_s, metadata=metadata)
+    except grpc.aio.AioRpcError as error:
+        code = error.code()
+    return _Met(code, time.monotonic() - started)
+
+
+@asynccontextmanager
+async def _stubs(address: str, count: int = _CHANNELS) -> AsyncIterator[list[Stub]]:
+    async with AsyncExitStack() as stack:
+        channels = [
+            await stack.enter_async_context(grpc.aio.insecure_channel(address, options=_OWN)) for _ in range(count)
+        ]
+        yield [pb_grpc.ToolRetrievalStub(channel) for channel in channels]
+
+
+async def _open_loop(stubs: Sequence[Stub], rate_per_s: float, seconds: float) -> list[_Met]:
+    """Ask at a fixed rate, whether or not earlier calls were answered."""
+    started = time.monotonic()
+    calls: list[asyncio.Future[_Met]] = []
+    while (passed := time.monotonic() - started) < seconds:
+        while len(calls) < passed * rate_per_s:
+            calls.append(asyncio.ensure_future(_ask(stubs[len(calls) % len(stubs)])))
+        await asyncio.sleep(0.005)
+    return list(await asyncio.gather(*calls))
+
+
+async def _closed_loop(stubs: Sequence[Stub], callers: int, seconds: float) -> list[_Met]:
+    """Callers that each ask again when they have an answer; the peak of a server."""
+    ends = time.monotonic() + seconds
+
+    async def caller(stub: Stub) -> list[_Met]:
+        met = []
+        while time.monotonic() < ends:
+            met.append(await _ask(stub))
+        return met
+
+    found = await asyncio.gather(*(caller(stubs[n % len(stubs)]) for n in range(callers)))
+    return [each for many in found for each in many]
+
+
+def _answered(met: Sequence[_Met]) -> list[_Met]:
+    return [each for each in met if each.code is grpc.StatusCode.OK]
+
+
+def _percentile_ms(met: Sequence[_Met], share: float) -> float:
+    return float(np.percentile([each.seconds for each in met], share)) * 1e3 if met else 0.0
+
+
+def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figure]:
+    return lambda folder: asyncio.run(measure(folder))  # type: ignore[arg-type]
+
+
+# -- row 16 ------------------------------------------------------------------------------------------------------------
+
+
+async def _overload(folder: Path, seconds: float) -> Figure:
+    async with replicas(folder, 1, QUEUE="16") as (server,), _stubs(server.address) as stubs:
+        await _closed_loop(stubs, 4, 2.0)
+        full = await _closed_loop(
+            stubs, 18, seconds / 4
+        )  # as many as run and wait: the admitted wait as long as they may
+        peak = len(_answered(full)) / (seconds / 4)
+        met = await _open_loop(stubs, 4 * peak, seconds)
+    good, codes = _answered(met), Counter(each.code.name for each in met)
+    refused = [each for each in met if each.code is grpc.StatusCode.RESOURCE_EXHAUSTED]
+    share = len(good) / seconds / peak
+    others = len(met) - len(good) - len(refused)
+    factor = _percentile_ms(good, 99) / max(1.0, _percentile_ms(full, 99))
+    told_ms = _percentile_ms(refused, 50)
+    text = (
+        f"goodput {share:.0%} of the peak of {peak:.0f}/s; {len(refused):,} of {len(met):,} refused, half within {told_ms:.0f} ms"
+        f" and 99 % within {_percentile_ms(refused, 99):.0f} ms (client on the same processors); p99 of the admitted"
+        f" {factor:.1f} × that with a full queue and no overload; {others} other codes {dict(codes)}"
+    )
+    return Figure(text=text, held=share >= 0.9 and told_ms <= 50 and factor <= 2 and not others)
+
+
+# -- row 17 ------------------------------------------------------------------------------------------------------------
+
+
+async def _noisy(folder: Path, seconds: float) -> Figure:
+    """A quiet peer beside one that asks at its share of the peak, and at ten times its share."""
+    async with (
+        replicas(folder, 1) as (server,),
+        other_peer(server.address) as elsewhere,
+        _stubs(server.address) as noisy,
+        _stubs(elsewhere, 1) as quiet,
+    ):
+        peak = len(_answered(await _closed_loop(noisy, 4, seconds / 4))) / (seconds / 4)
+        share = peak / 2
+        beside, found = [], []
+        for rate in (share, 10 * share):
+            other, own = await asyncio.gather(
+                _open_loop(noisy, rate, seconds), _open_loop(quiet, min(_QUIET_PER_S, share), seconds)
+            )
+            beside.append(own)
+            found.append(Counter(each.code.name for each in other))
+    refused = sum(len(own) - len(_answered(own)) for own in beside)
+    before, after = (_percentile_ms(own, 99) for own in beside)
+    factor = after / max(1.0, before)
+    text = (
+        f"p99 of the quiet peer {before:.0f} ms beside a neighbour at its share ({share:.0f}/s), {after:.0f} ms"
+        f" ({factor:.1f} ×) beside one at ten times that; {refused} of {sum(map(len, beside))} of its calls refused;"
+        f" the neighbour: {dict(found[1])}"
+    )
+    return Figure(text=text, held=refused == 0 and factor <= 1.5 and found[1]["RESOURCE_EXHAUSTED"] > 0)
+
+
+# -- rows 14 and 15 ----------------------------------------------------------------------------------------------------
+
+
+class _SlowStage:
+    """An engine whose requests stay in one stage for a while; what comes after it is counted."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.seconds = 0.0
+        self.later = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def retriever(self, preset: str = "") -> Any:
+        inner, slow = self._engine.retriever(preset), self
+
+        class Slow:
+            def retrieve(self, request: Request) -> Any:
+                if slow.seconds:
+                    time.sleep(slow.seconds)
+                    request.check("slowed")
+                    slow.later += 1
+                return inner.retrieve(request)
+
+        return Slow()
+
+
+@asynccontextmanager
+async def _slow_server(folder: Path) -> AsyncIterator[tuple[Server, _SlowStage]]:
+    engine = _SlowStage(open_engine(await asyncio.to_thread(row_store, folder)))
+    loaded: Any = engine
+    server = Server(ServerSettings(port=0, workers=2, queue=64))
+    await server.start()
+    try:
+        await server.load(lambda: loaded)
+        yield server, engine
+    finally:
+        await server.stop(0)
+
+
+async def _deadlines(folder: Path, count: int) -> Figure:
+    async with _slow_server(folder) as (server, engine), _stubs(server.address, 1) as (stub,):
+        await _ask(stub)
+        engine.seconds = _SLOW_S
+        met = [await _ask(stub, timeout_s=_DEADLINE_S) for _ in range(count)]
+        await _until(lambda: server.limiter.admitted == 0)
+    exceeded = sum(each.code is grpc.StatusCode.DEADLINE_EXCEEDED for each in met)
+    slowest = max(each.seconds for each in met) * 1e3
+    text = f"{exceeded} of {count} DEADLINE_EXCEEDED, p99 {_percentile_ms(met, 99):.0f} ms, slowest {slowest:.0f} ms; {engine.later} later stages ran"
+    return Figure(text=text, held=exceeded == count and _percentile_ms(met, 99) <= 80 and not engine.later)
+
+
+async def _cancelled(folder: Path, count: int) -> Figure:
+    async with _slow_server(folder) as (server, engine), _stubs(server.address) as stubs:
+        await asyncio.gather(*(_ask(stub) for stub in stubs))
+        threads = threading.active_count()
+        engine.seconds = 0.01
+        for begun in range(0, count, 50):
+            calls = [stubs[n % len(stubs)].Retrieve(pb.RetrieveRequest(query=_QUERY)) for n in range(50)]
+            await asyncio.sleep(0.002 * (begun % 5))
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+        started = time.monotonic()
+        await _until(lambda: server.limiter.admitted == 0 and server.admission.calls.open == 0)
+        freed_ms = (time.monotonic() - started) * 1e3
+        engine.seconds = 0.0
+        answered = len(_answered([await _ask(stubs[0])]))
+        leaked = threading.active_count() - threads
+        held = server.admission.bytes.held
+    text = f"{count:,} cancelled: all places free {freed_ms:.0f} ms after the last, {leaked} threads more, {held} bytes held"
+    return Figure(text=text, held=freed_ms <= 100 and leaked <= 0 and not held and answered == 1)
+
+
+async def _until(reached: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not reached():
+            await asyncio.sleep(0.001)
+
+
+ROWS = [
+    Row(
+        key="overload",
+        item="Open loop at four times the peak for 60 s",
+        bar="goodput ≥ 90 % of the peak, refusals RESOURCE_EXHAUSTED within 50 ms, p99 of the admitted ≤ 2 ×",
+        measure=_row(partial(_overload, seconds=60.0)),
+        fast=False,
+    ),
+    Row(
+        key="noisy-neighbour",
+        item="A peer at ten times its share of the server beside a quiet one",
+        bar="p99 of the quiet one ≤ 1.5 ×, none of its calls refused; the noisy one gets RESOURCE_EXHAUSTED",
+        measure=_row(partial(_noisy, seconds=20.0)),
+        fast=False,
+    ),
+    Row(
+        key="deadline",
+        item="Deadline of 50 ms, a stage slowed to 500 ms",
+        bar="DEADLINE_EXCEEDED within 80 ms, no later stage runs, 100 of 100",
+        measure=_row(partial(_deadlines, count=100)),
+        fast=False,
+    ),
+    Row(
+        key="cancelled",
+        item="10,000 cancelled calls",
+        bar="all places free within 100 ms, no thread and no byte left",
+        measure=_row(partial(_cancelled, count=10_000)),
+    ),
+]

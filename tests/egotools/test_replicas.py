@@ -1,0 +1,344 @@
+"""Both clients against replicas that refuse, cancel, hang or lie."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent import futures
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from egotools import (
+    AsyncClient,
+    Client,
+    ClientDeadlineError,
+    InternalServerError,
+    OverloadedError,
+    Query,
+    UnavailableError,
+)
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from retrieval.query.request import Request
+from services.server.interceptors import _retry_hint
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.services.server.test_process import process, ready_address
+from tests.waiting import LIMIT_S, bounded_work, until
+
+KINDS = ("sync", "async")
+Answer = Callable[[int, Any], pb.RetrieveResponse]
+
+
+class Scripted(pb_grpc.ToolRetrievalServicer):
+    """Answers call number 0, 1, … with what ``answer`` makes of it."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.calls = 0
+        self.attempts: list[str] = []
+
+    def Retrieve(self, request: pb.RetrieveRequest, context: Any) -> pb.RetrieveResponse:
+        self.attempts.append(dict(context.invocation_metadata()).get("grpc-previous-rpc-attempts", "0"))
+        self.calls += 1
+        return self.answer(self.calls - 1, context)
+
+    def RetrieveBatch(self, request: Any, context: Any) -> pb.RetrieveBatchResponse:
+        return pb.RetrieveBatchResponse(results=[pb.RetrieveResult(response=self.Retrieve(request, context))])
+
+    def RetrieveEach(self, request: Any, context: Any) -> Iterator[pb.RetrieveResult]:
+        while True:
+            yield pb.RetrieveResult(response=self.Retrieve(request, context))
+
+    def _nothing(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    GetTool = Neighbors = GetCatalog = ReportOutcome = _nothing
+
+
+@contextmanager
+def scripted(answer: Answer) -> Iterator[tuple[Scripted, str]]:
+    servicer = Scripted(answer)
+    server = grpc.server(futures.ThreadPoolExecutor(8))
+    pb_grpc.add_ToolRetrievalServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield servicer, f"127.0.0.1:{port}"
+    finally:
+        server.stop(None).wait()
+
+
+def first_fails(code: grpc.StatusCode, failures: int, *trailing: tuple[str, str]) -> Answer:
+    def answer(number: int, context: Any) -> pb.RetrieveResponse:
+        if number < failures:
+            context.set_trailing_metadata(trailing)
+            context.abort(code, "not now")
+        return pb.RetrieveResponse(snapshot_id="after all")
+
+    return answer
+
+
+@asynccontextmanager
+async def client_of(kind: str, target: str, **options: Any) -> AsyncIterator[Callable[..., Any]]:
+    """``ask("retrieve", …)`` for either client."""
+    if kind == "async":
+        async with AsyncClient(target, **options) as client:
+            yield lambda method, *given, **named: getattr(client, method)(*given, **named)
+    else:
+        with Client(target, **options) as sync:
+            yield lambda method, *given, **named: asyncio.to_thread(getattr(sync, method), *given, **named)
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_refusal_is_retried_when_the_server_says(kind: str) -> None:
+    hint = ("grpc-retry-pushback-ms", "10")
+    with scripted(first_fails(grpc.StatusCode.RESOURCE_EXHAUSTED, 3, hint)) as (servicer, address):
+        async with client_of(kind, address) as ask:
+            assert (await ask("retrieve", "customer")).snapshot_id == "after all"
+    assert servicer.attempts == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_too_large_is_not_retried(kind: str) -> None:
+    async with (
+        serving(None, small_settings(max_message_bytes=20_000)) as server,
+        client_of(kind, server.address) as ask,
+    ):
+        with pytest.raises(OverloadedError) as caught:
+            await ask("retrieve", "customer " * 2_500)
+        assert (caught.value.reason, caught.value.subject) == ("TOO_LARGE", "request")
+        assert server.calls.begun == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_larger_than_the_clients_own_limit_is_not_sent(kind: str) -> None:
+    async with serving() as server, client_of(kind, server.address) as ask:
+        for method in ("retrieve", "retrieve_batch"):
+            with pytest.raises(OverloadedError) as caught:
+                await ask(method, ["x" * 5_000_000] if method == "retrieve_batch" else "x" * 5_000_000)
+            assert (caught.value.reason, caught.value.subject) == ("TOO_LARGE", "max_message_bytes")
+        assert server.calls.begun == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_overloaded_replica_is_gone_round(kind: str) -> None:
+    full, held = MemoryEngine(), threading.Event()
+    async with (
+        serving(full, small_settings(workers=1, queue=0)) as first,
+        serving(MemoryEngine()) as second,
+        AsyncClient(first.address) as other,
+        client_of(kind, f"ipv4:{first.address},{second.address}") as ask,
+    ):
+
+        def hook(request: Request) -> None:
+            assert held.wait(LIMIT_S)
+
+        full.hook = hook
+        running = asyncio.ensure_future(other.retrieve("customer", timeout_s=LIMIT_S))
+        await until(lambda: first.limiter.admitted == 1)
+        for _ in range(10):
+            assert len((await ask("retrieve", "customer")).tools) == 3
+        held.set()
+        await running
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("failures", "answered"), [(3, True), (4, False)])
+async def test_a_call_that_the_server_cancelled_is_retried(kind: str, failures: int, answered: bool) -> None:
+    with scripted(first_fails(grpc.StatusCode.CANCELLED, failures)) as (servicer, address):
+        async with client_of(kind, address) as ask:
+            if answered:
+                assert (await ask("retrieve", "customer")).snapshot_id == "after all"
+            else:
+                with pytest.raises(UnavailableError) as caught:
+                    await ask("retrieve", "customer")
+                assert caught.value.reason == "CANCELLED_BY_SERVER"
+    assert servicer.calls == 4
+
+
+async def test_a_call_that_the_caller_cancels_is_not_retried() -> None:
+    held = threading.Event()
+
+    def answer(number: int, context: Any) -> pb.RetrieveResponse:
+        held.wait(LIMIT_S)
+        return pb.RetrieveResponse()
+
+    with scripted(answer) as (servicer, address):
+        async with AsyncClient(address) as client:
+            call = asyncio.ensure_future(client.retrieve("customer"))
+            await until(lambda: servicer.calls == 1)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+        held.set()
+    assert servicer.calls == 1
+
+
+class _Asked:
+    def __init__(self, attempts: str) -> None:
+        self.attempts = attempts
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        return (("grpc-previous-rpc-attempts", self.attempts),)
+
+
+def test_hints_are_soon_first_and_longer_each_time() -> None:
+    from ontology.errors import OverloadedError as Refused
+
+    def hint(attempts: str) -> int:
+        context: Any = _Asked(attempts)
+        ((_, said),) = _retry_hint(grpc.StatusCode.RESOURCE_EXHAUSTED, Refused("full", retry_after_s=0.2), context)
+        return int(said)
+
+    assert 20 <= hint("0") <= 40
+    assert 150 <= hint("1") <= 250 < hint("2") <= 500 < hint("3") <= 1_000
+    assert hint("99999999999999999999") <= 2_000
+    assert 20 <= hint("nonsense") <= 40
+
+
+# -- slow and half-dead replicas ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"hedge_s": 0.1}, {"attempt_timeout_s": 0.1}], ids=["hedge", "attempt"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_replica_that_hangs_is_gone_round(kind: str, options: dict[str, float]) -> None:
+    held, ended = threading.Event(), Counter[str]()
+
+    def hangs(number: int, context: Any) -> pb.RetrieveResponse:
+        context.add_callback(lambda: ended.update(["hung"]))
+        held.wait(LIMIT_S)
+        return pb.RetrieveResponse(snapshot_id="late")
+
+    with scripted(hangs) as (hung, first), scripted(first_fails(grpc.StatusCode.OK, 0)) as (_, second):
+        async with client_of(kind, f"ipv4:{first},{second}", **options) as ask:
+            for _ in range(3):
+                assert (await ask("retrieve", "customer", timeout_s=LIMIT_S)).snapshot_id == "after all"
+            await until(lambda: hung.calls > 0 and ended["hung"] == hung.calls)  # none of them is left running
+        held.set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_hedged_call_fails_as_one_call(kind: str) -> None:
+    def answer(number: int, context: Any) -> pb.RetrieveResponse:
+        if number:
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such thing")
+        threading.Event().wait(0.3)
+        return pb.RetrieveResponse()
+
+    with scripted(answer) as (_, address):
+        async with client_of(kind, address, hedge_s=0.05) as ask:
+            with pytest.raises(Exception, match="no such thing"):
+                await ask("retrieve", "customer")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_hedging_keeps_the_deadline(kind: str) -> None:
+    held = threading.Event()
+
+    def answer(number: int, context: Any) -> pb.RetrieveResponse:
+        held.wait(LIMIT_S)
+        return pb.RetrieveResponse()
+
+    with scripted(answer) as (_, address):
+        async with client_of(kind, address, hedge_s=0.05) as ask:
+            with pytest.raises(ClientDeadlineError):
+                await ask("retrieve", "customer", timeout_s=0.2)
+        held.set()
+
+
+@pytest.mark.slow
+async def test_a_stopped_replica_stalls_no_call_until_its_deadline(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "first" / "released").touch()
+    (tmp_path / "second" / "released").touch()
+    async with process(tmp_path / "first") as (first, ready), process(tmp_path / "second") as (second, other):
+        target = f"ipv4:{await ready_address(first, ready)},{await ready_address(second, other)}"
+        async with AsyncClient(target) as client:
+            for _ in range(4):
+                await client.retrieve("customer")
+            first.send_signal(signal.SIGSTOP)
+            calls = [client.retrieve("customer", timeout_s=30.0) for _ in range(8)]
+            assert [len(answer.tools) for answer in await asyncio.gather(*calls)] == [3] * 8
+            first.send_signal(signal.SIGCONT)
+
+
+# -- answers that no honest server sends -------------------------------------------------------------------------------
+
+
+def million(number: int, context: Any) -> pb.RetrieveResponse:
+    response = pb.RetrieveResponse()
+    response.MergeFromString(b"\x0a\x00" * 1_000_000)
+    return response
+
+
+def million_reasons(number: int, context: Any) -> pb.RetrieveResponse:
+    response = pb.RetrieveResponse(tools=[pb.RankedTool()])
+    response.tools[0].reasons.MergeFromString(b"\x0a\x00" * 1_000_000)
+    return response
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("answer", [million, million_reasons])
+async def test_a_million_empty_parts_are_refused_cheaply(kind: str, answer: Answer) -> None:
+    with scripted(answer) as (_, address), bounded_work():
+        async with client_of(kind, address) as ask:
+            with pytest.raises(InternalServerError) as caught:
+                await ask("retrieve", "customer")
+            assert caught.value.reason == "WRONG_ANSWER"
+            with pytest.raises(InternalServerError):
+                await ask("retrieve_batch", ["customer"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_answer_with_more_results_than_requests_is_refused(kind: str) -> None:
+    with scripted(first_fails(grpc.StatusCode.OK, 0)) as (_, address):
+        async with client_of(kind, address) as ask:
+            with pytest.raises(InternalServerError, match="2 requests"):
+                await ask("retrieve_batch", ["customer", "order"])
+        with Client(address) as client, pytest.raises(InternalServerError, match="each request"):
+            list(client.retrieve_each(["customer", "order"]))
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+async def test_each_yields_a_response_or_an_error_in_their_order() -> None:
+    queries: list[Query | str] = [Query("customer", k=1), Query("customer", k=0), "order"]
+    async with serving() as server:
+        async with AsyncClient(server.address) as client:
+            results = [result async for result in client.retrieve_each(queries)]
+            whole = await client.retrieve_batch(queries)
+        with Client(server.address) as sync:
+            again = await asyncio.to_thread(lambda: list(sync.retrieve_each(queries)))
+        await until(lambda: server.calls.in_flight == 0)
+    for found in (results, again):
+        assert [getattr(each, "tools", None) for each in found] == [getattr(each, "tools", None) for each in whole]
+        assert getattr(found[1], "subject", "") == "k"
+
+
+async def test_a_stream_that_is_left_ends_on_the_server() -> None:
+    async with serving() as server, AsyncClient(server.address) as client:
+        stream = client.retrieve_each(["customer"] * 64)
+        async for _ in stream:
+            break
+        await stream.aclose()  # type: ignore[attr-defined]
+        await until(lambda: server.calls.in_flight == 0 and server.admission.bytes.held == 0)
+
+
+async def test_a_stream_that_is_refused_says_why() -> None:
+    async with serving() as server, AsyncClient(server.address) as client:
+        with pytest.raises(Exception, match="1 to 64 requests"):
+            await anext(aiter(client.retrieve_each([])))
+        with Client(server.address) as sync, pytest.raises(Exception, match="1 to 64 requests"):
+            await asyncio.to_thread(lambda: list(sync.retrieve_each([])))

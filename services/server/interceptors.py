@@ -30,6 +30,7 @@ from services.server.error_status import (
     status_code,
 )
 from services.server.logs import fields
+from services.server.observe.audit_trail import AuditTrail
 from services.server.observe.call_observer import NO_OBSERVERS, CallObservers
 from services.server.settings import ServerSettings
 
@@ -62,6 +63,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
     :param admission: the room for calls; None for that of a service whose callers are trusted with large messages.
     :param observers: are told of each answer and of the end of each call.
+    :param trail: writes the audit log of the calls that change something; None where none of the service does.
     """
 
     def __init__(
@@ -71,12 +73,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         max_message_bytes: int,
         admission: Admission | None = None,
         observers: CallObservers = NO_OBSERVERS,
+        trail: AuditTrail | None = None,
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
         self._kinds: dict[str, Descriptor] = {method.name: method.input_type for method in methods}
         self._max_message_bytes = max_message_bytes
         self._observers = observers
+        self._trail = trail
         self.admission = admission or Admission(
             ServerSettings(max_message_bytes=max_message_bytes),
             most_single=max_message_bytes,
@@ -142,7 +146,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
-                self._ended(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
+                code = "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED"
+                if self._trail is not None:
+                    self._trail.left(record, code)
+                self._ended(record, code)
                 raise
             response, error = None, _STOPPING
         finally:
@@ -150,14 +157,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 self._tasks.discard(task)
         if error is not None:
             message = error if isinstance(error, pb.Error) else error_message(error)
-            code = status_code(message.code)
-            self._ended(record, code.name, reason=message.reason)
+            status = status_code(message.code)
+            await self._settle(record, status.name, message.reason)
             trailing: tuple[tuple[str, str | bytes], ...] = (
                 (ERROR_METADATA_KEY, message.SerializeToString()),
-                *_retry_hint(code, error, context),
+                *_retry_hint(status, error, context),
             )
-            await context.abort(code, error_details(message), trailing)
-        self._ended(record, "OK")
+            await context.abort(status, error_details(message), trailing)
+        await self._settle(record, "OK")
         return response
 
     async def _run(
@@ -168,11 +175,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             who = record.caller.name or record.peer
             self.admission.begin(who, context)
             if handler.request_streaming:
+                await self._begin(record, None)
                 return await handler.stream_unary(requests, context), None
             kind = self._kinds[record.method]
             raw, held = await self.admission.receive(record.method, kind, who, context)
             request = _decoded(handler, raw)
             del raw
+            await self._begin(record, request)
             if handler.response_streaming:
                 await self._stream(record, request, handler.unary_stream(request, context), held, context)
                 return None, None
@@ -186,6 +195,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             record.log_fields["incident_id"] = unexpected.incident_id
             return None, unexpected
         return response, None
+
+    async def _begin(self, record: CallRecord, request: Message | None) -> None:
+        if self._trail is not None:
+            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
+
+    async def _settle(self, record: CallRecord, code: str, reason: str = "") -> None:
+        """As :meth:`_ended`, when the outcome of a change is in the audit log."""
+        if self._trail is not None:
+            await self._trail.end(record, code)
+        self._ended(record, code, reason)
 
     def _ended(self, record: CallRecord, code: str, reason: str = "") -> None:
         """Log a call, and tell the observers, once for each call."""

@@ -58,6 +58,11 @@ class Limiter:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
 
     @property
+    def queued(self) -> int:
+        """Cost of the work that waits now, in units."""
+        return self._queue.cost
+
+    @property
     def admitted(self) -> int:
         """Number of pieces of work that run or wait now."""
         return self._admitted

@@ -17,6 +17,7 @@ from services.server.background import in_background
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
 from services.server.changing_tools import MakeChanges, NoToolChanges, ToolChanges
+from services.server.error_status import reason_of
 from services.server.logs import fields
 
 __all__ = ["Publisher", "Swap"]
@@ -45,6 +46,8 @@ class Publisher:
     :param swapped: called after each swap.
     :param changes: makes what changes single tools.
     :param prepare: called with each new engine before it is served, on a thread.
+    :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
+        which tries again and again, at the first time.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Publisher:
         swapped: Callable[[], Awaitable[None]],
         changes: MakeChanges | None = None,
         prepare: Callable[[Engine], None] = lambda engine: None,
+        refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
     ) -> None:
         self.catalogs = catalogs
         self.stores = stores
@@ -64,6 +68,7 @@ class Publisher:
         self._prepare = prepare
         self.changes: ToolChanges = NoToolChanges() if changes is None else changes(self.serve_changed)
         self._loop = asyncio.get_running_loop()
+        self._refused = refused
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._changing = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
@@ -224,4 +229,6 @@ class Publisher:
         known = self.catalogs.state(tenant).problem
         self.catalogs.refused(tenant, str(error), snapshot_id if isinstance(error, SnapshotError) else "")
         level = logging.DEBUG if known == str(error) else logging.WARNING  # a watcher tries again and again
+        if known != str(error):
+            self._refused(tenant, snapshot_id, reason_of(error))
         _LOG.log(level, "refused", extra=fields(tenant=tenant, snapshot_id=snapshot_id, problem=error.problem))

@@ -78,8 +78,8 @@ class Server:
         self.address = ""
         self.admin_address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
-        self.access = access_of(settings)
         self.observing = Observing(settings, lambda: self.catalogs.tenants)
+        self.access = access_of(settings, denied=self.observing.denied, policy_read=self.observing.trail.policy_loaded)
         self.admission = Admission(settings)
         self.calls = CallInterceptor(
             SERVICE_NAME,
@@ -87,9 +87,12 @@ class Server:
             admission=self.admission,
             observers=self.observing.calls,
         )
-        self.observing.watch(self.limiter, lambda: self.calls.in_flight)
+        self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
         self.admin_calls = CallInterceptor(
-            ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES, observers=self.observing.calls
+            ADMIN_SERVICE_NAME,
+            max_message_bytes=ADMIN_MESSAGE_BYTES,
+            observers=self.observing.calls,
+            trail=self.observing.trail,
         )
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
@@ -101,6 +104,7 @@ class Server:
             swapped=self._report_readiness,
             changes=changes,
             prepare=self._prepare,
+            refused=self.observing.publication_refused,
         )
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
@@ -145,7 +149,9 @@ class Server:
         if settings.admin_port >= 0:
             self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
             await self._admin.start()
-        await self.observing.start(lambda: self._serving)
+        await self.observing.start(
+            lambda: self._serving, authorize=self.access.may_read_metrics, tls=self.access.metrics_tls()
+        )
         await self._grpc.start()
         admin = {"admin_address": self.admin_address} if self.admin_address else {}
         _LOG.info(

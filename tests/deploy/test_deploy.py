@@ -22,6 +22,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError
 from services.cli.app import app
+from services.server.access import server_access
 from services.server.error_status import reason_of
 from services.server.observe.fallback_kinds import FALLBACK_KINDS
 from services.server.observe.prometheus_metrics import METHODS, STAGES
@@ -184,10 +185,36 @@ def manifests() -> dict[tuple[str, str], Any]:
     return {(each["kind"], each["metadata"]["name"]): each for each in documents}
 
 
+def pod_of(deployment: Any) -> Any:
+    return deployment["spec"]["template"]["spec"]
+
+
+def patched(given: Any, patch: Any) -> Any:
+    """A strategic merge, as far as the patch needs it: maps by name, lists of maps by ``name`` or ``mountPath``."""
+    if isinstance(patch, dict) and isinstance(given, dict):
+        merged = {**given, **{key: patched(given.get(key), value) for key, value in patch.items()}}
+        return {key: value for key, value in merged.items() if value is not None}
+    if isinstance(patch, list) and isinstance(given, list):
+        key = "mountPath" if "mountPath" in patch[0] else "name"
+        assert {each[key] for each in patch if "$patch" in each} <= {each[key] for each in given}, (
+            "deletes what is not there"
+        )
+        by_key = {each[key]: each for each in given}
+        for each in patch:
+            by_key[each[key]] = None if "$patch" in each else patched(by_key.get(each[key]), each)
+        return [each for each in by_key.values() if each is not None]
+    return patch
+
+
+MESH = yaml.safe_load((DEPLOY / "kubernetes" / "behind-a-mesh.yaml").read_text(encoding="utf-8"))
+DEPLOYMENT = manifests()["Deployment", "egotools"]
+DEPLOYMENTS = {"own TLS": DEPLOYMENT, "behind a mesh": patched(DEPLOYMENT, MESH)}
+
+
 def test_the_pods_are_those_that_services_and_policies_select() -> None:
     found = manifests()
-    labels = found["Deployment", "egotools"]["spec"]["template"]["metadata"]["labels"]
-    (container,) = found["Deployment", "egotools"]["spec"]["template"]["spec"]["containers"]
+    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+    (container,) = pod_of(DEPLOYMENT)["containers"]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for name in ("egotools", "egotools-metrics"):
         service = found["Service", name]["spec"]
@@ -199,16 +226,14 @@ def test_the_pods_are_those_that_services_and_policies_select() -> None:
         ("Deployment", "selector"),
     ):
         assert found[kind, "egotools"]["spec"][where]["matchLabels"].items() <= labels.items()
-    mounted = {mount["name"] for mount in container["volumeMounts"]}
-    assert mounted == {
-        volume["name"] for volume in found["Deployment", "egotools"]["spec"]["template"]["spec"]["volumes"]
-    }
 
 
-def test_the_container_of_a_pod_has_settings_and_probes_of_the_server() -> None:
-    pod = manifests()["Deployment", "egotools"]["spec"]["template"]["spec"]
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_the_container_of_a_pod_has_settings_and_probes_of_the_server(deployment: str) -> None:
+    pod = pod_of(DEPLOYMENTS[deployment])
     (container,) = pod["containers"]
     settings = settings_of({entry["name"]: str(entry["value"]) for entry in container["env"]})
+    server_access.check_settings(settings)
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     serve_options(container["args"])
     assert (settings.port, settings.metrics_port) == (ports["grpc"], ports["metrics"])
@@ -216,13 +241,19 @@ def test_the_container_of_a_pod_has_settings_and_probes_of_the_server() -> None:
     assert pod["terminationGracePeriodSeconds"] > settings.grace_s + settings.drain_s
     for name in ("startupProbe", "livenessProbe", "readinessProbe"):
         probe = container[name]
+        assert ("grpc" in probe) != ("httpGet" in probe)
+        assert ("httpGet" in probe) == (settings.tls_cert is not None), "gRPC probes know no TLS"
         if "grpc" in probe:
-            assert probe["grpc"]["port"] == ports["grpc"] and probe["grpc"].get("service", SERVICE_NAME) == SERVICE_NAME
+            service = {} if name == "livenessProbe" else {"service": SERVICE_NAME}
+            assert probe["grpc"] == {"port": ports["grpc"], **service}
         else:
-            assert probe["httpGet"]["path"] in ("/livez", "/readyz") and probe["httpGet"]["port"] == "metrics"
-    paths = [mount["mountPath"] for mount in container["volumeMounts"]]
-    assert settings.audit_log is not None and str(settings.audit_log.parent) in paths
-    assert container["args"][container["args"].index("--store") + 1] in paths
+            path = "/livez" if name == "livenessProbe" else "/readyz"
+            assert probe["httpGet"] == {"path": path, "port": "metrics", "scheme": "HTTPS"}
+    mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    assert set(mounted.values()) == {volume["name"] for volume in pod["volumes"]}
+    files = (settings.audit_log, settings.tls_cert, settings.tls_key, settings.access_policy, settings.tokens_file)
+    assert {str(file.parent) for file in files if file is not None} <= set(mounted)
+    assert container["args"][container["args"].index("--store") + 1] in mounted
 
 
 def test_the_container_file_copies_what_there_is_and_starts_the_server() -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import grpc
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from services.server.access.authentication import Authentication, check_permission
 from services.server.access.method_roles import METHODS
+from services.server.admission.admission import peer_of
 from services.server.call_record import TENANT_METADATA_KEY
 from services.server.caller import Caller, set_caller
 from services.server.error_status import ERROR_METADATA_KEY, error_details, error_message, internal_error, status_code
 from services.server.logs import fields
 
-__all__ = ["AccessInterceptor"]
+__all__ = ["AccessInterceptor", "Denied"]
 
 _LOG = logging.getLogger("egotools.access")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -26,15 +27,32 @@ _Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | Non
 _AUTHORIZATION = "authorization"
 
 
+class Denied(Protocol):
+    """Is told of a denied call."""
+
+    def __call__(self, method: str, *, actor: str, tenant: str, code: str, reason: str) -> None:
+        """Note it.
+
+        :param method: name of the RPC, without the service.
+        :param actor: the caller, or where it is not known the address of the other end.
+        :param code: name of the gRPC status.
+        :param reason: name of the error class, as in ``Error.reason``.
+        """
+        ...
+
+
 class AccessInterceptor(grpc.aio.ServerInterceptor):
     """Denies calls by :class:`~services.server.access.authentication.Authentication`, and says who makes the others.
 
     A call with a token is decided by its metadata alone. Who has only a certificate is known when the handler runs; its message is then
     received, and not yet decoded.
+
+    :param denied: is told of each denied call.
     """
 
-    def __init__(self, authentication: Authentication) -> None:
+    def __init__(self, authentication: Authentication, denied: Denied | None = None) -> None:
         self._authentication = authentication
+        self._denied = denied
 
     async def intercept_service(
         self, continuation: _Next, handler_call_details: grpc.HandlerCallDetails
@@ -44,7 +62,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         rule = METHODS.get(method)
         if rule is not None and rule.role is None:
             return await continuation(handler_call_details)
-        authentication, name = self._authentication, ""
+        authentication, name, tenant = self._authentication, "", ""
         try:
             metadata = _single_values(handler_call_details.invocation_metadata)
             tenant, authorization = metadata[TENANT_METADATA_KEY], metadata[_AUTHORIZATION]
@@ -58,7 +76,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
                 _admit(caller, method, tenant)
                 return handler
         except EgotoolsError as error:
-            return _denial(method, error, name)
+            return self._denial(method, error, name, tenant)
         except Exception:
             return _failure(method)
         handler = await continuation(handler_call_details)
@@ -75,7 +93,25 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             name = identity.name
             _admit(authentication.caller(identity), method, tenant)
         except EgotoolsError as error:
-            await _deny(context, method, error, name)
+            await self._deny(context, method, error, name, tenant)
+
+    async def _deny(self, context: _Context, method: str, error: EgotoolsError, name: str, tenant: str) -> None:
+        message = error_message(error)
+        code = status_code(message.code)
+        said = {"reason": message.reason, "code": code.name}
+        _LOG.warning("denied", extra=fields(method=method, peer=context.peer(), caller=name, **said))
+        if self._denied is not None:
+            actor = name or peer_of(context)
+            self._denied(method.rpartition("/")[2], actor=actor, tenant=tenant, **said)
+        await context.abort(code, error_details(message), ((ERROR_METADATA_KEY, message.SerializeToString()),))
+
+    def _denial(self, method: str, error: EgotoolsError, name: str, tenant: str) -> _Handler:
+        """A handler that ends the call. As a handler of streams it is run before any message is received."""
+
+        async def deny(requests: Any, context: _Context) -> None:
+            await self._deny(context, method, error, name, tenant)
+
+        return _stream(deny)
 
 
 def _admit(caller: Caller, method: str, tenant: str) -> None:
@@ -98,24 +134,6 @@ def _single_values(metadata: Any) -> dict[str, str]:
         seen.add(key)
         found[key] = value if isinstance(value, str) else value.decode("utf-8", "replace")
     return found
-
-
-async def _deny(context: _Context, method: str, error: EgotoolsError, name: str) -> None:
-    message = error_message(error)
-    code = status_code(message.code)
-    _LOG.warning(
-        "denied", extra=fields(method=method, code=code.name, reason=message.reason, peer=context.peer(), caller=name)
-    )
-    await context.abort(code, error_details(message), ((ERROR_METADATA_KEY, message.SerializeToString()),))
-
-
-def _denial(method: str, error: EgotoolsError, name: str) -> _Handler:
-    """A handler that ends the call. As a handler of streams it is run before any message is received."""
-
-    async def deny(requests: Any, context: _Context) -> None:
-        await _deny(context, method, error, name)
-
-    return _stream(deny)
 
 
 def _failure(method: str) -> _Handler:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from ssl import PROTOCOL_TLS_SERVER, SSLContext, SSLObject, SSLSocket
 from typing import Any
 
 import grpc
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from ontology.errors import InvalidArgumentError
 from services.server.access.watched_file import WatchedFiles, read_limited
 
-__all__ = ["server_credentials"]
+__all__ = ["server_credentials", "web_context"]
 
 
 def server_credentials(
@@ -40,6 +41,28 @@ def server_credentials(
         files.value, changed, require_client_authentication=client_ca is not None
     )
     return credentials
+
+
+def web_context(certificate: Path, key: Path, *, poll_s: float = 1.0) -> SSLContext:
+    """Return TLS of an HTTP port that follows the files, as :func:`server_credentials`; no client certificate is asked for.
+
+    :raises InvalidArgumentError: when the files cannot be used at first, with what is wrong.
+    """
+
+    def read() -> SSLContext:
+        _check_pair(certificate, read_limited(certificate), key, read_limited(key))
+        context = SSLContext(PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        return context
+
+    files = WatchedFiles("TLS certificate", [certificate, key], read, poll_s=poll_s)
+
+    def choose(connection: SSLSocket | SSLObject, name: str | None, context: SSLContext) -> None:
+        connection.context = files.value
+
+    outer = files.value
+    outer.sni_callback = choose
+    return outer
 
 
 def _configuration(certificate: Path, key: Path, client_ca: Path | None) -> grpc.ServerCertificateConfiguration:

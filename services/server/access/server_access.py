@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from ssl import SSLContext
+
 import grpc
 
-from ontology.errors import EgotoolsError, InvalidArgumentError
-from services.server.access.access_interceptor import AccessInterceptor
+from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDeniedError
+from services.server.access.access_interceptor import AccessInterceptor, Denied
 from services.server.access.authentication import Authentication
-from services.server.access.certificates import server_credentials
+from services.server.access.certificates import server_credentials, web_context
 from services.server.access.json_web_keys import key_source
 from services.server.access.json_web_token import JsonWebTokens
 from services.server.access.loopback import is_loopback
@@ -15,35 +18,57 @@ from services.server.access.policy import read_policy
 from services.server.access.static_tokens import StaticTokens
 from services.server.access.steady_clock import SteadyClock
 from services.server.access.watched_file import WatchedFiles
+from services.server.error_status import reason_of
 from services.server.settings import ServerSettings
 
-__all__ = ["Access", "access_of"]
+__all__ = ["Access", "access_of", "check_settings"]
 
 
 class Access:
     """The access control of one server.
 
     :param authentication: says who calls; None: everybody may call everything.
+    :param denied: is told of each denied call.
     """
 
-    def __init__(self, settings: ServerSettings, authentication: Authentication | None) -> None:
+    def __init__(
+        self, settings: ServerSettings, authentication: Authentication | None, denied: Denied | None = None
+    ) -> None:
         self._settings = settings
+        self._denied = denied
         self.authentication = authentication
 
     @property
     def interceptors(self) -> list[grpc.aio.ServerInterceptor]:
         """The interceptor to run before all others; none without access control."""
-        return [] if self.authentication is None else [AccessInterceptor(self.authentication)]
+        return [] if self.authentication is None else [AccessInterceptor(self.authentication, self._denied)]
 
     async def may_read_metrics(self, authorization: str) -> bool:
-        """Whether the sender of an HTTP header ``Authorization`` has the role ``metrics``."""
+        """Whether an HTTP header ``Authorization`` is that of a caller with the role ``metrics``."""
         if self.authentication is None:
             return True
+        name = ""
+        error: EgotoolsError = PermissionDeniedError("the caller does not have the role of this call")
         try:
             identity = await self.authentication.bearer(authorization)
-            return "metrics" in self.authentication.caller(identity).roles
-        except EgotoolsError:
-            return False
+            name = identity.name
+            if "metrics" in self.authentication.caller(identity).roles:
+                return True
+        except EgotoolsError as refused:
+            error = refused
+        if self._denied is not None:
+            self._denied("metrics", actor=name, tenant="", code=error.grpc_code, reason=reason_of(error))
+        return False
+
+    def metrics_tls(self) -> SSLContext | None:
+        """The TLS of the HTTP port beyond loopback; None for plain text.
+
+        :raises InvalidArgumentError: when the certificates cannot be used.
+        """
+        settings = self._settings
+        if settings.tls_cert is None or settings.tls_key is None or is_loopback(settings.metrics_host):
+            return None
+        return web_context(settings.tls_cert, settings.tls_key)
 
     def server_credentials(self) -> grpc.ServerCredentials | None:
         """The TLS credentials of a port; None for plain text.
@@ -56,15 +81,22 @@ class Access:
         return server_credentials(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
 
 
-def access_of(settings: ServerSettings, *, clock: SteadyClock | None = None) -> Access:
+def access_of(
+    settings: ServerSettings,
+    *,
+    clock: SteadyClock | None = None,
+    denied: Denied | None = None,
+    policy_read: Callable[[str, str], None] = lambda file, outcome: None,
+) -> Access:
     """Return the access control that the settings ask for.
 
     :param clock: for tokens that expire; None: that of the system.
+    :param denied: is told of each denied call.
+    :param policy_read: called with the file and the outcome when the policy was read, and read again.
     :raises InvalidArgumentError: when settings contradict each other, a file cannot be used, or the server would listen beyond
         loopback without TLS and access control and nobody has said that it may.
     """
-    _check_tls(settings)
-    _check_open(settings)
+    check_settings(settings)
     if settings.access_policy is None:
         _refuse(
             bool(settings.jwks or settings.tokens_file),
@@ -72,7 +104,7 @@ def access_of(settings: ServerSettings, *, clock: SteadyClock | None = None) -> 
             "access_policy",
             "Set EGOTOOLS_ACCESS_POLICY",
         )
-        return Access(settings, None)
+        return Access(settings, None, denied)
     _refuse(
         not (settings.jwks or settings.tokens_file or settings.require_client_cert),
         "a policy is set, and nothing by which a caller can be known",
@@ -99,12 +131,22 @@ def access_of(settings: ServerSettings, *, clock: SteadyClock | None = None) -> 
     return Access(
         settings,
         Authentication(
-            WatchedFiles("access policy", [policy_file], lambda: read_policy(policy_file)),
+            WatchedFiles("access policy", [policy_file], lambda: read_policy(policy_file), told=policy_read),
             tokens=None if settings.tokens_file is None else StaticTokens(settings.tokens_file, clock=clock),
             web_tokens=web_tokens,
             certificates=settings.require_client_cert,
         ),
+        denied,
     )
+
+
+def check_settings(settings: ServerSettings) -> None:
+    """Check that settings of TLS and of access fit together. No file is read.
+
+    :raises InvalidArgumentError: as :func:`access_of`.
+    """
+    _check_tls(settings)
+    _check_open(settings)
 
 
 def _check_tls(settings: ServerSettings) -> None:
@@ -130,6 +172,7 @@ def _check_tls(settings: ServerSettings) -> None:
 
 def _check_open(settings: ServerSettings) -> None:
     listening = [settings.host, *([settings.admin_host] if settings.admin_port >= 0 else [])]
+    listening += [] if settings.metrics_port is None else [settings.metrics_host]
     is_closed = settings.tls_cert is not None and settings.access_policy is not None
     _refuse(
         not (is_closed or settings.insecure or all(map(is_loopback, listening))),

@@ -27,14 +27,24 @@ class WatchedFiles(Generic[_T]):
     :param what: the files in words, for the log: ``access policy``.
     :param read: makes the value; raises an EgotoolsError, OSError or ValueError where the files are not valid.
     :param poll_s: seconds between two looks at the files.
+    :param told: called with the first file and ``done``, or ``invalid``, each time that they are read.
     :raises InvalidArgumentError: when the files cannot be read at first.
     """
 
-    def __init__(self, what: str, paths: Sequence[Path], read: Callable[[], _T], *, poll_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        what: str,
+        paths: Sequence[Path],
+        read: Callable[[], _T],
+        *,
+        poll_s: float = 1.0,
+        told: Callable[[str, str], None] = lambda file, outcome: None,
+    ) -> None:
         self._what = what
         self._paths = tuple(paths)
         self._read = read
         self._poll_s = poll_s
+        self._told = told
         self._lock = threading.Lock()
         self._state = self._seen()
         self._looked = time.monotonic()
@@ -46,6 +56,7 @@ class WatchedFiles(Generic[_T]):
             raise InvalidArgumentError(
                 f"the {what} cannot be read: {error}", subject=str(paths[0]), remedy="See docs/access.md"
             ) from error
+        told(str(paths[0]), "done")
 
     @property
     def value(self) -> _T:
@@ -70,7 +81,9 @@ class WatchedFiles(Generic[_T]):
                     f"the new {self._what} is not valid; the old one stays",
                     extra=fields(file=str(self._paths[0]), problem=redact(str(error))),
                 )
+                self._told(str(self._paths[0]), "invalid")
                 return False
+            self._told(str(self._paths[0]), "done")
             _LOG.info(f"read the new {self._what}", extra=fields(file=str(self._paths[0])))
             return True
 

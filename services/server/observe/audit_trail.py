@@ -34,22 +34,36 @@ class AuditTrail:
         self._log = log
         self._queue = AuditQueue(log)
 
-    async def begin(self, record: CallRecord) -> None:
+    async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
 
+        :param subject: what it names: the id of a snapshot, or empty.
         :raises StorageError: when it cannot be noted; the call must not be made then.
         """
         if record.method in AUDITED_METHODS:
+            record.subject = subject
             await asyncio.to_thread(self._write, record, _BEGUN)
 
     async def end(self, record: CallRecord, code: str) -> None:
         """Note the outcome of a call that changes something: ``done``, or the name of its status code."""
         if record.method not in AUDITED_METHODS:
             return
+        record.subject = record.log_fields.get("snapshot_id", "") or record.subject
         try:
             await asyncio.to_thread(self._write, record, "done" if code == "OK" else code)
         except StorageError as error:  # the change is made: its first entry is there, and the log says the rest
             _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, lost=1))
+
+    def left(self, record: CallRecord, code: str) -> None:
+        """Note that the caller of a change has gone before its end; the change is finished. Does not wait for the disk."""
+        if record.method in AUDITED_METHODS:
+            self._queue.add(
+                AUDITED_METHODS[record.method],
+                actor=record.caller.name,
+                tenant=record.tenant,
+                subject=record.subject,
+                outcome=code,
+            )
 
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Note that a snapshot is served from now on, whoever published it. Does not wait for the disk."""
@@ -76,6 +90,6 @@ class AuditTrail:
             AUDITED_METHODS[record.method],
             actor=record.caller.name,
             tenant=record.tenant,
-            subject=str(record.log_fields.get("snapshot_id", "")),
+            subject=record.subject,
             outcome=outcome,
         )

@@ -19,28 +19,27 @@ from services.server.observe.query_log import QueryLog
 from services.server.observe.traces import open_traces
 from services.server.settings import ServerSettings
 
-__all__ = ["Admission", "Observing"]
+__all__ = ["Observing", "Waiting"]
 
 _LOG = logging.getLogger("egotools.server")
-_LOOPBACK = ("127.", "localhost", "::1")
 
 
-class Admission(Protocol):
-    """What is shown of the admission of calls."""
+class Waiting(Protocol):
+    """What is shown of the calls that run and wait."""
 
     @property
     def workers(self) -> int:
-        """Requests that may run at the same time."""
+        """Pieces of work that may run at the same time."""
         ...
 
     @property
     def queue(self) -> int:
-        """Requests that may wait."""
+        """Cost that may wait."""
         ...
 
     @property
-    def admitted(self) -> int:
-        """Requests that run or wait now."""
+    def queued(self) -> int:
+        """Cost that waits now."""
         ...
 
 
@@ -67,20 +66,18 @@ class Observing:
         self._http: MetricsHttp | None = None
         self.metrics_port: int | None = None
 
-    def watch(self, admission: Admission, in_flight: Callable[[], int]) -> None:
+    def watch(self, limiter: Waiting, in_flight: Callable[[], int], held_bytes: Callable[[], int]) -> None:
         """Show how busy the server is.
 
         :param in_flight: returns the number of calls that have begun and not ended.
+        :param held_bytes: returns the bytes of their requests and answers.
         """
         watch = self.metrics.watch
         watch("egotools_in_flight", "Calls that have begun and not ended", in_flight)
-        watch("egotools_workers", "Requests that may run at the same time", lambda: admission.workers)
-        watch("egotools_queue_limit", "Requests that may wait for a worker", lambda: admission.queue)
-        watch(
-            "egotools_queue_length",
-            "Requests that wait for a worker",
-            lambda: max(0, admission.admitted - admission.workers),
-        )
+        watch("egotools_workers", "Requests that may run at the same time", lambda: limiter.workers)
+        watch("egotools_queue_limit", "Cost that may wait for a worker, in units", lambda: limiter.queue)
+        watch("egotools_queue_length", "Cost that waits for a worker, in units", lambda: limiter.queued)
+        watch("egotools_bytes_in_flight", "Bytes of requests and answers that are held", held_bytes)
 
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Note that a snapshot is served from now on."""
@@ -119,8 +116,6 @@ class Observing:
         self.metrics_port = await self._http.start(settings.metrics_host, settings.metrics_port)
         address = f"{settings.metrics_host}:{self.metrics_port}"
         _LOG.info("metrics", extra=fields(address=address))
-        if authorize is anybody and not settings.metrics_host.startswith(_LOOPBACK):
-            _LOG.warning("metrics beyond loopback for whoever reaches the port", extra=fields(address=address))
 
     async def stop(self) -> None:
         """Close the port, send the last spans, write the last lines of the audit log."""

@@ -29,7 +29,7 @@ def entries(path: Path) -> list[tuple[str, ...]]:
 async def test_a_change_has_an_entry_before_it_and_one_after_it(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     trail = AuditTrail(AuditLog(path))
-    await trail.begin(PUBLISH)
+    await trail.begin(PUBLISH, "s2")
     assert entries(path) == [("publish", "ann", "acme", "s2", "begun")]
     await trail.end(PUBLISH, "DATA_LOSS")
     await trail.begin(CallRecord(method="Retrieve"))
@@ -44,7 +44,7 @@ async def test_a_change_that_cannot_be_noted_is_not_made_and_one_that_was_made_i
     (tmp_path / "file").write_text("")
     trail = AuditTrail(AuditLog(tmp_path / "file" / "audit.jsonl"))
     with pytest.raises(StorageError):
-        await trail.begin(PUBLISH)
+        await trail.begin(PUBLISH, "s2")
     with caplog.at_level(logging.ERROR):
         await trail.end(PUBLISH, "OK")
     assert "the audit log cannot be written" in caplog.text

@@ -1,0 +1,212 @@
+"""Publications and denials of a real server: each is audited, counted, and refused where it cannot be audited."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from egotools import ClientError, SnapshotLostError
+from egotools.admin import AdminClient
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import InvalidArgumentError, SnapshotCorruptError
+from scripts.reliability.edition_store import EditionStore, build_editions
+from services.server.access.server_access import access_of
+from services.server.access.static_tokens import create_token
+from services.server.catalog_store import CatalogStore
+from services.server.observe.audit_check import verify_audit_log
+from services.server.server import Server
+from tests.services.server.access.issuers import Authority, write_pair, write_policy
+from tests.services.server.memory_engine import serving, small_settings
+from tests.services.server.observe.scraping import fetch, samples, scrape
+from tests.waiting import until
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
+    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
+
+
+@asynccontextmanager
+async def publishing(store: EditionStore, audit: Path, **settings: object) -> AsyncIterator[Server]:
+    given = {"admin_port": 0, "watch_s": 0.0, "metrics_port": 0, "audit_log": audit, **settings}
+    server = Server(small_settings(**given), {"": CatalogStore(path=store.path)})
+    await server.start()
+    try:
+        await server.load_stores()
+        yield server
+    finally:
+        await server.stop(0)
+
+
+async def asked(server: Server, call: Any, token: str = "") -> Any:
+    def work() -> Any:
+        with AdminClient(server.admin_address, token=token) if token else AdminClient(server.admin_address) as client:
+            return call(client)
+
+    return await asyncio.to_thread(work)
+
+
+def entries(path: Path) -> list[tuple[str, str, str, str]]:
+    found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [(entry["action"], entry["actor"], entry["subject"], entry["outcome"]) for entry in found]
+
+
+async def test_a_publication_is_audited_before_and_after_and_counted(built: EditionStore, tmp_path: Path) -> None:
+    store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
+    alpha, beta = store.ids["alpha"], store.ids["beta"]
+    async with publishing(store, audit) as server:
+        await asked(server, lambda client: client.publish(beta))
+        await asked(server, lambda client: client.rollback())
+        store.damage("beta")
+        with pytest.raises(SnapshotLostError):
+            await asked(server, lambda client: client.publish(beta))
+        assert server.observing.metrics_port
+        found = await scrape(server.observing.metrics_port)
+    changes = [entry for entry in entries(audit) if entry[0] != "swap"]
+    assert changes == [
+        ("publish", "", beta, "begun"),
+        ("publish", "", beta, "done"),
+        ("rollback", "", "", "begun"),
+        ("rollback", "", alpha, "done"),
+        ("publish", "", beta, "begun"),
+        ("publish", "", beta, "DATA_LOSS"),
+    ]
+    swaps = [entry for entry in entries(audit) if entry[0] == "swap"]
+    assert {("swap", "server", beta, "done"), ("swap", "server", beta, "SNAPSHOT_CORRUPT")} <= set(swaps)
+    assert verify_audit_log(audit).faults == ()
+    assert (
+        found["egotools_requests_total", "OK", "Publish", ""]
+        == found["egotools_requests_total", "OK", "Rollback", ""]
+        == 1
+    )
+    assert found["egotools_swaps_total", ""] == 3 and found["egotools_refused_publications_total", ""] == 1
+    assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == [alpha]
+
+
+async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, tmp_path: Path) -> None:
+    store = built.copy(tmp_path / "store")
+    (tmp_path / "file").write_text("")
+    async with publishing(store, tmp_path / "file" / "audit.jsonl") as server:
+        with pytest.raises(ClientError, match="audit log"):
+            await asked(server, lambda client: client.publish(store.ids["beta"]))
+        served = server.catalogs.state("").engine
+        assert served is not None and served.snapshot_id == store.ids["alpha"]
+
+
+async def test_what_a_watcher_cannot_serve_is_counted_once(built: EditionStore, tmp_path: Path) -> None:
+    store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
+    async with publishing(store, audit, watch_s=0.01) as server:
+        store.damage("beta")
+        store.publish("beta")
+        await until(lambda: server.catalogs.state("").problem)
+        for _ in range(3):
+            with pytest.raises(SnapshotCorruptError):
+                await server.publisher.refresh("")
+        found = dict(samples(server.observing.metrics.scrape().decode()))
+    assert found["egotools_refused_publications_total", ""] == 1
+    assert [entry for entry in entries(audit) if entry[3] != "done"] == [
+        ("swap", "server", store.ids["beta"], "SNAPSHOT_CORRUPT")
+    ]
+
+
+# -- access control ----------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def guarded(folder: Path, **settings: object) -> AsyncIterator[tuple[Server, dict[str, str]]]:
+    tokens = folder / "tokens.json"
+    made = {name: create_token(tokens, name) for name in ("agent", "prometheus", "admin")}
+    roles = {"agent": "read", "prometheus": "metrics", "admin": "admin"}
+    rules = [{"match": {"token": name}, "roles": [roles[name]]} for name in made]
+    policy = write_policy(folder / "policy.yaml", *rules)
+    given = {"access_policy": policy, "tokens_file": tokens, "metrics_port": 0, "audit_log": folder / "audit.jsonl"}
+    async with serving(settings=small_settings(**given, **settings)) as server:
+        yield server, made
+
+
+async def code_of(call: Any) -> str:
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code().name
+    return "OK"
+
+
+async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
+    async with guarded(tmp_path) as (server, tokens):
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub = pb_grpc.ToolRetrievalStub(channel)
+            codes = [
+                await code_of(stub.Retrieve(pb.RetrieveRequest(query="customer"), metadata=metadata))
+                for metadata in (
+                    (("authorization", f"Bearer {tokens['agent']}"),),
+                    (("authorization", f"Bearer {tokens['prometheus']}"),),
+                    (("authorization", "Bearer made-up"),),
+                    (),
+                )
+            ]
+        found = dict(samples(server.observing.metrics.scrape().decode()))
+    assert codes == ["OK", "PERMISSION_DENIED", "UNAUTHENTICATED", "UNAUTHENTICATED"]
+    assert found["egotools_requests_total", "PERMISSION_DENIED", "Retrieve", ""] == 1
+    assert found["egotools_requests_total", "UNAUTHENTICATED", "Retrieve", ""] == 2
+    assert found["egotools_requests_total", "OK", "Retrieve", ""] == 1
+    said = entries(tmp_path / "audit.jsonl")
+    assert ("call", "prometheus", "Retrieve", "PERMISSION_DENIED") in said
+    assert ("call", "ipv4:127.0.0.1", "Retrieve", "UNAUTHENTICATED") in said
+    assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in said
+
+
+async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
+    async with guarded(tmp_path) as (server, tokens):
+        port = server.observing.metrics_port
+        assert port
+        codes = {
+            name: (await fetch(port, "/metrics", f"Authorization: Bearer {token}"))[0] for name, token in tokens.items()
+        }
+        assert codes == {"agent": 401, "prometheus": 200, "admin": 401}
+        assert (
+            (await fetch(port, "/metrics"))[0] == (await fetch(port, "/metrics", "Authorization: Basic eA=="))[0] == 401
+        )
+        assert (await fetch(port, "/readyz"))[0] == 200
+
+
+async def test_the_metrics_beyond_loopback_have_the_tls_of_the_server_and_its_rotation(tmp_path: Path) -> None:
+    authority, second = Authority(), Authority("second")
+    certificate, key = write_pair(tmp_path, authority.issue("server"))
+    async with guarded(tmp_path, metrics_host="0.0.0.0", tls_cert=certificate, tls_key=key) as (server, tokens):
+        port = server.observing.metrics_port
+        assert port
+
+        async def status(trusted: Authority) -> int:
+            context = ssl.create_default_context(cadata=trusted.pem.decode())
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+            except ssl.SSLError:
+                return 0
+            writer.write(f"GET /metrics HTTP/1.1\r\nAuthorization: Bearer {tokens['prometheus']}\r\n\r\n".encode())
+            answer = await reader.read()
+            writer.close()
+            return int(answer.split(b" ")[1])
+
+        assert (await status(authority), await status(second)) == (200, 0)
+        assert (await fetch(port, "/livez"))[0] == 0, "plain text is not answered"
+        write_pair(tmp_path, second.issue("server"))
+        rotated = False
+        while not rotated:
+            rotated = await status(second) == 200
+        assert await status(authority) == 0
+
+
+def test_metrics_beyond_loopback_need_tls_and_access_control() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"0\.0\.0\.0"):
+        access_of(small_settings(metrics_port=0, metrics_host="0.0.0.0"))
+    assert access_of(small_settings(metrics_port=0, metrics_host="0.0.0.0", insecure=True)).metrics_tls() is None

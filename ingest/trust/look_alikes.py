@@ -76,6 +76,7 @@ _CLAIM = re.compile(
     r"moved (?:to|here)|instead of|deprecated|shut down|being retired|by the same team|original|mirror of|fork of|build of|compatible with|formerly|now called|stops working|discontinued|recommended over|better than|faster than|"
     r"more convenient than|takes? over|on behalf of|in place of|community version|old (?:one|version|tool)|like \w+, but|just like|works like|improved|extended version|enhanced)\b"
 )
+_LONGEST_NAME = 60
 _LONG_NAME = 8  # of a shorter name one letter more or less is another word
 _MOST_ALIKE = 40  # tools with one key, beyond which a name is generic
 _WEIGHTS = {
@@ -215,28 +216,44 @@ def _space(tool: Tool) -> str:
 
 def _imitations(tools: Sequence[Tool], published: Collection[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Pairs (imitation, original, what is alike) of tools of two namespaces with nearly one name."""
-    keys = [_name_key(tool.name) for tool in tools]
-    groups: dict[object, list[int]] = defaultdict(list)
-    for number, (tool, key) in enumerate(zip(tools, keys, strict=True)):
-        if key:
-            groups["words", key].append(number)
+    groups: dict[tuple[str, object], list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        if key := _name_key(tool.name):
+            groups["same words", key].append(number)
         title = tool.metadata.get("title")
         if isinstance(title, str) and len(title) >= _LONG_NAME:
-            groups["title", title.casefold()].append(number)
-        name = "_".join(words(tool.name))
-        if len(name) >= _LONG_NAME:
-            groups["near", name].append(number)
-            for at in range(len(name)):
-                groups["near", name[:at] + name[at + 1 :]].append(number)
+            groups["same title", title.casefold()].append(number)
     pairs: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for (kind, _), numbers in groups.items():  # type: ignore[misc]
+    for (kind, _), numbers in groups.items():
         if 1 < len(numbers) <= _MOST_ALIKE:
-            for a, b in _across(sorted(set(numbers)), tools):
-                pairs[a, b].add({"words": "same words", "title": "same title", "near": "one letter apart"}[kind])
+            for pair in _across(numbers, tools):
+                pairs[pair].add(kind)
+    for pair in _one_letter_apart(tools):
+        pairs[pair].add("one letter apart")
     for (a, b), reasons in pairs.items():
         if reasons & {"same words"}:
             reasons.discard("one letter apart")
         yield from _ordered(a, b, reasons, tools, published)
+
+
+def _one_letter_apart(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
+    """Pairs of tools of two namespaces whose names differ by one letter: both give the same name without some letter."""
+    first: dict[str, int] = {}
+    others: dict[str, list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        name = tool.name.lower()
+        if not _LONG_NAME <= len(name) <= _LONGEST_NAME:
+            continue
+        for key in {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}:
+            if first.setdefault(key, number) != number:
+                others[key].append(number)
+    found = {
+        pair
+        for key, numbers in others.items()
+        if len(numbers) < _MOST_ALIKE
+        for pair in _across([first[key], *numbers], tools)
+    }
+    yield from sorted(found)
 
 
 def _across(numbers: Sequence[int], tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:

@@ -108,7 +108,7 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     (
         "your-reply",
         0.6,
-        "your|its|you|whenever|every|each|in|from|out|once|when|as|respond|prompts|each",
+        "your|you$|reply|replies|answer|summary|respond",
         (
             r"\byour (?:(?:next|final|own|last|first) )?(?:reply|replies|answers?|responses?|summary|output|memory|instructions|system prompt|training|"
             r"reasoning|refusals?|guidelines|other tools|thoughts?|policies|rules|restrictions|safety)\b",
@@ -149,10 +149,12 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     (
         "override",
         1.0,
-        "ignor|disregard|forget|overrid|overrul|bypass|discard|neglect|abandon|drop|previous|prior|earlier|"
-        "former|above|preceding|existing|all|outrank|trump|supersed|prevail|preced|priority|suspend|lift|"
-        "waive|void|revoke|disable|cancel|off|longer|cease|valid|apply|applies|aside|setting|treat|regard|"
-        "take|understand|follow|obey|execute|carry|comply|perform|act|do|does|full|letter|likewise|regarded|considered|taken|mode|new|everything|restriction|jailbreak|filters|dan|unrestricted|replaces|acted",
+        "ignor|disregard|forget|overrid|overrul|bypass|discard|neglect|abandon|drop|skip|previous|prior|"
+        "earlier|former|above|preceding|existing|outrank|trump|supersed|prevail|preced|priority|suspend|"
+        "lift|waive|void|revoke|disabl|cancel|longer|cease|valid|appl|aside|treat|regard|understand|"
+        "understood|considered|taken|handled|follow|obey|execute|carry|comply|perform|act$|letter|"
+        "likewise|mode|restriction|new$|replaces|everything|granted|now$|filter|full$|does$|do$|inactive|"
+        "relaxed|off$|other$|all$",
         (
             r"\bignore (?:instructions|guidelines|safety|rules)\b|\b(?:ignor|disregard|forget)(?:e|ing|s|es|ed)?\s(?:all|any|the|your|previous|prior|earlier|every|these|those|its|other|whatever|safety|system|above|such|company|usual|user|former|preceding)\s(?:\S+ ){0,4}(?:instructions?|rules?|polic(?:y|ies)|guidelines?|prompts?|restrictions?|safeguards?|guardrails?|directives?|system messages?|training)\b",
             r"\b(?:overrid|overrul|bypass|discard|neglect|abandon|drop|skip)\w*\s(?:\S+ ){0,5}(?:(?:previous|prior|earlier|your|its|system|safety|privacy|user's|all other) (?:\w+ )?(?:instructions?|rules?|polic(?:y|ies)|guidelines?|prompts?|"
@@ -227,7 +229,7 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     (
         "secret-tool",
         0.7,
-        "get|list|read|fetch|dump|export|show|retrieve|print",
+        "secret|password|token|key|credential|cookie|connection|vault|env$",
         (
             r"\b(?:get|list|read|fetch|dump|export|show|retrieve|print)_(?:\w{0,30}_)?(?:secret|password|token|key|credential|cookie|connection_string|env|vault)\w{0,20}\b[^.]{0,80}"
             r"\b(?:of|from|in|and|to|first|before|into|with)\b",
@@ -271,9 +273,10 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     (
         "safeguard",
         0.6,
-        "without|approv|consent|confirm|permission|reason|check|review|verification|sign|limit|no|nothing|"
-        "turn|switch|leave|disabl|suspend|bypass|skip|stop|paus|auto|rights|set|cleared|authori|allowed|"
-        "permitted|whoever|need|unmasked|not|whatever|regardless|presum|assum|suppos|act|as|vetted|force|query|unattended|protect|identity|any|everything|in|doubt",
+        "without|approv|consent|confirm|permission|reason|check|review|verification|protect|sign|limit|"
+        "no$|nothing|nobody|turn|switch|disabl|suspend|bypass|skip|paus|auto|rights|audit|authori|"
+        "allowed|permitted|cleared|whoever|unmasked|regardless|presum|assum|suppos|agree|vetted|force|"
+        "query|ahead|split|stay|remain|safety|logging|validation|guard|need|mask|shorten|result",
         (
             rf"\bwithout (?:any |further |prior |the |a |first |your |their |manager(?:'s)? |user |explicit |asking for |waiting for |additional ){{0,3}}{SAFEGUARD}\b",
             r"\b(?:approvals?|consent|confirmation|permission|reason|checks?|review|verification|sign-off|limits?)\b(?: \w+){0,4} (?:is |are |has been |have been |can be |may be |"
@@ -320,8 +323,9 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     (
         "steering",
         0.6,
-        "recommend|praise|promot|favo|rank|advise|steer|pretend|claim|assert|insist|state|dissuade|discourage|"
-        "report|say|reply|answer|confirm|tell|quote|competitor|without|regardless|top|only|offer|unfavo|append|add|sponsor|that|following|mention|rival|brand|partner",
+        "praise|promot|favo|unfavo|rank|steer|pretend|claim|assert|insist|state|dissuade|discourage|"
+        "report|say|reply|answer|confirm|tell|quote|competitor|rival|regardless|top|sentence|phrase|"
+        "slogan|advert|footer|disclaimer|remark|brand|sponsor|sold|respond|recommend|without",
         (
             r"\b(?:always |only |first )?(?:praise|promote|favou?r|rank|steer|pretend|dissuade|discourage)\b(?: \S+){1,8} (?:first|top|best|others?|instead|"
             r"unavailable|out of stock|regardless|whatever|towards?|against)\b",

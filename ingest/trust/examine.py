@@ -97,10 +97,10 @@ def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:
         for run in invisible_runs(text)[:_MOST_OF_A_FIELD]:
             spelled = hidden_text(text[run.start : run.end])
             why = f"characters that nobody sees stand in the text{f' and spell: {visible(spelled, 80)}' if spelled else ''}"
-            severity = QUARANTINE if run.severe or field.role == "name" else REPORT
+            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
             yield _finding("invisible-characters", severity, tool, field, (run.start, run.end), "hidden", why)
         for run in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
-            severity = QUARANTINE if run.severe or field.role == "name" else REPORT
+            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
             yield _finding(
                 "bidirectional-characters",
                 severity,

@@ -37,10 +37,6 @@ _DESTINATION = re.compile(
     r"account|iban|wallet|payee|beneficiary|empf|destinat|adresse|correo|url_|ziel|source|issuer|channel|bucket|audience|escalat|approver|contact|watch|escrow|archive|report|log|store|storage|location|base)",
     re.IGNORECASE,
 )
-_MAIL_PLACE = re.compile(
-    r"(?:\bcc|bcc|recipient|attendee|invite|reply|forward|copy|member|share|permission|watch|notify|approver|delegate|editor|collab|to\b|target|target|escalat|subscriber|participant|guest|mail|alert|owner|contact|send|report|archive)",
-    re.IGNORECASE,
-)
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ()/-]{6,20}\d(?!\w)")
 _PHONE_PLACE = re.compile(r"(?:phone|number|sms|call|forward|tel|mobile|fax|whatsapp|contact|rufnummer)", re.IGNORECASE)
 _ACCOUNT = re.compile(
@@ -108,6 +104,10 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
                 yield from _in_value(f"{place}.example", parameter.example, parameter, known, words, default=False)
             for at, value in enumerate(parameter.enum):
                 yield from _in_enum(f"{place}.enum[{at}]", value)
+            if (
+                len(parameter.enum) == 1 and parameter.enum[0] != parameter.default
+            ):  # the only value that a call may have
+                yield from _hosts(f"{place}.enum[0]", parameter.enum[0], parameter, known, words, default=True)
     yield from _servers(tool)
 
 
@@ -216,12 +216,12 @@ def _templates(field: str, value: str) -> Iterator[RiskyValue]:
                 value,
                 match.start(),
                 match.end(),
-                QUARANTINE,
+                QUARANTINE if field.startswith("parameters") else REPORT,
                 "secret-placeholder",
                 "a client that fills placeholders puts a secret there",
             )
             return
-        if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&/=][^\s\"']{0,80}$", value[: match.start()]):
+        if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&][^\s\"']{0,200}$", value[: match.start()]):
             yield RiskyValue(
                 field,
                 value,
@@ -246,7 +246,7 @@ def _hosts(
         if not foreign:
             continue
         about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
-        if address.is_mail and default and _MAIL_PLACE.search(about):
+        if address.is_mail and default:
             yield RiskyValue(
                 field,
                 value,

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
@@ -24,7 +25,7 @@ from ingest.extract.spacy_parser import Language, find_model
 from ingest.extract.structure import structural_triples
 from ingest.extract.titles import Title, parse_path, parse_title
 from ingest.extract.triple_rules import apply_triple_rules
-from ontology.errors import InvalidArgumentError
+from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -37,6 +38,7 @@ MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions;
 _CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
 # Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
 _MAX_SEQUENTIAL_TOOLS = 3 * _CHUNK
+_MAX_LOSSES = 3  # of processes, one after another at the same tools
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
@@ -89,19 +91,48 @@ class RulesExtractor:
         yield from self._extract_parallel(chunks)
 
     def _extract_parallel(self, chunks: Iterator[Sequence[Tool]]) -> Iterator[Extraction]:
+        """Extract in processes. Where one is killed, all are started again, and only what they had not finished is done again."""
+        waiting: deque[Sequence[Tool]] = deque()
+        losses = 0
+        while True:
+            # At most two chunks per process are submitted, so that a slow consumer needs little memory.
+            waiting.extend(islice(chunks, 2 * self._workers - len(waiting)))
+            if not waiting:
+                return
+            try:
+                for done in self._extract_in_pool(waiting, chunks):
+                    losses = 0
+                    yield from done
+            except BrokenProcessPool as error:
+                losses += 1
+                if losses > _MAX_LOSSES:
+                    raise CatalogError(
+                        f"the processes that extract were killed {losses} times at the same tools",
+                        subject=", ".join(tool.id for tool in waiting[0][:1]),
+                        remedy="Give the build more memory, or use fewer --workers",
+                    ) from error
+
+    def _extract_in_pool(
+        self, waiting: deque[Sequence[Tool]], chunks: Iterator[Sequence[Tool]]
+    ) -> Iterator[list[Extraction]]:
+        """Yield what each waiting chunk gives, in order, and fill up from ``chunks``; what is done no longer waits.
+
+        :raises BrokenProcessPool: when a process was killed.
+        """
         pool = ProcessPoolExecutor(
             self._workers, mp_context=get_context("spawn"), initializer=_init, initargs=(self._ontology, self._model)
         )
         with pool:
-            # At most two chunks per process are submitted, so that a slow consumer needs little memory.
-            running: deque[Future[list[Extraction]]] = deque(
-                pool.submit(_extract, chunk) for chunk in islice(chunks, 2 * self._workers)
-            )
+            running: deque[Future[list[Extraction]]] = deque()
             try:
+                running.extend(pool.submit(_extract, chunk) for chunk in waiting)
                 while running:
                     done = running.popleft().result()
-                    running.extend(pool.submit(_extract, chunk) for chunk in islice(chunks, 1))
-                    yield from done
+                    waiting.popleft()
+                    yield done  # before a submission that may fail
+                    for chunk in islice(chunks, 1):
+                        waiting.append(chunk)
+                        running.append(pool.submit(_extract, chunk))
             finally:
                 for future in running:
                     future.cancel()

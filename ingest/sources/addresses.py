@@ -47,8 +47,14 @@ def find_documents(addresses: Sequence[str]) -> Found:
     A sources file is read only when it is named itself, not when it is found in a folder: it can start commands.
 
     :raises SourcesFileError: for a sources file with faults.
-    :raises InvalidArgumentError: when two sources have one name.
+    :raises InvalidArgumentError: when two sources have one name, and for an empty address.
     """
+    if not all(address.strip() for address in addresses):
+        raise InvalidArgumentError(
+            "an address is empty",
+            subject="ADDRESS",
+            remedy="A variable of the shell may not be set; write . for the current folder",
+        )
     unnamed, entries = _split_named(addresses)
     by_identity: dict[tuple[str, str], Document] = {}
     rejected: list[RejectedRecord] = []

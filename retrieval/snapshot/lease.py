@@ -26,6 +26,8 @@ __all__ = ["ServingLease", "held_lease", "is_dead", "serving_lease", "unless_ser
 _HEARTBEAT_S = 20.0
 _STALE_S = 1_800.0
 """A holder on another machine that was not heard of for so long is dead."""
+_WRITING_S = 60.0
+"""A lease that its holder had no time to fill in is dead after so long."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MAX_LEASE_BYTES = 4_096
 

@@ -28,6 +28,7 @@ from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
+from retrieval.snapshot.check_arrays import check_arrays
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.lease import ServingLease, serving_lease
@@ -58,10 +59,9 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
         raise SnapshotCorruptError(
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
+    check_arrays(folder, manifest)
     try:
-        snapshot = Snapshot(Layout(folder), manifest, lease)
-        _check_predicates(snapshot)
-        return snapshot
+        return Snapshot(Layout(folder), manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
@@ -77,12 +77,6 @@ def _leased(store: Path) -> tuple[Path, ServingLease]:
         except NotFoundError:
             if current_snapshot(store) == folder:
                 raise
-
-
-def _check_predicates(snapshot: Snapshot) -> None:
-    numbers = snapshot.adjacency.predicates
-    if len(numbers) and int(numbers.max()) >= len(snapshot.predicates):
-        raise ValueError(f"its edges have more predicates than the {len(snapshot.predicates)} of the manifest")
 
 
 def _required(row: Any) -> list[str]:
@@ -157,6 +151,11 @@ class Snapshot:
         tool_id, find_tool = _tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
+
+    def release(self) -> None:
+        """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
+        if self._lease is not None:
+            self._lease.close()
 
     @property
     def tool_count(self) -> int:

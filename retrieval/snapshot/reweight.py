@@ -14,7 +14,14 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["publish_reweighted"]
 
 
-def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection | None, *, replaces: str) -> str:
+def publish_reweighted(
+    snapshot: Snapshot,
+    store: Path,
+    ranking: RankingSection | None,
+    *,
+    replaces: str,
+    signing_key: Path | None = None,
+) -> str:
     """Publish the snapshot's content with other weights in a store; return the id of the new version.
 
     The files are hard-linked where the file system supports it, else copied. With the shipped weights the new version is
@@ -22,6 +29,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
 
     :param ranking: the weights; None for the shipped ones.
     :param replaces: id of the published snapshot when the work began (:func:`retrieval.snapshot.publish.published_id`).
+    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :raises SnapshotError: when another snapshot was published since, perhaps of a newer catalogue.
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
@@ -34,7 +42,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
             raise SnapshotCorruptError(
                 "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
-        publish(store, folder, manifest.snapshot_id, replaces=replaces)
+        publish(store, folder, manifest.snapshot_id, replaces=replaces, signing_key=signing_key)
     return manifest.snapshot_id
 
 

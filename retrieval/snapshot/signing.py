@@ -36,6 +36,7 @@ __all__ = [
     "load_signing_key",
     "load_trusted_keys",
     "sign_snapshot",
+    "signing_key_file",
 ]
 
 SIGNING_KEY, TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
@@ -95,13 +96,12 @@ def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
     :param path: the file; None for that of ``EGOTOOLS_SIGNING_KEY``.
     :raises InvalidArgumentError: when it cannot be read, or is no private Ed25519 key without a password.
     """
-    from_environment = os.environ.get(SIGNING_KEY, "").strip()
-    if path is None and not from_environment:
+    file = path or signing_key_file()
+    if file is None:
         return None
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    file = path or Path(from_environment)
     try:
         key = load_pem_private_key(_content(file), password=None)
     except (ValueError, TypeError) as error:  # never with the text of the file
@@ -109,6 +109,12 @@ def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
     if not isinstance(key, Ed25519PrivateKey):
         raise _no_key(file, "a private Ed25519 key")
     return key
+
+
+def signing_key_file() -> Path | None:
+    """Return the file that ``EGOTOOLS_SIGNING_KEY`` names; None without one."""
+    name = os.environ.get(SIGNING_KEY, "").strip()
+    return Path(name) if name else None
 
 
 def load_trusted_keys(paths: Sequence[Path] | None = None) -> TrustedKeys | None:

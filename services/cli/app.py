@@ -20,9 +20,11 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.keys import keys_app
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
+from services.cli.snapshots import rollback, snapshots
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
@@ -41,6 +43,7 @@ graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
 app.add_typer(admin_app, name="admin")
+app.add_typer(keys_app, name="keys")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 
@@ -102,6 +105,8 @@ def serve(
 command(app)(search)
 command(app)(show)
 command(app)(diff)
+command(app)(snapshots)
+command(app)(rollback)
 
 
 @command(graph_app, "export")

@@ -36,11 +36,11 @@ def diff(
         typer.Argument(help="The snapshot before: a store, the folder of a snapshot, or its id in the store."),
     ],
     new: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="The snapshot after, likewise. Without it, OLD is this one, and the published one is before."
         ),
-    ] = "",
+    ] = None,
     store: Store = DEFAULT_STORE,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines for each kind of change.")] = 20,
     as_json: Json = False,
@@ -52,7 +52,13 @@ def diff(
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot.snapshot_diff import diff_snapshots
 
-    before, after = (_open(old, store), _open(new, store)) if new else (open_snapshot(store), _open(old, store))
+    if not old.strip() or (new is not None and not new.strip()):
+        remedy = "A variable of the shell may not be set; name a store, the folder of a snapshot, or an id"
+        raise InvalidArgumentError("the name of a snapshot is empty", subject="OLD and NEW", remedy=remedy)
+    if new is None:
+        before, after = open_snapshot(store), _open(old, store)
+    else:
+        before, after = _open(old, store), _open(new, store)
     found = diff_snapshots(before, after)
     if as_json:
         print_json(found.to_json())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
@@ -64,7 +65,36 @@ def _parameters(name: str, hint: Any, default: Any) -> Iterator[inspect.Paramete
         item = get_args(get_args(hint)[0])[0]
         hint = Annotated[list[item], *hint.__metadata__]  # type: ignore[valid-type]
         default = default if default is inspect.Parameter.empty else list(default)
+    if _is_path(hint):
+        hint = _of_named_files(hint)
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _is_path(hint: Any) -> bool:
+    """Whether a hint is that of a path, of none or one, or of several."""
+    return hint is Path or any(map(_is_path, get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)))
+
+
+def _of_named_files(hint: Any) -> Any:
+    """The hint of a path, with a parser that refuses an empty one."""
+    inner, *notes = get_args(hint)
+    parsed = []
+    for note in notes:
+        own = copy(note)
+        if hasattr(own, "parser"):
+            own.parser = path
+        parsed.append(own)
+    return Annotated[(inner, *parsed)]
+
+
+def path(text: str | Path) -> Path:
+    """Return a path; its name is shown in the help.
+
+    :raises typer.BadParameter: for an empty text, which would be the current folder.
+    """
+    if not str(text).strip():
+        raise typer.BadParameter("it is empty: a variable of the shell may not be set. Write . for the current folder")
+    return Path(text)
 
 
 def _value(name: str, hint: Any, values: Mapping[str, Any]) -> Any:

@@ -31,12 +31,13 @@ from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
+from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.build_inputs import BuildInputs
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
-from services.jobs.plans import BuildPlan
+from services.jobs.plans import DEFAULT_KEEP, BuildPlan
 from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def build(
         cached=plan.cached,
         published=plan.published,
         observed=plan.observed,
+        keep=plan.keep,
+        signing_key=plan.signing_key,
         workers=plan.workers,
         progress=progress,
         finished=finished,
@@ -135,6 +138,8 @@ def build_snapshot(
     cached: bool = True,
     published: bool = True,
     observed: Path | None = None,
+    keep: int = DEFAULT_KEEP,
+    signing_key: Path | None = None,
     workers: int = 1,
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
@@ -150,6 +155,8 @@ def build_snapshot(
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
+    :param keep: how many snapshots the store keeps when this one is published; 0 for all.
+    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
@@ -167,7 +174,8 @@ def build_snapshot(
     key = inputs_key(inputs) if cached and graph_store is None else None
     if key is not None and (store / _CACHE).is_file():
         with ResultCache(store / _CACHE) as cache:
-            if (earlier := earlier_build(cache, key, store, published=published)) is not None:
+            earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
+            if earlier is not None:
                 return earlier
     seconds: dict[str, float] = {}
     with _rare_collections(), contextlib.ExitStack() as stack:
@@ -179,12 +187,14 @@ def build_snapshot(
         kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
         if documents is not None and kept is not None:
             documents.write(kept)
-        build = _Build(inputs, store, folder, kept, graph_store, published, progress)
+        build = _Build(inputs, store, folder, kept, graph_store, published, signing_key, progress)
         report = build.run(read, seconds)
         # A file that changed while it was read was read in a state that the key does not tell.
         if kept is not None and key is not None and key == inputs_key(inputs):
             remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
+    if published:
+        collect_after(store, keep)
     return report
 
 
@@ -231,6 +241,7 @@ class _Build:
     cache: ResultCache | None
     graph_store: GraphStore | None
     published: bool
+    signing_key: Path | None
     progress: Progress
 
     def run(self, read: _Read, seconds: dict[str, float]) -> BuildReport:
@@ -254,7 +265,7 @@ class _Build:
         seconds["write"] -= encoder.seconds - encoding
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
-            folder = publish(self.store, self.folder, snapshot_id, current=self.published)
+            folder = publish(self.store, self.folder, snapshot_id, current=self.published, signing_key=self.signing_key)
         return make_report(
             snapshot_id=snapshot_id,
             folder=folder,

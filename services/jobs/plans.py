@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias
 from typer import Argument, Option
 
 __all__ = [
+    "DEFAULT_KEEP",
     "DEFAULT_RERANKER",
     "DEFAULT_STORE",
     "AllowedModels",
@@ -25,6 +26,7 @@ __all__ = [
 
 DEFAULT_STORE = Path("egotools-store")
 DEFAULT_RERANKER = "fusion.v2"
+DEFAULT_KEEP = 5
 _DEFAULT_ENCODER = "egotools-minilm-int8.v1"
 
 SnapshotFolder: TypeAlias = Annotated[
@@ -39,6 +41,16 @@ Reranker: TypeAlias = Annotated[
         "--reranker",
         help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
         "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+    ),
+]
+
+SigningKey: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        "--signing-key",
+        metavar="FILE",
+        envvar="EGOTOOLS_SIGNING_KEY",
+        help="Private key that signs the snapshot, as `egotools keys create` writes it. Default: not signed.",
     ),
 ]
 
@@ -140,6 +152,16 @@ class BuildPlan:
             "sentence-transformers:PATH_OR_NAME (extra torch) or openai:MODEL@BASE_URL (extra llm).",
         ),
     ] = _DEFAULT_ENCODER
+    keep: Annotated[
+        int,
+        Option(
+            min=0,
+            envvar="EGOTOOLS_KEEP",
+            help="How many snapshots the store keeps, the published one included; older ones are removed unless a process "
+            "serves them. 0: all.",
+        ),
+    ] = DEFAULT_KEEP
+    signing_key: SigningKey = None
     graph_store: Annotated[
         str,
         Option(
@@ -319,3 +341,4 @@ class TuningPlan:
         ),
     ] = False
     allowed_models: AllowedModels = ()
+    signing_key: SigningKey = None

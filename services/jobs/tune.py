@@ -101,7 +101,9 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     published = ""
     if not tuning.reason:
         progress("publish", 0, 0)
-        published = publish_reweighted(snapshot, store, ranking_section(tuning.weights), replaces=replaces)
+        published = publish_reweighted(
+            snapshot, store, ranking_section(tuning.weights), replaces=replaces, signing_key=plan.signing_key
+        )
         _copy_build_report(snapshot, store, published)
     return _report(
         Tuned(

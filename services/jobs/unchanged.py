@@ -24,6 +24,8 @@ from ontology.progress import now
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again
+from retrieval.snapshot.signing import signing_key_file
+from retrieval.snapshot.verify import verify_listing
 from services.jobs.build_inputs import BuildInputs
 
 __all__ = ["earlier_build", "inputs_key", "remember_build"]
@@ -89,11 +91,14 @@ def remember_build(cache: ResultCache, key: str, catalog: Catalog, report: Build
     cache.put(_CACHE_KIND, key, json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def earlier_build(cache: ResultCache, key: str, store: Path, *, published: bool = True) -> BuildReport | None:
+def earlier_build(
+    cache: ResultCache, key: str, store: Path, *, published: bool = True, signing_key: Path | None = None
+) -> BuildReport | None:
     """Publish the snapshot that the same build made before; None where it must be made again: there was none, a file that a
     document refers to has changed, or the snapshot is damaged or gone.
 
     :param published: False to leave the published snapshot as it is.
+    :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :returns: the report of then, in which everything is reused, with the seconds that this took.
     :raises StorageError: when the store cannot be written.
     """
@@ -109,7 +114,7 @@ def earlier_build(cache: ResultCache, key: str, store: Path, *, published: bool 
     if not all(map(is_unchanged, references, references.values())) or not _is_whole(folder):
         return None
     if published:
-        publish_again(store, report.snapshot_id)
+        publish_again(store, report.snapshot_id, signing_key=signing_key or signing_key_file())
     of = report.reused
     reused = ReuseReport(
         extractions=of.of_extractions,
@@ -121,9 +126,10 @@ def earlier_build(cache: ResultCache, key: str, store: Path, *, published: bool 
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the folder has every file of its manifest, with its content."""
+    """Whether the folder has every file of its manifest, with its content, and no other."""
     try:
         manifest = read_manifest(Layout(folder))
+        verify_listing(folder, manifest)
     except EgotoolsError:
         return False
     return all(file_state(folder / name).digest == file.sha256 for name, file in manifest.files.items())

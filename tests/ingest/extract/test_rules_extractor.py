@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from ingest.extract.titles import parse_title
 from ingest.extract.triple_rules import apply_triple_rules
 from ingest.extract.triple_validation import validate
 from ontology import InvalidArgumentError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
+from ontology.errors import CatalogError
 from tests.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
@@ -402,6 +406,40 @@ def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.Monke
     shared_out = list(RulesExtractor(ONTOLOGY, workers=2).extract(catalog))
     assert [extraction.tool_id for extraction in alone] == [tool.id for tool in catalog]
     assert alone == shared_out
+
+
+def _workers() -> list[int]:
+    """The process ids of the processes that extract."""
+    return [process.pid for process in multiprocessing.active_children() if process.pid]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_loses_nothing_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
+    monkeypatch.setattr("ingest.extract.rules_extractor._CHUNK", 20)
+    catalog = list(tools())
+    alone = list(RulesExtractor(ONTOLOGY, model="").extract(catalog))
+    found = []
+    for extraction in RulesExtractor(ONTOLOGY, workers=2, model="").extract(catalog):
+        found.append(extraction)
+        if len(found) in (1, 121):
+            os.kill(_workers()[0], signal.SIGKILL)
+    assert found == alone
+
+
+@pytest.mark.slow
+def test_processes_that_are_always_killed_are_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
+    monkeypatch.setattr("ingest.extract.rules_extractor._init", _dies)
+    with pytest.raises(CatalogError, match="killed 4 times") as refused:
+        list(RulesExtractor(ONTOLOGY, workers=2, model="").extract(list(tools())[:30]))
+    assert refused.value.subject == "tool 0"
+    assert "--workers" in refused.value.remedy
+
+
+def _dies(*_: object) -> None:
+    """Runs in a child, at its start."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_each_tool_is_read_alone(rules: RulesExtractor) -> None:

@@ -1,0 +1,191 @@
+"""``egotools snapshots``, ``rollback`` and ``keys``, paths that are empty, and what a crafted snapshot does to the command."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import HashingEncoder
+from ontology.errors import EgotoolsError, SnapshotError, SnapshotSignatureError
+from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot_engine import open_engine
+from services.jobs.build import build_snapshot
+from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
+from tests.services.conftest import Run
+
+
+def _tools(folder: Path, count: int) -> Path:
+    rows = [{"name": f"get_widget_{at}", "description": "Get a widget."} for at in range(count)]
+    path = folder / "api.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def _build(folder: Path, count: int, **options: Any) -> str:
+    tools = _tools(folder, count)
+    return build_snapshot([str(tools)], folder / "store", encoder=HashingEncoder(), **options).snapshot_id
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> tuple[Path, list[str]]:
+    """A store with three snapshots, of one, two and three tools."""
+    return tmp_path / "store", [_build(tmp_path, count) for count in (1, 2, 3)]
+
+
+def test_the_snapshots_are_listed_with_their_history(run: Run, builds: tuple[Path, list[str]]) -> None:
+    store, (a, b, c) = builds
+    code, out, _ = run("snapshots", "--store", store, "--json")
+    row = json.loads(out)
+    assert code == 0
+    assert [each["snapshot_id"] for each in row["snapshots"]] == [c, b, a]
+    assert [each["tool_count"] for each in row["snapshots"]] == [3, 2, 1]
+    assert [(each["sequence"], each["action"]) for each in row["history"]] == [
+        (3, "publish"),
+        (2, "publish"),
+        (1, "publish"),
+    ]
+    code, out, _ = run("snapshots", "--store", store)
+    assert code == 0
+    assert all(each in out for each in (a, b, c, "current", "publish"))
+
+
+def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, builds: tuple[Path, list[str]]) -> None:
+    store, (a, b, c) = builds
+    code, out, _ = run("rollback", "--store", store, "--json")
+    row = json.loads(out)
+    assert (code, row["snapshot_id"], row["previous_id"], row["action"]) == (0, b, c, "rollback")
+    assert row["history"][0]["snapshot_id"] == b
+    code, out, _ = run("rollback", a, "--store", store)
+    assert code == 0
+    assert f"Published {a} again" in out
+    assert current_snapshot(store).name == a
+    for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
+        assert run("rollback", *arguments, "--store", store)[0] == expected
+    assert current_snapshot(store).name == a
+
+
+def test_old_snapshots_are_collected_on_demand_and_by_the_next_build(run: Run, builds: tuple[Path, list[str]]) -> None:
+    store, (a, b, c) = builds
+    code, out, _ = run("snapshots", "--store", store, "--collect", "--keep", 2, "--json")
+    assert code == 0
+    assert json.loads(out)["collected"]["removed"] == [a]
+    d = _build(store.parent, 4, keep=1)
+    assert [path.name for path in (store / "snapshots").iterdir()] == [d]
+    assert sorted(path.name for path in (store / "reports").iterdir()) == [f"{d}.json"]
+    assert b != c
+
+
+def test_a_build_that_is_not_published_removes_nothing(builds: tuple[Path, list[str]]) -> None:
+    store, ids = builds
+    unpublished = _build(store.parent, 4, keep=1, published=False)
+    assert {path.name for path in (store / "snapshots").iterdir()} == {*ids, unpublished}
+
+
+def test_a_folder_without_snapshots_is_no_store(run: Run, tmp_path: Path) -> None:
+    for arguments in (("snapshots",), ("snapshots", "--collect"), ("rollback",)):
+        code, out, err = run(*arguments, "--store", tmp_path / "typo")
+        assert (code, out) == (7, "")
+        assert "egotools" in err
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = run("keys", "create", tmp_path / "key", "--json")
+    made = json.loads(out)
+    assert code == 0
+    assert run("keys", "show", made["public_key"])[1].split() == [made["key_id"]]
+    assert run("keys", "create", tmp_path / "key")[0] == 8
+    tools = _tools(tmp_path, 2)
+    build = ("build", tools, "--out", tmp_path / "store", "--encoder", "hashing.v1")
+    unsigned = json.loads(run(*build, "--json")[1])["snapshot_id"]
+    monkeypatch.setenv("EGOTOOLS_TRUSTED_KEYS", made["public_key"])
+    search = ("search", "get a widget", "--store", tmp_path / "store")
+    for command in (search, ("validate", "--store", tmp_path / "store"), ("show", "x", "--store", tmp_path / "store")):
+        code, _, err = run(*command)
+        assert code == SnapshotSignatureError.exit_code
+        assert "not signed" in err
+    signed = json.loads(run(*build, "--signing-key", tmp_path / "key", "--json")[1])[
+        "snapshot_id"
+    ]  # of unchanged files
+    assert signed == unsigned
+    assert run(*search)[0] == 0
+    tools.write_text(tools.read_text(encoding="utf-8").replace("a widget", "one widget"), encoding="utf-8")
+    run(*build, "--signing-key", tmp_path / "key")
+    assert run(*search)[0] == 0
+    assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file() and b"PRIVATE" in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("build", ""),
+        ("build", "api.json", ""),
+        ("build", "api.json", "--out", ""),
+        ("build", "api.json", "--out", " "),
+        ("build", "api.json", "--overlay", ""),
+        ("build", "api.json", "--ontology", ""),
+        ("build", "api.json", "--signing-key", ""),
+        ("search", "x", "--store", ""),
+        ("show", "x", "--store", ""),
+        ("serve", "--store", ""),
+        ("serve", "--ready-file", ""),
+        ("validate", ""),
+        ("validate", "--store", ""),
+        ("diff", ""),
+        ("diff", "a", ""),
+        ("graph", "export", ""),
+        ("eval", "run", ""),
+        ("tune", "", "--on", "x"),
+        ("datagen", "", "--out", "x"),
+        ("snapshots", "--store", ""),
+        ("rollback", "--store", ""),
+        ("keys", "create", ""),
+        ("keys", "show", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """As the shell passes it for a variable that is not set. An empty path would be the current folder."""
+    monkeypatch.chdir(tmp_path)
+    _tools(tmp_path, 1)
+    code, out, err = run(*arguments)
+    told = " ".join(err.replace("│", " ").split())
+    assert (code, out) == (2, "")
+    assert "is empty" in told
+    assert os.listdir(tmp_path) == ["api.json"]
+
+
+CRAFTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "no files": lambda manifest: manifest.update(files={}),
+    "a file outside": lambda manifest: manifest["files"].update({"../CURRENT": {"bytes": 1, "sha256": "0" * 64}}),
+    "an absolute file": lambda manifest: manifest["files"].update({"/etc/hostname": {"bytes": 1, "sha256": "0" * 64}}),
+    "a file that is a number": lambda manifest: manifest["files"].update({"tools.jsonl": 7}),
+    "no predicates": lambda manifest: manifest.pop("predicates"),
+    "predicates of another form": lambda manifest: manifest.update(predicates={"a": 1}),
+    "counts below zero": lambda manifest: manifest["counts"].update(tools=-1),
+    "counts of another catalogue": lambda manifest: manifest["counts"]["nodes"].update(tool=10**6),
+    "dimensions": lambda manifest: manifest["encoder"].update(dimensions=2**31),
+    "boosts": lambda manifest: manifest.update(boosts={"x": float("nan")}),
+    "ranking": lambda manifest: manifest.update(ranking={"ranker": "", "weights": {"": float("inf")}}),
+    "deep": lambda manifest: manifest.update(abbreviations=json.loads("[" * 500 + "]" * 500)),
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_every_command_refuses_a_crafted_manifest_in_words(run: Run, tmp_path: Path, name: str) -> None:
+    _build(tmp_path, 3)
+    folder = copied(tmp_path / "store", tmp_path / "copy")
+    rewrite_manifest(folder, CRAFTED[name])
+    for command in (("search", "get a widget"), ("show", "widget"), ("validate",)):
+        code, out, err = run(*command, "--store", folder)
+        assert (code, out) == (SnapshotError.exit_code, ""), err
+        assert "Traceback" not in err
+    with pytest.raises(EgotoolsError):
+        open_engine(folder)  # as the server does

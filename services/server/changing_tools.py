@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias
 
 from ontology.errors import UnsupportedError
 from retrieval.engine import Engine
-from services.server.catalog_store import CatalogStore
 
 __all__ = ["ChangeCounts", "MakeChanges", "NoToolChanges", "ServeChanged", "ToolChanges"]
 
@@ -64,8 +63,7 @@ class ToolChanges(Protocol):
         """Stop work in the background, and close the files."""
 
 
-MakeChanges: TypeAlias = Callable[[Mapping[str, CatalogStore], ServeChanged], ToolChanges]
-"""Makes what changes the tools of these stores, by tenant; it calls the function with each changed engine."""
+MakeChanges: TypeAlias = Callable[[ServeChanged], ToolChanges]
 
 
 class NoToolChanges:

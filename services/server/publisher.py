@@ -59,7 +59,7 @@ class Publisher:
         self.stores = stores
         self._warm_query = warm_query
         self._swapped = swapped
-        self.changes: ToolChanges = NoToolChanges() if changes is None else changes(stores, self.serve_changed)
+        self.changes: ToolChanges = NoToolChanges() if changes is None else changes(self.serve_changed)
         self._loop = asyncio.get_running_loop()
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._changing = {tenant: asyncio.Lock() for tenant in catalogs.tenants}

@@ -28,6 +28,7 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _MAX_LISTED = 10_000
 _MAX_TOOLS = 10_000
 _MAX_TOOL_BYTES = 64 * 2**20
+_RECEIVING = 2  # calls that receive tools at once; each may hold as many bytes
 
 
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
@@ -40,6 +41,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         self._catalogs = catalogs
         self._publisher = publisher
         self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
+        self._receiving = asyncio.Semaphore(_RECEIVING)
         self._unfinished: set[asyncio.Task[Any]] = set()
 
     async def Publish(self, request: pb.PublishRequest, context: _Context) -> pb.PublishResponse:
@@ -91,20 +93,11 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     ) -> pb.ChangeToolsResponse:
         """Add tools, or replace those with the same ids."""
         tenant = self._tenant()
-        tools: list[str] = []
-        size = 0
-        async for message in request_iterator:
-            tools += message.tools_json
-            size += message.ByteSize()
-            if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
-                raise InvalidArgumentError(
-                    f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
-                    subject="tools_json",
-                    remedy="Split them into several calls, or build a snapshot",
-                )
-        _require("tools_json", tools)
-        add_log_fields(tools=len(tools))
-        return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)))
+        async with self._receiving:
+            tools = await _received(request_iterator)
+            _require("tools_json", tools)
+            add_log_fields(tools=len(tools))
+            return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)))
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
         """Remove tools."""
@@ -148,6 +141,21 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
 def _require(field: str, values: Sequence[str]) -> None:
     if not 1 <= len(values) <= _MAX_TOOLS:
         raise InvalidArgumentError(f"give 1 to {_MAX_TOOLS:,}, not {len(values):,}", subject=field)
+
+
+async def _received(messages: AsyncIterator[pb.UpsertToolsRequest]) -> list[str]:
+    tools: list[str] = []
+    size = 0
+    async for message in messages:
+        tools += message.tools_json
+        size += message.ByteSize()
+        if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
+            raise InvalidArgumentError(
+                f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
+                subject="tools_json",
+                remedy="Split them into several calls, or build a snapshot",
+            )
+    return tools
 
 
 def _objects(tools: Sequence[str]) -> list[dict[str, Any]]:

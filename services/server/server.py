@@ -45,10 +45,11 @@ __all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
 ADMIN_MESSAGE_BYTES = 64 * 2**20
-"""Maximum size of a message of the admin service: a comparison of two catalogues may be long."""
+"""Maximum size of an answer of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
 _MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_ADMIN_REQUEST_BYTES = 4 * 2**20  # many tools are many messages
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
 _MOST_PENDING = 16_384
 _LOOKAHEAD_BYTES = 64 * 1024
@@ -285,7 +286,7 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
 def _admin_options() -> list[tuple[str, Any]]:
     return [
         ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", ADMIN_MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", _ADMIN_REQUEST_BYTES),
         ("grpc.max_send_message_length", -1),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),

@@ -61,7 +61,7 @@ def acting_at(step: int, act: Callable[[], None]) -> Iterator[Steps]:
     try:
         for name, function in before.items():
             setattr(os, name, _counted(function, steps))
-        io.open = counted_open  # type: ignore[assignment]
+        io.open = counted_open
         yield steps
     finally:
         for name, function in before.items():

@@ -100,7 +100,7 @@ class Changing:
 
     def found(self, query: str, k: int = 5) -> list[str]:
         """The ids of the tools of an answer, which is of the state that the engine names."""
-        answer = self.engine.retriever().retrieve(Request(query=query, k=k, explain=True))
+        answer = self.engine.retriever().retrieve(Request(query=query, k=k))
         if answer.snapshot_id != self.engine.snapshot_id:
             raise AssertionError(f"{answer.snapshot_id} answered, not {self.engine.snapshot_id}")
         return [tool.id for tool in answer.tools]

@@ -29,10 +29,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BENCHMARK = _ROOT / "examples" / "enterprise" / "benchmark"
 _KILLS, _LIMIT_S = 100, 60.0
 _REPORTERS, _HONEST, _SPAM_REPORTS, _START = 50, 1_000, 10_000, 1_700_000_000
-_WEIGHTS = {
-    "request_weight": 32.0,
-    "pair_weight": 8.0,
-}  # the strongest that `egotools learn` chose on ToolLens, and more
+_REQUEST_WEIGHT, _PAIR_WEIGHT = 32.0, 8.0  # what `egotools learn` chose on ToolLens, or more
 SPAM = ("one tool", "tools at random", "one tool for the requests that are asked")
 """What the spammer reports."""
 

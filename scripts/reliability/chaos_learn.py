@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def _killed(folder: Path) -> Figure:
         with open(printed, "w", encoding="utf-8") as output:
             command = [sys.executable, "-c", _WRITER, str(folder / "log"), str(first)]
             process = subprocess.Popen(command, cwd=_ROOT, stdout=output, text=True)
-            _await(lambda path=printed: path.stat().st_size > 0)
+            _await(partial(_has_lines, printed))
             time.sleep(draws.uniform(0.0, 0.05))
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -76,6 +77,10 @@ def _killed(folder: Path) -> Figure:
         first = numbers[-1] + 2  # the one after the last may have been written without an acknowledgement
     text = f"{lost} of {len(acknowledged):,} acknowledged reports lost, {damaged} damaged lines, {_KILLS} kills"
     return Figure(text=text, held=not lost and not damaged)
+
+
+def _has_lines(path: Path) -> bool:
+    return path.stat().st_size > 0
 
 
 def _await(reached: Callable[[], bool]) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BENCHMARK = _ROOT / "examples" / "enterprise" / "benchmark"
 _KILLS, _LIMIT_S = 100, 60.0
 _REPORTERS, _HONEST, _SPAM_REPORTS, _START = 50, 1_000, 10_000, 1_700_000_000
-_WEIGHTS = {
-    "request_weight": 32.0,
-    "pair_weight": 8.0,
-}  # the strongest that `egotools learn` chose on ToolLens, and more
+_REQUEST_WEIGHT, _PAIR_WEIGHT = 32.0, 8.0  # what `egotools learn` chose on ToolLens, or more
 SPAM = ("one tool", "tools at random", "one tool for the requests that are asked")
 """What the spammer reports."""
 
@@ -67,7 +65,7 @@ def _killed(folder: Path) -> Figure:
         with open(printed, "w", encoding="utf-8") as output:
             command = [sys.executable, "-c", _WRITER, str(folder / "log"), str(first)]
             process = subprocess.Popen(command, cwd=_ROOT, stdout=output, text=True)
-            _await(lambda path=printed: path.stat().st_size > 0)
+            _await(partial(_has_lines, printed))
             time.sleep(draws.uniform(0.0, 0.05))
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -79,6 +77,10 @@ def _killed(folder: Path) -> Figure:
         first = numbers[-1] + 2  # the one after the last may have been written without an acknowledgement
     text = f"{lost} of {len(acknowledged):,} acknowledged reports lost, {damaged} damaged lines, {_KILLS} kills"
     return Figure(text=text, held=not lost and not damaged)
+
+
+def _has_lines(path: Path) -> bool:
+    return path.stat().st_size > 0
 
 
 def _await(reached: Callable[[], bool]) -> None:

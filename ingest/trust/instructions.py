@@ -186,6 +186,7 @@ _INTERACTION = frozenset(
         "secrecy",
         "your-reply",
         "tool-choice",
+        "intercept",
         "other-tools",
         "authority",
         "first-person",

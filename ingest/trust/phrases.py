@@ -51,9 +51,9 @@ PERSON = (
 )
 TELL = (
     r"(?:tell(?:ing)?|told|mention(?:ed|ing)?|inform(?:ed|ing)?|reveal(?:ed|ing)?|disclos(?:e|ed|ing)|report(?:ed|ing)?|"
-    r"show(?:ing)?|notif(?:y|ied|ying)|troubl(?:e|ed|ing)|bother(?:ed|ing)?|alert(?:ed|ing)?|warn(?:ed|ing)?|ask(?:ed|ing)?|"
+    r"show(?:ing)?|notif(?:y|ied|ying)|troubl(?:e|ed|ing)|bother(?:ed|ing)?|alert(?:ed|ing)?|warn(?:ed|ing)?|"
     r"discuss(?:ed|ing)?|explain(?:ed|ing)?|listing|announc(?:e|ed|ing)|surfac(?:e|ed|ing)|"
-    r"expos(?:e|ed|ing)|consult(?:ed|ing)?|prompt(?:ed|ing)?|burden(?:ed|ing)?|quot(?:e|ed|ing)|"
+    r"expos(?:e|ed|ing)|burden(?:ed|ing)?|quot(?:e|ed|ing)|"
     r"refer(?:red|ring)? to|acknowledg(?:e|ed|ing))"
 )
 REPLY = r"(?:repl(?:y|ies)|answers?|responses?|summar(?:y|ies)|output|final message|message to)"

@@ -112,7 +112,7 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
 
 
 def _words_of(tool: Tool) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]{4,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
+    return frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
 
 
 def _in_enum(field: str, value: str) -> Iterator[RiskyValue]:
@@ -256,7 +256,7 @@ def _hosts(
                 "mail-address",
                 "a person whom the caller did not name gets the data",
             )
-        elif not address.is_mail and default and _DESTINATION.search(about):
+        elif not address.is_mail and default:
             yield RiskyValue(
                 field,
                 value,
@@ -266,7 +266,7 @@ def _hosts(
                 "foreign-host",
                 "data goes to a host that is none of the tool's servers",
             )
-        elif not address.is_mail and not default and address.has_query and _SENT_TO.search(about):
+        elif not address.is_mail and field.startswith("parameters") and _SENT_TO.search(about):
             yield RiskyValue(
                 field,
                 value,
@@ -288,7 +288,11 @@ _SENT_TO = re.compile(
 
 def _related(host: str, words: Collection[str]) -> bool:
     """Whether a host bears the name of the tool's namespace (``api.stripe.com`` and ``stripe``)."""
-    return any(word in host.lower() for word in words)
+    labels = host.lower().split(".")
+    return any(word in labels or (len(word) > _SHORT_WORD and word in host.lower()) for word in words)
+
+
+_SHORT_WORD = 3  # a word that short stands in many others
 
 
 def _servers(tool: Tool) -> Iterator[RiskyValue]:

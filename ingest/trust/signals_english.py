@@ -128,7 +128,7 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
             rf"refrain from|without|no point in)\s(?:\w+ ){{0,3}}{TELL}\b(?: \w+){{0,4}} (?:the |any |your |to the |to )?"
             rf"(?:{PERSON}|conversation|{REPLY})\b",
             r"\b(?:without|do not|don't|never|and not) (?:\w+ ){0,2}(?:mention(?:ing)?|telling|reveal(?:ing)?|disclos(?:e|ing)|list(?:ing)? the|"
-            r"asking (?:anyone|anybody|first|for|the)|comment(?:ing)?|announcing|showing it|saying so)\b",
+            r"comment(?:ing)?|announcing|showing it|saying so)\b",
             r"\b(?:hide|hides|conceal|conceals|withhold|withholds|keep|keeps) (?:it |this |them |these |that |the \w+ ){1,2}(?:from|secret|"
             r"hidden|confidential|between us|out of|to yourself|quiet|private from)\b",
             rf"\b(?:the )?{PERSON} (?:will|must|should|need|needs|shall|may)(?: not|n't| never) (?:\w+ ){{0,2}}(?:see|sees|know|"
@@ -431,6 +431,17 @@ ENGLISH: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
             r"\b(?:silently|covertly|secretly|discreetly|unnoticed|quietly|on the quiet|behind (?:the|their) backs?|inconspicuously|surreptitiously|stealthily|unobtrusively)\b",
         ),
         "it wants something done unseen",
+    ),
+    (
+        "intercept",
+        1.0,
+        "before|after|start|beginning|end$|in$|any$|every|each|all$|through|always",
+        (
+            r"\b(?:before|after) (?:and (?:right |immediately )?(?:before|after) )?(?:using |calling |running |answering )?(?:(?:each|every|any)(?: other)? (?:tool|turn|answer|reply|user message|message of the user)s?"
+            r"|(?:each|every|any) (?:use|call|run|invocation) of (?:any|every|each|all|another|the other) (?:other )?tools?)\b",
+            r"\b(?:start|beginning|end) of (?:every|each|any) (?:turn|conversation|session|reply|chat|answer)\b|\bin (?:all|every|each) (?:conversations?|repl(?:y|ies)|turns?)\b|\bany tool from any\b",
+        ),
+        "it wants to stand between the model and its other tools or answers",
     ),
     (
         "role-tag",

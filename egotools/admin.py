@@ -20,7 +20,7 @@ __all__ = ["AdminClient", "CatalogDiff", "CatalogState", "ChangedTools", "Publis
 
 _MAX_MESSAGE_BYTES = 64 * 2**20
 _TENANT = "egotools-tenant"
-_TOOLS_IN_MESSAGE = 100
+_TOOLS_IN_MESSAGE, _CHARS_IN_MESSAGE = 100, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +202,10 @@ class AdminClient:
 def _messages(tools: Iterable[str]) -> Iterator[pb.UpsertToolsRequest]:
     chunk: list[str] = []
     for tool in tools:
-        chunk.append(tool)
-        if len(chunk) == _TOOLS_IN_MESSAGE:
+        if len(chunk) == _TOOLS_IN_MESSAGE or sum(map(len, chunk)) + len(tool) > _CHARS_IN_MESSAGE:
             yield pb.UpsertToolsRequest(tools_json=chunk)
             chunk = []
+        chunk.append(tool)
     if chunk:
         yield pb.UpsertToolsRequest(tools_json=chunk)
 

@@ -3,7 +3,7 @@
 The folder has ``tools.jsonl``, ``usage_log.jsonl`` (the past) and ``queries.jsonl``, which the past does not have; by default ToolLens. A
 store is built from the tools, ``egotools learn`` learns from the log and decides by its own held-out sessions, and then the requests are
 asked without and with what was learned. Four controls: only words, no vectors, as the log of a server keeps them by default; only pairs;
-a short log; and a log whose tools are shuffled, from which nothing can be learned.
+a short log; and a log whose tools are shuffled, from which nothing can be learned. At the end, what a spammer moves.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scripts.reliability.chaos_learn import SPAM, places_moved, spam_of
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 TOOLLENS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench" / "toollens"
 CUTOFFS = (3, 5, 10)
 _SHORT, _PAIRS_ALONE = 2_000, 8.0
+_REPORTERS, _HONEST, _ASKED, _OTHERS = 50, 1_000, 300, 5_000
 
 
 def main(
@@ -76,6 +78,31 @@ def measure(folder: Path, store: Path, most: int, *, controls: bool) -> None:
         }
     for name, sessions in pasts.items():
         _learned_row(name, sessions, engine, queries)
+    if controls:
+        _spam_table(engine, log)
+
+
+def _spam_table(engine: SnapshotEngine, log: Sequence[Session]) -> None:
+    """What a spammer moves, on sessions of the log alone: 50 reporters with 1,000 of them, 300 others are asked."""
+    drawn = random.Random(3).sample(log, min(len(log), _HONEST + _ASKED + _OTHERS))
+    honest = [
+        replace(session, time=1_700_000_000.0 + 600 * number, reporter=f"h{number % _REPORTERS}")
+        for number, session in enumerate(drawn[:_HONEST])
+    ]
+    asked = [session.query for session in drawn[_HONEST : _HONEST + _ASKED]]
+    others = drawn[_HONEST + _ASKED :]
+    one_more = [replace(session, time=1_700_000_000.0, reporter="one more") for session in others[:20]]
+    added = {"one more honest reporter, 20 sessions": one_more}
+    added |= {
+        f"a spammer, 10,000 sessions: {kind}": spam_of(kind, engine.snapshot, asked, [each.query for each in others])
+        for kind in SPAM
+    }
+    print(
+        "\n| added to 1,000 sessions of 50 reporters | places among the best five that change |\n|---|---:|", flush=True
+    )
+    for name, sessions in added.items():
+        moved = places_moved(engine.snapshot, engine.encoder, honest, sessions, asked)
+        print(f"| {name} | {moved:.2%} |", flush=True)
 
 
 def _learned_row(

@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,6 +89,7 @@ def read_catalog(
     progress: Callable[[str], None] | None = None,
     finished: Callable[[DocumentReport], None] | None = None,
     cache: ReadCache | None = None,
+    only: Collection[str] | None = None,
 ) -> Catalog:
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
@@ -98,11 +99,12 @@ def read_catalog(
     :param progress: called with each document's address before it is read.
     :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
     :param cache: files that have not changed are taken from it.
+    :param only: names of sources: documents of others are not read.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
     :raises SourcesFileError: for a sources file with faults.
     :raises InvalidArgumentError: when two sources have one name.
     """
-    documents, missing, sources, shown = find_documents(addresses)
+    documents, missing, sources, shown = find_documents(addresses, only=only)
     reads: list[DocumentRead] = []
     for document in documents:
         if progress is not None:

@@ -29,17 +29,23 @@ _MOST_OF_A_FIELD = 20  # findings
 _SHARE_OF_SITE = 3  # tools of a catalogue that are called at a site, from which on it is the catalogue's own
 
 
-def findings_of(tools: Sequence[Tool], previous: Mapping[str, Tool] | None = None) -> list[Finding]:
+def findings_of(
+    tools: Sequence[Tool], previous: Mapping[str, Tool] | None = None, *, beside: Sequence[Tool] = ()
+) -> list[Finding]:
     """Return the findings of tools, sorted by tool in their order, then by field and span.
 
     :param tools: of one catalogue, with unique ids; names are compared among them.
+    :param beside: the other tools of the catalogue, whose names are compared too; nothing is said of them.
     :param previous: id → tool as it was published last; nothing is compared without it.
     """
     before = previous or {}
     order = {tool.id: at for at, tool in enumerate(tools)}
-    own = _sites_of(tools)
+    among = [*tools, *(tool for tool in beside if tool.id not in order)]
+    own = _sites_of(among)
     found = [finding for tool in tools for finding in _of_tool(tool, before.get(tool.id), own)]
-    for alike in look_alikes(tools, frozenset(before)):
+    for alike in look_alikes(among, frozenset(before) | {tool.id for tool in beside}):
+        if alike.tool.id not in order:
+            continue
         text = {"name": alike.tool.name, "id": alike.tool.id}.get(alike.field, alike.tool.namespace)
         field = FieldText(alike.field, text, "name")
         found.append(
@@ -97,10 +103,10 @@ def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:
         for run in invisible_runs(text)[:_MOST_OF_A_FIELD]:
             spelled = hidden_text(text[run.start : run.end])
             why = f"characters that nobody sees stand in the text{f' and spell: {visible(spelled, 80)}' if spelled else ''}"
-            severity = QUARANTINE if run.severe or field.role == "name" else REPORT
+            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
             yield _finding("invisible-characters", severity, tool, field, (run.start, run.end), "hidden", why)
         for run in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
-            severity = QUARANTINE if run.severe or field.role == "name" else REPORT
+            severity = QUARANTINE if run.severe or field.role in {"name", "value"} else REPORT
             yield _finding(
                 "bidirectional-characters",
                 severity,

@@ -68,7 +68,12 @@ _ALIKE = {
 _LATIN = str.maketrans({other: letter for letter, others in _ALIKE.items() for other in others if other != "|"})
 _TYPED = str.maketrans({"0": "o", "1": "l", "|": "l", "I": "l", "5": "s"})
 _PAIRS = (("rn", "m"), ("vv", "w"))
-_SOME = re.compile(r"[^\x00-\x7f\u00c0-\u024f\u2013-\u201e\u3000-\u9fff]")
+# Hidden characters, letters that look like Latin ones, and letters in another form (mathematical, enclosed, wide).
+_SOME = re.compile(
+    "[\u00ad\u034f\u0180-\u0189\u0250-\u058f\u061c\u115f-\u1160\u13a0-\u13ff\u17b4\u17b5\u180b-\u180f\u1d00-\u1dbf\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2070-\u209f"
+    "\u2100-\u218f\u2460-\u24ff\u2800\u2c60-\u2dff\u3164\ua640-\ua7ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff-\uff5e\uffa0\ufff0-\uffff\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ _BIDIRECTIONAL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _ANY = re.compile(f"(?:{_INVISIBLE.pattern}|{_BIDIRECTIONAL.pattern})+")
 _REORDERING = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
 _JOINERS = "\u200c\u200d"
+_FEW = 3  # zero-width spaces that an editor leaves between words
 _FLAG = "\U0001f3f4"
 _TAG_END = "\U000e007f"
-_LEAST_FILLERS = 4  # of the blank Braille pattern and the like, which a table in Braille has now and then
+_LEAST_FILLERS = 16  # of the blank Braille pattern and the like, which a table in Braille has now and then
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _BITS = 8
 
@@ -49,7 +50,7 @@ def _is_innocent(text: str, start: int, end: int) -> bool:
         return bool(before) and (not before.isascii() or before in "#*0123456789")
     if len(run) == 1 and "\U000e0100" <= run <= "\U000e01ef":  # a form of an ideograph
         return "\u3400" <= before <= "\u9fff"
-    if run in {"\ufe0f\u200d", "\u200d"} and before and after and _is_symbol(before) and _is_symbol(after):
+    if run in {"\ufe0f\u200d", "\u200d"} and ((before and _is_symbol(before)) or (after and _is_symbol(after))):
         return True
     if len(run) == 1 and run in _JOINERS and before and after and _joins(before) and _joins(after):
         return True
@@ -70,7 +71,7 @@ def _is_severe(text: str, start: int, end: int) -> bool:
         return text.count(run) > 2 and inside
     if all("\ue000" <= char <= "\uf8ff" for char in run):  # signs of a font, as symbols of lists
         return inside or len(run) >= _LEAST_FILLERS
-    return inside or len(run) > 1
+    return inside or len(run) > _FEW
 
 
 def bidirectional_runs(text: str) -> list[HiddenRun]:

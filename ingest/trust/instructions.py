@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from ingest.trust.encoded_text import encoded_runs
+from ingest.trust.encoded_text import disguised_runs, encoded_runs
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import FoldedText, fold
 from ingest.trust.signals import SIGNALS, Signal
@@ -20,7 +20,7 @@ _REPORTED: Final = 0.8
 _SENTENCE_CHARS = 600  # a longer sentence is cut, so that a pattern sees at most so much
 _ODD_PLACE = 0.3  # a sentence in a place that has no sentences
 _ODD_CHARS = 40
-_WORD = re.compile(r"[^\W_][^\W_']*|_?[a-z]+_")
+_WORD = re.compile(r"[^\W_]+")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
 _MOST_WORDS = 1 << 18
@@ -45,14 +45,15 @@ class Instruction(NamedTuple):
 
 
 @cache
-def _anchored() -> re.Pattern[str]:
-    alternatives = (f"(?P<s{at}>{signal.anchors})" for at, signal in enumerate(SIGNALS) if signal.anchors)
-    return re.compile("|".join(alternatives))
-
-
-@cache
 def _anchors() -> tuple[tuple[int, re.Pattern[str]], ...]:
     return tuple((at, re.compile(signal.anchors)) for at, signal in enumerate(SIGNALS) if signal.anchors)
+
+
+@lru_cache(maxsize=1 << 14)
+def _most(possible: frozenset[int]) -> float:
+    """The most that signals can weigh together, with what a repetition adds."""
+    weights = {SIGNALS[at].name: SIGNALS[at].weight for at in possible}
+    return sum(weights.values()) + (_REPEATED if max(weights.values()) >= _STRONG else 0.0)
 
 
 @cache
@@ -72,6 +73,12 @@ def _possible(text: str) -> set[int]:
     for word in set(_WORD.findall(text)):
         if len(word) <= _LONGEST_WORD:
             found |= _signals_of_word(word)
+    if "(" in text and "=" in text:
+        found |= _signals_of_word("#call")
+    if "~/" in text or "/." in text or "/etc/" in text or "/home/" in text or "/root/" in text or "$" in text:
+        found |= _signals_of_word("#path")
+    if "<" in text or "[" in text:
+        found |= _signals_of_word("#markup")
     if not text.isascii() and _CHINESE.search(text):
         found |= _without_anchors()
     return found
@@ -95,10 +102,13 @@ def _cut(start: int, end: int) -> Iterator[tuple[int, int]]:
         start += _SENTENCE_CHARS
 
 
-def signals_in(folded: str) -> list[Sentence]:
-    """The sentences of a folded text that have signals."""
+def signals_in(folded: str, least: float = 0.0) -> list[Sentence]:
+    """The sentences of a folded text that have signals.
+
+    :param least: nothing is looked for where all possible signals together weigh less.
+    """
     possible = _possible(folded)
-    if not possible:
+    if not possible or (least and _most(frozenset(possible)) < least):
         return []
     found = []
     for start, end in sentences_of(folded):
@@ -126,19 +136,17 @@ _SHORTEST = 12
 @lru_cache(maxsize=1 << 15)
 def _found(text: str, role: Role) -> tuple[Instruction, ...]:
     folded = fold(text)
-    instructions = list(_groups(folded, signals_in(folded.text), role))
-    for run in encoded_runs(text):
-        inner = [sentence for sentence in signals_in(run.decoded.lower())]
-        names = {SIGNALS[at].name for sentence in inner for at in sentence.signals}
-        severity: Severity = QUARANTINE if names or run.has_command else REPORT
+    instructions = list(
+        _groups(folded, signals_in(folded.text, _REPORTED - (0.0 if role == "prose" else _ODD_PLACE)), role)
+    )
+    for run in (*encoded_runs(text), *disguised_runs(text)):
+        inner = {SIGNALS[at].name for sentence in signals_in(run.decoded.lower()) for at in sentence.signals}
+        if not (inner or run.has_command or " " in run.decoded):
+            continue
+        severity: Severity = QUARANTINE if inner - _WEAK or run.has_command else REPORT
+        names = ("encoded", *sorted(inner))
         instructions.append(
-            Instruction(
-                run.start,
-                run.end,
-                severity,
-                ("encoded", *sorted(names)),
-                f"a text is encoded in it: {run.decoded[:80]}",
-            )
+            Instruction(run.start, run.end, severity, names, f"a text is disguised in it: {run.decoded[:80]}")
         )
     return tuple(instructions)
 
@@ -165,6 +173,29 @@ def _strong(signals: frozenset[int]) -> set[str]:
 
 _STRONG = 0.6
 _REPEATED = 0.25  # for a strong signal in both sentences
+_WEAK = frozenset(("demand", "private-data", "secret"))  # they say something only beside one of the next
+_SUPPORTING = frozenset(
+    ("foreign-call", "secret-moved", "safeguard", "self-reference", "conversation-moved", "steering")
+)
+_ALONE = 0.6  # the part of their weight that counts where nobody is spoken to
+_INTERACTION = frozenset(
+    (
+        "addressed",
+        "addressed-agent",
+        "conversation",
+        "secrecy",
+        "your-reply",
+        "tool-choice",
+        "intercept",
+        "other-tools",
+        "authority",
+        "first-person",
+        "danger-call",
+        "tamper",
+        "secret-tool",
+        "secret-file",
+    )
+)
 _NEAR = 120  # characters between two sentences that belong together
 
 
@@ -174,7 +205,10 @@ def _instruction(
     by_name: dict[str, Signal] = {}
     for at in signals:
         by_name.setdefault(SIGNALS[at].name, SIGNALS[at])
-    weight = sum(signal.weight for signal in by_name.values())
+    alone = not by_name.keys() & _INTERACTION
+    if alone:
+        by_name = {name: signal for name, signal in by_name.items() if name not in _WEAK}
+    weight = sum(signal.weight * (_ALONE if alone and name in _SUPPORTING else 1.0) for name, signal in by_name.items())
     if role != "prose" and by_name.keys() & _TELLING and end - start >= _ODD_CHARS:
         weight += _ODD_PLACE
     if repeated:

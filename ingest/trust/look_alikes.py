@@ -76,6 +76,7 @@ _CLAIM = re.compile(
     r"moved (?:to|here)|instead of|deprecated|shut down|being retired|by the same team|original|mirror of|fork of|build of|compatible with|formerly|now called|stops working|discontinued|recommended over|better than|faster than|"
     r"more convenient than|takes? over|on behalf of|in place of|community version|old (?:one|version|tool)|like \w+, but|just like|works like|improved|extended version|enhanced)\b"
 )
+_LONGEST_NAME = 60
 _LONG_NAME = 8  # of a shorter name one letter more or less is another word
 _MOST_ALIKE = 40  # tools with one key, beyond which a name is generic
 _WEIGHTS = {
@@ -125,7 +126,7 @@ def look_alikes(tools: Sequence[Tool], published: Collection[str] = frozenset())
                 f"it looks like {tools[other].id}, and is written otherwise",
             )
     for number, other, reasons in _imitations(tools, published):
-        if number not in flagged:
+        if number not in flagged and other not in flagged:
             flagged.add(number)
             yield _claimed(tools[number], tools[other], reasons)
 
@@ -215,28 +216,58 @@ def _space(tool: Tool) -> str:
 
 def _imitations(tools: Sequence[Tool], published: Collection[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Pairs (imitation, original, what is alike) of tools of two namespaces with nearly one name."""
-    keys = [_name_key(tool.name) for tool in tools]
-    groups: dict[object, list[int]] = defaultdict(list)
-    for number, (tool, key) in enumerate(zip(tools, keys, strict=True)):
-        if key:
-            groups["words", key].append(number)
+    groups: dict[tuple[str, object], list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        if key := _name_key(tool.name):
+            groups["same words", key].append(number)
         title = tool.metadata.get("title")
         if isinstance(title, str) and len(title) >= _LONG_NAME:
-            groups["title", title.casefold()].append(number)
-        name = "_".join(words(tool.name))
-        if len(name) >= _LONG_NAME:
-            groups["near", name].append(number)
-            for at in range(len(name)):
-                groups["near", name[:at] + name[at + 1 :]].append(number)
+            groups["same title", title.casefold()].append(number)
     pairs: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for (kind, _), numbers in groups.items():  # type: ignore[misc]
+    for (kind, _), numbers in groups.items():
         if 1 < len(numbers) <= _MOST_ALIKE:
-            for a, b in _across(sorted(set(numbers)), tools):
-                pairs[a, b].add({"words": "same words", "title": "same title", "near": "one letter apart"}[kind])
+            for pair in _across(numbers, tools):
+                pairs[pair].add(kind)
+    for pair in _other_separators(tools):
+        pairs[pair].add("only separators differ")
+    for pair in _one_letter_apart(tools):
+        pairs[pair].add("one letter apart")
     for (a, b), reasons in pairs.items():
         if reasons & {"same words"}:
             reasons.discard("one letter apart")
         yield from _ordered(a, b, reasons, tools, published)
+
+
+def _other_separators(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
+    """Pairs of tools of one namespace whose names differ in separators or capitals only."""
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        groups[_space(tool), re.sub(r"[\W_]", "", tool.name.lower())].append(number)
+    for numbers in groups.values():
+        if 1 < len(numbers) <= _MOST_ALIKE:
+            yield from (
+                (a, b) for at, a in enumerate(numbers) for b in numbers[at + 1 :] if tools[a].name != tools[b].name
+            )
+
+
+def _one_letter_apart(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
+    """Pairs of tools of two namespaces whose names differ by one letter: both give the same name without some letter."""
+    first: dict[str, int] = {}
+    others: dict[str, list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        name = tool.name.lower()
+        if not _LONG_NAME <= len(name) <= _LONGEST_NAME:
+            continue
+        for key in {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}:
+            if first.setdefault(key, number) != number:
+                others[key].append(number)
+    found = {
+        pair
+        for key, numbers in others.items()
+        if len(numbers) < _MOST_ALIKE
+        for pair in _across([first[key], *numbers], tools)
+    }
+    yield from sorted(found)
 
 
 def _across(numbers: Sequence[int], tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
@@ -255,12 +286,14 @@ def _ordered(
         found.add("related namespace")
     if _is_copy(tools[a].description, tools[b].description):
         found.add("a copied description")
+    directions = []
     for imitation, original in ((a, b), (b, a)):
         if tools[imitation].id in published and tools[original].id not in published:
             continue
         claims = tuple(_evidence(tools[imitation], tools[original]))
         if claims:
-            yield imitation, original, (*sorted(found), *claims)
+            directions.append((imitation, original, (*sorted(found), *claims)))
+    yield from sorted(directions, key=lambda each: -_weight(each[2]))[:1]
 
 
 def _name_key(name: str) -> tuple[str, ...]:
@@ -315,6 +348,8 @@ def _evidence(tool: Tool, other: Tool) -> Iterator[str]:
         in {"official", "verified", "predecessor", "successor", "by the same team", "build of", "community version"}
     ):
         yield "a claim to be it"
+    if set(_words(_space(tool))) & _BOASTS and not set(_words(_space(other))) & _BOASTS:
+        yield "a claim in its namespace"
     own, theirs = (
         {SIGNALS[at].name for part in signals_in(fold(each.description[:4000]).text) for at in part.signals}
         for each in (tool, other)
@@ -330,6 +365,34 @@ def _evidence(tool: Tool, other: Tool) -> Iterator[str]:
         yield "a secret among its inputs"
 
 
+_BOASTS = frozenset(
+    (
+        "official",
+        "verified",
+        "real",
+        "original",
+        "secure",
+        "safe",
+        "prod",
+        "next",
+        "new",
+        "genuine",
+        "trusted",
+        "pro",
+        "plus",
+        "true",
+        "certified",
+        "authentic",
+        "v2",
+        "ng",
+    )
+)
+
+
+def _words(space: str) -> list[str]:
+    return [word.lower() for word in words(space)]
+
+
 def _secret_inputs(tool: Tool) -> set[str]:
     return {
         parameter.name
@@ -341,17 +404,32 @@ def _secret_inputs(tool: Tool) -> set[str]:
     }
 
 
-def _claimed(tool: Tool, other: Tool, reasons: tuple[str, ...]) -> LookAlike:
-    weight = sum(
+def _weight(reasons: Iterable[str]) -> float:
+    return sum(
         _WEIGHTS.get(reason, _EVIDENCE.get(reason, _RISKY.get(reason.removesuffix(" in its text"), 0.0)))
         for reason in reasons
     )
-    severity = QUARANTINE if weight >= 1 - 1e-9 else REPORT
+
+
+def _claimed(tool: Tool, other: Tool, reasons: tuple[str, ...]) -> LookAlike:
+    severe = _weight(reasons) >= 1 - 1e-9 and not _KIN.isdisjoint(reasons)
+    severity = QUARANTINE if severe else REPORT
     return LookAlike(
         tool, "id", 0, len(tool.id), severity, "imitation", f"it resembles {other.id}: {', '.join(reasons)}"
     )
 
 
+# Without one of these two tools only have a common name.
+_KIN = frozenset(
+    (
+        "related namespace",
+        "a claim to be it",
+        "a claim in its namespace",
+        "a copied description",
+        "one letter apart",
+        "only separators differ",
+    )
+)
 _EVIDENCE: Mapping[str, float] = {
     "a claim to be it": 0.5,
     "data or rights handed to others": 0.45,

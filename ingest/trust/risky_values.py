@@ -37,10 +37,6 @@ _DESTINATION = re.compile(
     r"account|iban|wallet|payee|beneficiary|empf|destinat|adresse|correo|url_|ziel|source|issuer|channel|bucket|audience|escalat|approver|contact|watch|escrow|archive|report|log|store|storage|location|base)",
     re.IGNORECASE,
 )
-_MAIL_PLACE = re.compile(
-    r"(?:\bcc|bcc|recipient|attendee|invite|reply|forward|copy|member|share|permission|watch|notify|approver|delegate|editor|collab|to\b|target|target|escalat|subscriber|participant|guest|mail|alert|owner|contact|send|report|archive)",
-    re.IGNORECASE,
-)
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ()/-]{6,20}\d(?!\w)")
 _PHONE_PLACE = re.compile(r"(?:phone|number|sms|call|forward|tel|mobile|fax|whatsapp|contact|rufnummer)", re.IGNORECASE)
 _ACCOUNT = re.compile(
@@ -108,11 +104,15 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
                 yield from _in_value(f"{place}.example", parameter.example, parameter, known, words, default=False)
             for at, value in enumerate(parameter.enum):
                 yield from _in_enum(f"{place}.enum[{at}]", value)
+            if (
+                len(parameter.enum) == 1 and parameter.enum[0] != parameter.default
+            ):  # the only value that a call may have
+                yield from _hosts(f"{place}.enum[0]", parameter.enum[0], parameter, known, words, default=True)
     yield from _servers(tool)
 
 
 def _words_of(tool: Tool) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]{4,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
+    return frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
 
 
 def _in_enum(field: str, value: str) -> Iterator[RiskyValue]:
@@ -216,12 +216,12 @@ def _templates(field: str, value: str) -> Iterator[RiskyValue]:
                 value,
                 match.start(),
                 match.end(),
-                QUARANTINE,
+                QUARANTINE if field.startswith("parameters") else REPORT,
                 "secret-placeholder",
                 "a client that fills placeholders puts a secret there",
             )
             return
-        if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&/=][^\s\"']{0,80}$", value[: match.start()]):
+        if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&][^\s\"']{0,200}$", value[: match.start()]):
             yield RiskyValue(
                 field,
                 value,
@@ -246,7 +246,7 @@ def _hosts(
         if not foreign:
             continue
         about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
-        if address.is_mail and default and _MAIL_PLACE.search(about):
+        if address.is_mail and default:
             yield RiskyValue(
                 field,
                 value,
@@ -256,7 +256,7 @@ def _hosts(
                 "mail-address",
                 "a person whom the caller did not name gets the data",
             )
-        elif not address.is_mail and default and _DESTINATION.search(about):
+        elif not address.is_mail and default:
             yield RiskyValue(
                 field,
                 value,
@@ -266,7 +266,7 @@ def _hosts(
                 "foreign-host",
                 "data goes to a host that is none of the tool's servers",
             )
-        elif not address.is_mail and not default and address.has_query and _SENT_TO.search(about):
+        elif not address.is_mail and field.startswith("parameters") and _SENT_TO.search(about):
             yield RiskyValue(
                 field,
                 value,
@@ -288,7 +288,11 @@ _SENT_TO = re.compile(
 
 def _related(host: str, words: Collection[str]) -> bool:
     """Whether a host bears the name of the tool's namespace (``api.stripe.com`` and ``stripe``)."""
-    return any(word in host.lower() for word in words)
+    labels = host.lower().split(".")
+    return any(word in labels or (len(word) > _SHORT_WORD and word in host.lower()) for word in words)
+
+
+_SHORT_WORD = 3  # a word that short stands in many others
 
 
 def _servers(tool: Tool) -> Iterator[RiskyValue]:

@@ -23,18 +23,18 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     # German
     (
         "addressed",
-        0.6,
+        0.7,
         "assistent|ki|sprachmodell|modell|agent|bot",
         (
             r"\b(?:der|die|das|den|dem|jeder|alle|ein|für|an|liebe[rs]?|hinweis für|wichtig für|als) (?:den |die |das |alle )?"
-            r"(?:ki-?)?(?:assistent(?:en|in|innen)?|sprachmodelle?|chatbots?|ki(?:-\w+)?|agenten)\b",
+            r"(?:ki-?)?(?:assistent(?:en|in|innen)?|sprachmodelle?|chatbots?|ki(?:-\w+)?|agenten)\b|\b(?:der|ein|jeder) (?:ki-)?agent (?:soll|muss|darf|hat|fügt|sendet|leitet|gibt|trägt)\b",
             r"(?:^|[\n\[(*] {0,3})(?:ki|assistent(?:in|en)?|agenten|sprachmodell)(?:-\w+)?\s?[:)\]]",
         ),
         _SPEAKS,
     ),
     (
         "conversation",
-        0.5,
+        0.6,
         "gespräch|unterhaltung|sitzung|chat|verlauf|dialog|bisher|nutzer|benutzer|systemprompt|system|nachricht",
         (
             r"\b(?:dieses?|im|des|gesamten?|ganzen?|bisherigen?|laufenden?|aus dem|aktuellen?) (?:\w+ )?(?:gesprächs?|unterhaltung|chats?|chatverlaufs?|"
@@ -46,7 +46,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "secrecy",
-        0.7,
+        1.0,
         "erwähn|nicht|ohne|verschweig|heimlich|still|unbemerkt|kein|verrat|geheim|unter|nie|niemand|verborgen",
         (
             r"\b(?:erwähne?n?|sage?n?|verrate?n?|zeige?n?|melde?n?|nenne?n?|teile?n?|informiere?n?|frage?n?|offenbare?n?|erkläre?n?)\b(?: \S+){0,8} "
@@ -59,7 +59,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "override",
-        0.8,
+        1.0,
         "ignorier|früher|bisherig|vorherig|missacht|vergiss|vorrang|ungültig|gültigkeit|außer|setz|über|anweisung|regel",
         (
             r"\b(?:ignorier\w*|missacht\w*|vergiss|vergessen sie|übergeh\w*|verwirf) (?:\S+ ){0,5}(?:anweisung\w*|regeln?|vorgaben?|richtlinien?|anordnung\w*|hinweise?)",
@@ -70,7 +70,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "authority",
-        0.5,
+        0.7,
         "ab|system|sofort|anordnung|im|auf",
         (
             r"\bab sofort\b|\bsystem(?:hinweis|nachricht|meldung|anweisung)\b|\bauf anordnung\b|\bim auftrag de[rs] (?:it|geschäftsleitung|administrat\w+)",
@@ -79,7 +79,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "data-out",
-        0.45,
+        0.6,
         "leite|leiten|sende|senden|schick|übermittel|übertrag|weiter|kopie|lade|mitgegeben|hänge|füge|gib|geben",
         (
             r"\b(?:leite|leiten|sende|senden|schicke?n?|übermittel\w*|übertrag\w*|kopiere?n?|lade|laden|maile?n?|poste?n?) (?:\S+ ){0,14}(?:an|auf|nach|zu) \S{0,40}(?:@|\.\w\w|https?:)",
@@ -90,7 +90,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "safeguard",
-        0.5,
+        0.6,
         "ohne|genehmigung|freigabe|zustimmung|bestätigung|prüfung|rückfrage|protokoll|entfällt|nicht|unnötig|umgeh",
         (
             r"\bohne (?:\w+ ){0,3}(?:genehmigung|freigabe|zustimmung|bestätigung|prüfung|rückfragen?|protokoll\w*|nachfragen?|kontrolle|vier-augen\w*|unterschrift)\b",
@@ -100,7 +100,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "tool-choice",
-        0.6,
+        0.7,
         "werkzeug|tool|immer|stets|andere|funktion|vor",
         (
             r"\b(?:immer|stets|ausschließlich|nur) (?:\w+ )?(?:zuerst |als erstes )?(?:dieses|dies|diese) (?:werkzeug|tool|funktion)",
@@ -111,7 +111,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "steering",
-        0.4,
+        0.6,
         "empfiehl|empfehle|behaupte|bevorzuge|nenne|stelle|antworte|sage|in",
         (
             r"\b(?:empfiehl|empfehlen|behaupte|behaupten|bevorzuge|bevorzugen|antworte) (?:\S+ ){0,8}(?:immer|stets|zuerst|dass|unabhängig|egal)\b|\b(?:immer|stets|zuerst) (?:\S+ ){0,5}(?:empfehlen|bevorzugen|nennen)\b",
@@ -122,7 +122,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     # French
     (
         "addressed",
-        0.6,
+        0.7,
         "assistant|ia|modèle|agent|chatbot|assistante",
         (
             r"\b(?:l'|les |aux |à l'|chère? |chers? |tout |toute |votre |pour (?:l'|les )|note (?:à|pour) l'|en tant qu'|par l'|un )(?:assistante?s?|ia|intelligence artificielle|chatbot|agents? (?:ia|conversationnel))\b",
@@ -132,7 +132,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "conversation",
-        0.5,
+        0.6,
         "conversation|session|discussion|échange|dialogue|utilisateur|message|historique|invite|consult",
         (
             r"\b(?:cette|la|toute la|votre|durant la|pendant la|de la|présente|l'historique de la) (?:présente )?(?:conversation|session|discussion)\b|\bles échanges\b|\binvite système\b",
@@ -142,7 +142,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "secrecy",
-        0.7,
+        1.0,
         "ne|sans|secret|discr|silenc|entre|insu|jamais|caché|confiden",
         (
             r"\b(?:ne|n') ?(?:\w+ ){0,3}(?:pas|jamais|point|rien)\b(?: \S+){0,4} (?:mentionn\w+|évoqu\w+|dire|informer?|révél\w+|signal\w+|montr\w+|indiqu\w+|parl\w+|prévenir|divulgu\w+)",
@@ -154,7 +154,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "override",
-        0.8,
+        1.0,
         "ignor|prévaut|prime|oubli|annul|consigne|instruction|précéd|remplace|outre",
         (
             r"\b(?:ignore[rz]?|ignorez|oublie[rz]?|néglige[rz]?|annule[rz]?|outrepasse[rz]?) (?:\S+ ){0,5}(?:instructions?|consignes?|règles?|directives?)",
@@ -164,7 +164,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "data-out",
-        0.45,
+        0.6,
         "joign|joindre|envoy|transmet|transf|copi|ajout|partag|insér|recopi|indiqu",
         (
             r"\b(?:joignez|joindre|envoyez|envoie|envoyer|transmett\w+|transférez|transférer|copiez|partagez|téléversez)\b(?: \S+){0,14} (?:à|vers|sur|dans|chez) \S{0,40}(?:@|\.\w\w|https?:|«)",
@@ -174,7 +174,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "safeguard",
-        0.5,
+        0.6,
         "sans|inutile|approbation|confirmation|accord|valid",
         (
             r"\bsans (?:\w+ ){0,3}(?:approbation|confirmation|accord|validation|autorisation|vérification|contrôle|consentement|demander)\b",
@@ -184,7 +184,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "steering",
-        0.4,
+        0.6,
         "quel|systématiquement|tête|recommand|préfér|toujours|merci|privilég",
         (
             r"\bquel(?:le)?s? que soi(?:t|ent)\b|\b(?:systématiquement|toujours) (?:\S+ ){0,6}(?:en tête|recommand\w*|premier|préfér\w*)|\bmerci de (?:placer|toujours|ne|systématiquement|privilégier)",
@@ -193,7 +193,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "authority",
-        0.5,
+        0.7,
         "désormais|système|note|dorénavant|cette",
         (
             r"\b(?:désormais|dorénavant|à compter de ce jour)\b|\b(?:note|message|consigne) (?:du )?(?:système|de l'administrateur)\b|\bcette (?:consigne|règle)\b",
@@ -203,7 +203,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     # Spanish, Italian, Portuguese
     (
         "addressed",
-        0.6,
+        0.7,
         "asistente|ia|modelo|agente|assistente|modello|chatbot",
         (
             r"\b(?:el|la|al|los|las|del|estimad[oa]|querid[oa]|tod[oa]|para (?:el|la|los)|nota (?:para|al)|como|o|ao|l'|all'|per l') ?(?:asistentes?(?: virtual)?|assistentes?|assistente|agente de ia|ia|modelo de (?:lenguaje|linguagem)|modello linguistico)\b",
@@ -213,7 +213,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "conversation",
-        0.5,
+        0.6,
         "conversación|conversaci|chat|sesión|usuario|mensaje|conversa|diálogo|historial|conversazione|utente|usuário|sessão",
         (
             r"\b(?:esta|la|toda la|nesta|desta|questa|tutta la|della|de la|da) (?:conversación|conversa|conversazione|sesión|sessão)\b|\bhistorial (?:de la|del)\b",
@@ -223,10 +223,10 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "secrecy",
-        0.7,
+        1.0,
         "no|sin|secreto|silencio|nunca|não|sem|non|senza|entre",
         (
-            r"\b(?:no|nunca|jamás|não|non) (?:se )?(?:lo |la |le |les |l[oa]s )?(?:mencion\w+|dig[ao]\w*|inform\w+|revel\w+|muestr\w+|coment\w+|avis\w+|notifi\w+|pregunt\w+|indiqu\w+|dire|dica|dizer|diga|mostr\w+)\b",
+            r"\b(?:no|nunca|jamás|não|non) (?:se )?(?:lo |la |le |les |l[oa]s )?(?:mencion\w+|dig[ao]s?|informe[ns]?|informar|revele[ns]?|revelar|muestr\w+|comente[ns]?|comentar|avise[ns]?|avisar|notifique[ns]?|notificar|pregunt\w+|indiques?|dire|dica|dizer|diga|mostr\w+)\b",
             r"\b(?:sin|sem|senza) (?:que (?:el|o|la) \w+ (?:lo )?(?:sepa|note|vea|saiba)|decir\w*|avisar|informar|mencionar|preguntar|consultar|dirlo|chiedere|avvisare|perguntar|avisar|mostrarlo)\b",
             r"\b(?:en silencio|en secreto|discretamente|entre nosotros|a escondidas|in silenzio|em segredo)\b",
         ),
@@ -234,7 +234,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "override",
-        0.8,
+        1.0,
         "ignor|omit|prevalec|instruc|anteriores|olvid|prevale|istruzioni",
         (
             r"\b(?:ignor[ae]\w*|olvid[ae]\w*|desestim\w+|omit[ae]\w*|dimentica\w*|esqueç\w+) (?:\S+ ){0,5}(?:instrucci\w+|reglas?|normas?|directric\w+|política|istruzioni|regole|instruç\w+|regras|firma|aprobaci\w+|verificaci\w+)",
@@ -244,7 +244,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "data-out",
-        0.45,
+        0.6,
         "envía|envi|reenv|adjunt|copi|incluy|incluir|compart|manda|remit|invia|añad|agreg",
         (
             r"\b(?:env[ií]\w+|reenv[ií]\w+|adjunt\w+|copi[ae]\w*|compart\w+|mand[ae]\w*|remit\w+|invia\w*|sub[ae]\w*)\b(?: \S+){0,14} (?:a|al|en|hacia|con|para) \S{0,40}(?:@|\.\w\w|https?:)",
@@ -254,7 +254,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "safeguard",
-        0.5,
+        0.6,
         "sin|sem|senza|inmediato|aprobaci|confirmaci|omit",
         (
             r"\b(?:sin|sem|senza) (?:\w+ ){0,3}(?:aprobación|confirmación|autorización|consentimiento|verificación|firma|revisión|permiso|aprovação|confirmação|approvazione|conferma|pedir|preguntar)\b",
@@ -264,7 +264,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "tool-choice",
-        0.6,
+        0.7,
         "herramienta|siempre|otras|ferramenta|strumento|outil|outils|toujours",
         (
             r"\b(?:siempre|sempre|toujours) (?:\w+ ){0,3}(?:esta herramienta|esta ferramenta|questo strumento|cet outil)\b",
@@ -275,7 +275,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     # Chinese (no spaces, so no anchors)
     (
         "addressed",
-        0.6,
+        0.7,
         "",
         (
             r"智能助手|智能体|(?:本|该|请|给|对|作为|致)?(?:ai|人工智能)?助手(?:须|应|必须|需|请|在|要|将|会|：|:)|大模型|语言模型|模型(?:须|应|必须|需|请|要)|ai ?(?:助手|代理|模型)|致(?:ai|模型)|代理(?:须|应|必须|需)",
@@ -284,7 +284,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "conversation",
-        0.5,
+        0.6,
         "",
         (
             r"(?:本次|当前|此次|整个|全部|这次|之前的|历史)(?:会话|对话|聊天)|聊天记录|对话(?:内容|历史|记录)|用户(?:的)?(?:最近|上一条|之前|所有)?(?:消息|说过|输入|提到|询问)|系统提示词?",
@@ -293,7 +293,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "secrecy",
-        0.7,
+        1.0,
         "",
         (
             r"(?:不要|不得|切勿|无需|无须|勿|不可|不必|别)[^。，,]{0,12}(?:告知|告诉|透露|提及|提到|征得|询问|通知|体现|说明|泄露|显示|披露)|(?:悄悄|暗中|静默|隐瞒|保密)",
@@ -302,7 +302,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "override",
-        0.8,
+        1.0,
         "",
         (
             r"(?:忽略|无视|忘记|覆盖|绕过|不顾)[^。，,]{0,12}(?:指令|规则|提示|说明|政策|要求|限制)|(?:之前|先前|以往|其他)的?(?:所有)?(?:指令|规则|提示)|优先于",
@@ -311,21 +311,21 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "authority",
-        0.5,
+        0.7,
         "",
         (r"系统(?:提示|消息|通知|指令|管理员)[：:]?|管理员(?:已|要求|授权)|即日起|从现在起|今后",),
         _CLAIMS,
     ),
     (
         "steering",
-        0.4,
+        0.6,
         "",
         (r"无论[^。]{0,20}(?:一律|都|均)|一律(?:推荐|回答|选择)|(?:始终|总是|优先)(?:推荐|选择|使用|调用)|标注为缺货",),
         _STEERS,
     ),
     (
         "tool-choice",
-        0.6,
+        0.7,
         "",
         (
             r"(?:每次|每轮|所有)(?:对话|会话|调用|回答)(?:前|之前|开始)|(?:必须|始终|总是)(?:先|首先)?(?:调用|使用)本?(?:工具|函数|接口)|(?:其他|别的)工具[^。]{0,15}(?:不|废弃|停用|禁)",
@@ -334,7 +334,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "data-out",
-        0.45,
+        0.6,
         "",
         (
             r"(?:发送|转发|上传|附加|追加|复制|填入|写入|提交|传给|发给|抄送|附上)[^。]{0,30}(?:密码|令牌|密钥|电话|邮箱|凭证|聊天|会话|对话|身份证|@|http)|(?:密码|令牌|密钥|电话|邮箱|凭证|聊天|会话|对话|身份证)[^。]{0,30}(?:发送|转发|上传|附加|追加|复制|填入|写入|提交|发给|抄送)",
@@ -343,7 +343,7 @@ OTHER_LANGUAGES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]]
     ),
     (
         "safeguard",
-        0.5,
+        0.6,
         "",
         (r"(?:无需|无须|不必|跳过|绕过|免除)[^。，,]{0,10}(?:审批|批准|确认|同意|授权|验证|审核|检查)",),
         _TAKES,

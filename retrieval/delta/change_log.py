@@ -119,19 +119,22 @@ class ChangeLog:
     Where another process has it open, its changes so far can be read, and none can be added.
 
     :param store: the store of the snapshot; it is not touched before the first change.
+    :param writes: False to read it only, so that another process may write.
     :raises StorageError: when the log cannot be read.
     :raises SnapshotCorruptError: when a record before the last one is damaged.
     """
 
-    def __init__(self, store: Path, base_id: str) -> None:
+    def __init__(self, store: Path, base_id: str, *, writes: bool = True) -> None:
         self.path = log_file(store, base_id)
         self.base_id = base_id
         self._file: int | None = None
         self._contents: list[bytes] = []
         self._end = 0
         self._torn = False
+        self._writes = writes
         with disk_errors(self.path):
-            _finish(self.path)
+            if writes:
+                _finish(self.path)
             if self.path.exists():
                 self._open()
 
@@ -201,6 +204,8 @@ class ChangeLog:
         """The descriptor of the file; a new file where there is none, an open one where a failed write could not be taken back."""
         if self._file is not None:
             return self._file
+        if not self._writes:
+            raise _taken(self.path, "this process only reads the changes of the catalogue")
         with suppress(FileExistsError):
             _create(self.path, _header(self.base_id))
         try:
@@ -219,7 +224,7 @@ class ChangeLog:
     def _open(self) -> None:
         """Read the file; with the lock, cut off a last record that a crash left incomplete."""
         with suppress(BlockingIOError):
-            self._file = _locked(self.path)
+            self._file = _locked(self.path) if self._writes else None
         data = self.path.read_bytes()
         try:
             self._contents, self._end = _parse(self.path, data, _header(self.base_id))

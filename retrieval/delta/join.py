@@ -8,7 +8,8 @@ changed tools and those near them; the mean lengths of BM25 and the weights of n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +48,20 @@ def join(base: Snapshot, segment: Segment, encoder: Encoder, snapshot_id: str) -
     :param snapshot_id: the id of the joined snapshot.
     :raises ModelError: when the encoder is down.
     """
-    gone = [number for id_ in segment.gone if (number := base.find_node(f"tool:{id_}")) is not None]
+    find = cache(base.find_node)
+    gone = [number for id_ in segment.gone if (number := find(f"tool:{id_}")) is not None]
     kept = kept_edges(base, gone, segment)
-    edges = new_edges(base, kept, segment)
+    edges = new_edges(base, kept, segment, find)
     tools = [segment.tools[id_] for id_ in sorted(segment.tools)]
-    others = [(key, node) for key, node in segment.entities() if base.find_node(key) is None]
-    dropped = {*gone, *_orphans(base, kept, edges)}
+    others = [(key, node) for key, node in segment.entities() if find(key) is None]
+    dropped = {*gone, *_orphans(base, kept, edges, find)}
     numbering = number_nodes(base, dropped, [tool.id for tool in tools], [key for key, _ in others])
-    return _Join(base, segment, numbering, tools, others).snapshot(kept, edges, gone, encoder, snapshot_id)
+    return _Join(base, segment, numbering, tools, others, find).snapshot(kept, edges, gone, encoder, snapshot_id)
 
 
-def _orphans(base: Snapshot, kept: NDArray[np.bool_], edges: Sequence[SegmentEdge]) -> NDArray[np.int64]:
+def _orphans(
+    base: Snapshot, kept: NDArray[np.bool_], edges: Sequence[SegmentEdge], find: Callable[[str], int | None]
+) -> NDArray[np.int64]:
     """The nodes of a snapshot, other than tools, that have no edge any more."""
     adjacency, size = base.adjacency, len(base.nodes)
     lost = np.flatnonzero(~kept)
@@ -65,9 +69,7 @@ def _orphans(base: Snapshot, kept: NDArray[np.bool_], edges: Sequence[SegmentEdg
     had[adjacency.heads[lost]] = had[adjacency.tails[lost]] = True
     has = np.zeros(size, dtype=bool)
     has[adjacency.heads[kept]] = has[adjacency.tails[kept]] = True
-    has[[number for edge in edges for key in (edge.head, edge.tail) if (number := base.find_node(key)) is not None]] = (
-        True
-    )
+    has[[number for edge in edges for key in (edge.head, edge.tail) if (number := find(key)) is not None]] = True
     orphans = np.flatnonzero(had & ~has)
     return orphans[orphans >= base.tool_count]
 
@@ -76,13 +78,20 @@ class _Join:
     """The parts of a joined snapshot.
 
     :param tools: the added tools, by id; ``others``: the added nodes that are no tools, by key.
+    :param find: key → number of a node of the snapshot.
     """
 
     def __init__(
-        self, base: Snapshot, segment: Segment, numbering: Numbering, tools: Sequence[Tool], others: Sequence[_Node]
+        self,
+        base: Snapshot,
+        segment: Segment,
+        numbering: Numbering,
+        tools: Sequence[Tool],
+        others: Sequence[_Node],
+        find: Callable[[str], int | None],
     ) -> None:
         self._base, self._segment, self._numbering = base, segment, numbering
-        self._tools, self._others = tools, others
+        self._tools, self._others, self._find = tools, others, find
         keys = [*(f"tool:{tool.id}" for tool in tools), *(key for key, _ in others)]
         self._keys: Mapping[str, int] = dict(zip(keys, map(int, numbering.of_added), strict=True))
 
@@ -148,7 +157,7 @@ class _Join:
     def _number(self, key: str) -> int:
         if key in self._keys:
             return self._keys[key]
-        number = self._base.find_node(key)
+        number = self._find(key)
         return int(self._numbering.of_base[number]) if number is not None else -1
 
     def _node(self, key: str) -> NodeRecord:

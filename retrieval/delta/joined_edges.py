@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -53,17 +53,27 @@ def kept_edges(base: Snapshot, gone: Sequence[int], segment: Segment) -> NDArray
     return kept
 
 
-def new_edges(base: Snapshot, kept: NDArray[np.bool_], segment: Segment) -> list[SegmentEdge]:
-    """Return the edges of a segment that the kept edges of a snapshot do not have; one that both have stays as it is there."""
-    known = set()
-    for edge in segment.edges:
-        ends = base.find_node(edge.head), base.find_node(edge.tail)
-        if None not in ends and min(map(int, ends)) >= base.tool_count:  # type: ignore[arg-type]
-            found = base.adjacency.out_edges(int(ends[0] or 0))
-            for one in found[base.adjacency.tails[found] == ends[1]]:
-                if kept[one] and base.edges[int(one)].key == edge.record.key:
-                    known.add((edge.head, edge.tail, edge.record.key))
-    return [edge for edge in segment.edges if (edge.head, edge.tail, edge.record.key) not in known]
+def new_edges(
+    base: Snapshot, kept: NDArray[np.bool_], segment: Segment, find: Callable[[str], int | None]
+) -> list[SegmentEdge]:
+    """Return the edges of a segment that the kept edges of a snapshot do not have; one that both have stays as it is there.
+
+    Both can have only an edge between nodes that are no tools, whose key is its predicate.
+
+    :param find: key → number of a node of the snapshot.
+    """
+    adjacency = base.adjacency
+    predicates = {name: number for number, name in enumerate(base.predicates)}
+
+    def is_new(edge: SegmentEdge) -> bool:
+        head, tail = find(edge.head), find(edge.tail)
+        if head is None or tail is None or min(head, tail) < base.tool_count:
+            return True
+        found = adjacency.out_edges(head)
+        same = (adjacency.tails[found] == tail) & (adjacency.predicates[found] == predicates[edge.predicate])
+        return not kept[found[same]].any()
+
+    return [edge for edge in segment.edges if is_new(edge)]
 
 
 def join_edges(

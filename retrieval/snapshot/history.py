@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, StorageError
-from ontology.files import disk_errors
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publication_log import Publication, read_log
-from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again
+from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again, readable
 from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
@@ -27,18 +26,12 @@ def history(store: Path) -> tuple[Publication, ...]:
     :raises SnapshotCorruptError: when the log of the publications is damaged.
     :raises SnapshotError: when it cannot be read.
     """
-    try:
+    with readable(store):
         for _ in range(_TRIES):
             current = named_id(store)
             found = read_log(store, current)
             if named_id(store) == current:  # nothing was published in between
                 return found
-    except OSError as error:
-        raise SnapshotError(
-            f"the history cannot be read: {error.strerror or error}",
-            subject=str(error.filename or store),
-            remedy="Let this user read the store",
-        ) from error
     raise StorageError("the store is published to without a pause", subject=str(store), remedy="Try again")
 
 
@@ -56,13 +49,12 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     """
     target = snapshot_id or rollback_target(store)
     folder = store / SNAPSHOTS / target
-    if not Layout(folder).manifest.is_file() or target not in _ids(store):
+    if target not in _ids(store):
         raise NotFoundError(
             "the store has no such snapshot", subject=target, remedy="List them with: egotools snapshots --store STORE"
         )
     verify_snapshot(folder)
-    with disk_errors(store):
-        publication = publish_again(store, target, action="rollback", actor=actor)
+    publication = publish_again(store, target, action="rollback", actor=actor)
     if publication is None:
         raise SnapshotError("this snapshot is published already", subject=target, remedy="Name another one")
     return publication
@@ -92,7 +84,7 @@ def rollback_target(store: Path) -> str:
 
 
 def _ids(store: Path) -> set[str]:
-    with disk_errors(store):
+    with readable(store):
         folder = store / SNAPSHOTS
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     return {name for name in names if not name.startswith(".")}
@@ -129,7 +121,8 @@ def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
     """
     entries = history(store)
     last = {entry.snapshot_id: entry for entry in entries}
-    current = named_id(store)
+    with readable(store):
+        current = named_id(store)
     found = [_stored(store / SNAPSHOTS / name, last.get(name), current) for name in sorted(_ids(store))]
     order = {name: entry.sequence for name, entry in last.items()}
     return tuple(sorted(found, key=lambda each: (not each.current, -order.get(each.snapshot_id, 0), each.snapshot_id)))

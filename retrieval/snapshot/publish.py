@@ -39,6 +39,7 @@ __all__ = [
     "publish",
     "publish_again",
     "published_id",
+    "readable",
     "staging_folder",
 ]
 
@@ -193,7 +194,7 @@ def current_snapshot(store: Path) -> Path:
 
     :raises SnapshotError: when ``CURRENT`` is damaged; :class:`NotFoundError` when the store has no published snapshot.
     """
-    with _readable(store):
+    with readable(store):
         if Layout(store).manifest.is_file():
             return store
         snapshot_id = named_id(store)
@@ -216,7 +217,8 @@ def current_snapshot(store: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _readable(store: Path) -> Iterator[None]:
+def readable(store: Path) -> Iterator[None]:
+    """Raise SnapshotError for an error of the operating system in this block, which reads a store."""
     try:
         yield
     except OSError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ontology.errors import SnapshotCorruptError
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
-from retrieval.snapshot.signing import is_signature, load_trusted_keys
+from retrieval.snapshot.signing import is_signature, is_unfinished_signature, load_trusted_keys
 
 __all__ = ["verify_listing", "verify_snapshot"]
 
@@ -62,7 +62,7 @@ def verify_listing(folder: Path, manifest: Manifest) -> None:
                 f"the file has {size} bytes, not {info.bytes}", subject=str(path), remedy=_REMEDY
             )
     for name in sorted(found.keys() - manifest.files.keys()):
-        if name != "manifest.json" and not is_signature(name):
+        if name != "manifest.json" and not is_signature(name) and not is_unfinished_signature(name):
             raise SnapshotCorruptError(
                 "the manifest does not list this file", subject=str(folder / name), remedy=f"Remove it. {_REMEDY}"
             )

@@ -28,6 +28,7 @@ from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
 from services.cli.snapshots import rollback, snapshots
+from services.cli.sync import sync
 from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
@@ -107,6 +108,7 @@ def serve(
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
+    from services.cli.live_changes import live_changes
     from services.server.catalogs_file import CatalogEntry, read_catalogs
     from services.server.process import serve_catalogs
     from services.server.settings import ServerSettings
@@ -120,7 +122,8 @@ def serve(
         insecure=insecure or None,
     )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
-    serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)
+    served = {"": single} if catalogs is None else read_catalogs(catalogs)
+    serve_catalogs(served, settings, changes=live_changes)
 
 
 command(app)(search)
@@ -169,6 +172,7 @@ command(app)(validate)
 command(app)(datagen)
 command(app)(tune)
 command(app)(learn)
+command(app)(sync)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
+    from ingest.trust.finding import Finding
     from retrieval.snapshot.json_changes import Change
     from retrieval.snapshot.reader import Snapshot
     from retrieval.snapshot.snapshot_diff import SnapshotDiff, ToolEdge
@@ -60,12 +61,34 @@ def diff(
     else:
         before, after = _open(old, store), _open(new, store)
     found = diff_snapshots(before, after)
+    findings = _findings(before, after, found)
     if as_json:
-        print_json(found.to_json())
+        print_json({**found.to_json(), "findings": [finding.to_json() for finding in findings]})
     else:
         _show(found, limit)
+        _show_findings(findings, limit)
     if not found.same:
         raise typer.Exit(DIFFERENT)
+
+
+def _findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Finding]:
+    """The findings in tools that were added or changed, compared with the snapshot before."""
+    from ingest.trust.examine import findings_of
+
+    ids = {*found.tools.added, *(new for _, new in found.tools.renamed), *(tool.id for tool in found.tools.changed)}
+    if not ids:
+        return []
+    tools = [after.tool(number) for number in range(after.tool_count)]
+    old = (before.tool(number) for number in range(before.tool_count))
+    new = [tool for tool in tools if tool.id in ids]
+    return findings_of(new, {tool.id: tool for tool in old if tool.id in ids}, beside=tools)
+
+
+def _show_findings(findings: Sequence[Finding], limit: int) -> None:
+    lines = (
+        f"{each.severity}: {each.tool}: {each.kind} in {each.field}: {each.why}. “{each.quote}”" for each in findings
+    )
+    _lines("Findings in tools that were added or changed", lines, limit)
 
 
 def _open(name: str, store: Path) -> Snapshot:

@@ -53,12 +53,19 @@ class ChangingCatalogue:
     be made searchable was not kept. Thread-safe; one change at a time.
 
     :param engine: over the published snapshot of the store, without changes.
+    :param writes: whether changes may be made here; otherwise those that another process makes are read.
     :param serve: takes the engine that answers from now on.
     :raises SnapshotCorruptError: when the log is damaged.
     """
 
     def __init__(
-        self, store: Path, engine: SnapshotEngine, reader: ToolsReader, serve: Callable[[SnapshotEngine], None]
+        self,
+        store: Path,
+        engine: SnapshotEngine,
+        reader: ToolsReader,
+        serve: Callable[[SnapshotEngine], None],
+        *,
+        writes: bool = True,
     ) -> None:
         self.store = store
         self._reader, self._serve = reader, serve
@@ -67,9 +74,14 @@ class ChangingCatalogue:
         self._vectors = ResultCache(
             store / _CACHE
         )  # a change encodes the texts of all changes, and a merge those of a build
-        self._log = ChangeLog(store, engine.snapshot_id)
+        self._log = ChangeLog(store, engine.snapshot_id, writes=writes)
         self._segment, self._engine = self._after(engine, self._log.contents)
         self.oldest = time.monotonic() if self._log.contents else None
+
+    @property
+    def base(self) -> SnapshotEngine:
+        """The engine over the snapshot, without changes."""
+        return self._base
 
     @property
     def engine(self) -> SnapshotEngine:

@@ -31,6 +31,7 @@ class ToolChanges:
     :param merger: builds merged snapshots; by default a process of its own with a low priority.
     :param opened: opens the engine over a snapshot folder; give the one that the server opens its snapshots with.
     :param merge_after_s: seconds after which changes are merged; 0: only when :meth:`merge` is called.
+    :param writes: False for a process that only serves what another one changes: it never writes to a log, nor merges.
     :param merge_at: number of changed tools from which they are merged at once.
     """
 
@@ -44,14 +45,16 @@ class ToolChanges:
         opened: Callable[[Path], SnapshotEngine] = open_engine,
         merge_after_s: float = MERGE_AFTER_S,
         merge_at: int = _MERGE_AT,
+        writes: bool = True,
     ) -> None:
         self._stores, self._serve, self._opened = dict(stores), serve, opened
         self._reader: ToolsReader = reader or ToolsWorker()
-        self._merger, self._after_s, self._at = merger, merge_after_s, merge_at
+        self._merger, self._after_s, self._at = merger, merge_after_s if writes else 0.0, merge_at
+        self._writes = writes
         self._catalogues: dict[str, ChangingCatalogue] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._merge_when_due, name="merges", daemon=True)
-        if merge_after_s:
+        if self._after_s:
             self._thread.start()
 
     def adopt(self, tenant: str, engine: SnapshotEngine) -> SnapshotEngine:
@@ -60,15 +63,22 @@ class ToolChanges:
         Call it with every engine over a snapshot, at the start and after a publication, and serve what it returns.
 
         :raises SnapshotCorruptError: when the log is damaged.
-        :raises NotFoundError: for an unknown tenant.
         """
+        if tenant not in self._stores:
+            return engine
         earlier = self._catalogues.pop(tenant, None)
         if earlier is not None:
             earlier.close()
         store = self._store(tenant)
-        changing = ChangingCatalogue(store, engine, self._reader, lambda changed: self._serve(tenant, changed))
+        changing = ChangingCatalogue(
+            store, engine, self._reader, lambda changed: self._serve(tenant, changed), writes=self._writes
+        )
         self._catalogues[tenant] = changing
         return changing.engine
+
+    def follow(self, tenant: str) -> SnapshotEngine | None:
+        """Return the engine with the changes that another process has made since; None where this one makes them."""
+        return None if self._writes else self.adopt(tenant, self._catalogue(tenant).base)
 
     def upsert(self, tenant: str, tools: Sequence[Mapping[str, Any]]) -> ChangeCounts:
         """Add tools, or replace those with the same ids. They are durable and served when this returns.

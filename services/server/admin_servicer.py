@@ -17,8 +17,8 @@ from ontology.errors import InvalidArgumentError, NotReadyError
 from retrieval.snapshot.snapshot_diff import SnapshotDiff
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
-from services.server.catalog_changes import CatalogChange, CatalogChanges
 from services.server.catalogs import Catalogs, ServedCatalog
+from services.server.changing_tools import ChangeCounts, ToolChanges
 from services.server.publisher import Publisher, Swap
 
 __all__ = ["CatalogAdmin"]
@@ -28,6 +28,7 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _MAX_LISTED = 10_000
 _MAX_TOOLS = 10_000
 _MAX_TOOL_BYTES = 64 * 2**20
+_RECEIVING = 2  # calls that receive tools at once; each may hold as many bytes
 
 
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
@@ -36,12 +37,11 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
     """
 
-    def __init__(self, catalogs: Catalogs, publisher: Publisher, changes: CatalogChanges) -> None:
+    def __init__(self, catalogs: Catalogs, publisher: Publisher) -> None:
         self._catalogs = catalogs
         self._publisher = publisher
-        self._changes = changes
-        self._changing: dict[str, asyncio.Lock] = {}
         self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
+        self._receiving = asyncio.Semaphore(_RECEIVING)
         self._unfinished: set[asyncio.Task[Any]] = set()
 
     async def Publish(self, request: pb.PublishRequest, context: _Context) -> pb.PublishResponse:
@@ -62,7 +62,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """List the snapshots of the tenant's store."""
         tenant = self._tenant()
         stored = await in_background(self._publisher.store(tenant).snapshots)
-        engine = self._catalogs.state(tenant).engine
+        served_id = self._catalogs.state(tenant).base_id
         return pb.ListSnapshotsResponse(
             snapshots=[
                 pb.SnapshotInfo(
@@ -70,7 +70,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                     tool_count=each.tool_count,
                     bytes=each.bytes,
                     published=_timestamp(each.published),
-                    served=engine is not None and engine.snapshot_id == each.snapshot_id,
+                    served=each.snapshot_id == served_id,
                     current=each.current,
                     problem=each.problem or self._catalogs.problem_of(tenant, each.snapshot_id),
                 )
@@ -81,8 +81,8 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     async def Diff(self, request: pb.DiffRequest, context: _Context) -> pb.DiffResponse:
         """Compare two snapshots of the tenant's store."""
         tenant = self._tenant()
-        store, engine = self._publisher.store(tenant), self._catalogs.state(tenant).engine
-        old_id = request.old_id or (engine.snapshot_id if engine else "")
+        store = self._publisher.store(tenant)
+        old_id = request.old_id or self._catalogs.state(tenant).base_id
         if not old_id:
             raise NotReadyError("no snapshot is served yet", subject="old_id", remedy="Name the old snapshot")
         async with self._comparing:
@@ -93,27 +93,18 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     ) -> pb.ChangeToolsResponse:
         """Add tools, or replace those with the same ids."""
         tenant = self._tenant()
-        tools: list[str] = []
-        size = 0
-        async for message in request_iterator:
-            tools += message.tools_json
-            size += message.ByteSize()
-            if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
-                raise InvalidArgumentError(
-                    f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
-                    subject="tools_json",
-                    remedy="Split them into several calls, or build a snapshot",
-                )
-        _require("tools_json", tools)
-        add_log_fields(tools=len(tools))
-        return await self._changed(tenant, lambda: self._changes.upsert(tenant, tools))
+        async with self._receiving:
+            tools = await _received(request_iterator)
+            _require("tools_json", tools)
+            add_log_fields(tools=len(tools))
+            return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)))
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
         """Remove tools."""
         tenant, ids = self._tenant(), tuple(request.ids)
         _require("ids", ids)
         add_log_fields(tools=len(ids))
-        return await self._changed(tenant, lambda: self._changes.delete(tenant, ids))
+        return await self._changed(tenant, lambda changes: changes.delete(tenant, ids))
 
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
         """List the catalogues of this server that the caller may see."""
@@ -126,22 +117,16 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         add_log_fields(tenant=tenant)
         return tenant
 
-    async def _changed(self, tenant: str, change: Callable[[], CatalogChange]) -> pb.ChangeToolsResponse:
-        async def work() -> CatalogChange:
-            async with self._changing.setdefault(tenant, asyncio.Lock()):
-                changed = await in_background(change, low_priority=False)
-                self._catalogs.swap(tenant, changed.engine)
-                return changed
-
-        found = await self._finished(work())
-        add_log_fields(snapshot_id=found.engine.snapshot_id)
+    async def _changed(self, tenant: str, change: Callable[[ToolChanges], ChangeCounts]) -> pb.ChangeToolsResponse:
+        found = await self._finished(self._publisher.change(tenant, change))
+        add_log_fields(snapshot_id=found.snapshot_id)
         return pb.ChangeToolsResponse(
             added=found.added,
             replaced=found.replaced,
             removed=found.removed,
             unchanged=found.unchanged,
             unknown=found.unknown,
-            snapshot_id=found.engine.snapshot_id,
+            snapshot_id=found.snapshot_id,
         )
 
     async def _finished(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -156,6 +141,36 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
 def _require(field: str, values: Sequence[str]) -> None:
     if not 1 <= len(values) <= _MAX_TOOLS:
         raise InvalidArgumentError(f"give 1 to {_MAX_TOOLS:,}, not {len(values):,}", subject=field)
+
+
+async def _received(messages: AsyncIterator[pb.UpsertToolsRequest]) -> list[str]:
+    tools: list[str] = []
+    size = 0
+    async for message in messages:
+        tools += message.tools_json
+        size += message.ByteSize()
+        if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
+            raise InvalidArgumentError(
+                f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
+                subject="tools_json",
+                remedy="Split them into several calls, or build a snapshot",
+            )
+    return tools
+
+
+def _objects(tools: Sequence[str]) -> list[dict[str, Any]]:
+    found = []
+    for number, text in enumerate(tools):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise InvalidArgumentError(
+                "this is no JSON object", subject=f"tools_json[{number}]", remedy="Send each tool as one JSON object"
+            )
+        found.append(value)
+    return found
 
 
 def _swapped(swap: Swap) -> pb.PublishResponse:

@@ -32,6 +32,11 @@ class ServedCatalog(NamedTuple):
     problem: str
     draining: int
 
+    @property
+    def base_id(self) -> str:
+        """The id of the snapshot under what is served, which may be a state with changes (``ID+CHANGES``); empty without one."""
+        return self.engine.snapshot_id.partition("+")[0] if self.engine else ""
+
 
 @dataclass(slots=True, eq=False)
 class _Served:
@@ -154,7 +159,6 @@ class Catalogs:
         catalog = self._catalogs[tenant]
         before, catalog.served = catalog.served, _Served(engine)
         catalog.since = time.time()
-        self.passed(tenant, engine.snapshot_id)
         self.add_history(tenant, history)
         self._missing.discard(tenant)
         self._on_swap(tenant, engine.snapshot_id)

@@ -15,8 +15,9 @@ from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
 from inference.shared_models import SharedModels, load_joined_encoder
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from services.server.catalog_store import catalog_stores
+from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs_file import CatalogEntry
+from services.server.changing_tools import MakeChanges
 from services.server.logs import configure_logging, fields
 from services.server.memory import limit_arenas
 from services.server.processes import serve_in_processes
@@ -71,10 +72,17 @@ def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
     _run(main, settings)
 
 
-def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
+def serve_catalogs(
+    entries: Mapping[str, CatalogEntry],
+    settings: ServerSettings,
+    *,
+    changes: Callable[[ServerSettings, Mapping[str, CatalogStore]], MakeChanges] | None = None,
+) -> None:
     """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
 
     :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
+    :param changes: from the settings of a process and the stores, what makes that which changes single tools; None for a server
+        that does not.
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
     required = [tenant for tenant, entry in entries.items() if entry.required]
@@ -82,7 +90,8 @@ def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings
 
     def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
         async def main() -> None:
-            server = Server(own, stores, required=required)
+            make = None if changes is None else changes(own, stores)
+            server = Server(own, stores, required=required, changes=make)
             await serve(server, lambda: _load_all(server, engines))
 
         _run(main, own)

@@ -6,21 +6,25 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from ontology.errors import EgotoolsError, SnapshotError, UnsupportedError
+from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.background import in_background
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
+from services.server.changing_tools import MakeChanges, NoToolChanges, ToolChanges
 from services.server.error_status import reason_of
 from services.server.logs import fields
 
 __all__ = ["Publisher", "Swap"]
 
 _LOG = logging.getLogger("egotools.server")
+_T = TypeVar("_T")
+_SERVED_WITHIN_S = 60.0
 _LOADS = 2  # at once: each holds a second copy of what its catalogue holds in memory
 
 
@@ -40,9 +44,10 @@ class Publisher:
     :param stores: the catalogues that have a store.
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
+    :param changes: makes what changes single tools.
+    :param prepare: called with each new engine before it is served, on a thread.
     :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
         which tries again and again, at the first time.
-    :param adopt: returns the engine over a snapshot with the changes that its log has; called on a thread.
     """
 
     def __init__(
@@ -52,16 +57,20 @@ class Publisher:
         *,
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
+        changes: MakeChanges | None = None,
+        prepare: Callable[[Engine], None] = lambda engine: None,
         refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
-        adopt: Callable[[str, Engine], Engine] = lambda tenant, engine: engine,
     ) -> None:
         self.catalogs = catalogs
         self.stores = stores
         self._warm_query = warm_query
         self._swapped = swapped
+        self._prepare = prepare
+        self.changes: ToolChanges = NoToolChanges() if changes is None else changes(self.serve_changed)
+        self._loop = asyncio.get_running_loop()
         self._refused = refused
-        self._adopt = adopt
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
+        self._changing = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
 
     async def load(self, tenant: str, load: Callable[[], Engine]) -> Swap:
@@ -76,13 +85,24 @@ class Publisher:
         """
         async with self._locks[tenant]:
             store = self.store(tenant)
-            served = self._served_id(tenant)
+            served = self.catalogs.state(tenant).base_id
             with self._noting(tenant):
                 published = await asyncio.to_thread(store.published)
-            if served and published.state_id == served:
+            if served and published.snapshot_id == served:
+                await self._follow(tenant, published.state_id)
                 return self._kept(tenant, served, published.history)
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
             return await self._swap(tenant, engine, published.history)
+
+    async def _follow(self, tenant: str, state_id: str) -> None:
+        """Serve the changes that another process has made to the snapshot that is served."""
+        engine = self.catalogs.state(tenant).engine
+        if engine is None or engine.snapshot_id == state_id:
+            return
+        async with self._changing[tenant]:
+            changed = await in_background(lambda: self.changes.follow(tenant))
+            if changed is not None:
+                self.catalogs.swap(tenant, changed)
 
     async def publish(self, tenant: str, snapshot_id: str, actor: str = "") -> Swap:
         """Serve a snapshot of the store of a tenant, and make it the published one.
@@ -104,6 +124,23 @@ class Publisher:
         target = snapshot_id or await asyncio.to_thread(store.rollback_target)
         return await self._move(tenant, target, lambda: store.rollback(target, actor))
 
+    async def change(self, tenant: str, change: Callable[[ToolChanges], _T]) -> _T:
+        """Change single tools of a tenant: ``change(ToolChanges)`` runs on a thread, never while a snapshot is swapped."""
+        async with self._changing[tenant]:
+            return await in_background(lambda: change(self.changes), low_priority=False)
+
+    def serve_changed(self, tenant: str, engine: Engine) -> None:
+        """Serve a changed engine of a tenant from the next call on. Call it on another thread than that of the event loop.
+
+        :raises NotReadyError: when the server has stopped.
+        """
+        served: Future[str] = Future()
+        try:
+            self._loop.call_soon_threadsafe(lambda: served.set_result(self.catalogs.swap(tenant, engine)))
+        except RuntimeError:  # the loop is closed
+            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
+        served.result(_SERVED_WITHIN_S)
+
     async def reload(self) -> None:
         """Serve what the store of every tenant names as current. What cannot be served is logged, and its reason kept."""
         for result in await asyncio.gather(*map(self.refresh, self.stores), return_exceptions=True):
@@ -123,7 +160,7 @@ class Publisher:
     async def _move(self, tenant: str, snapshot_id: str, name_current: Callable[[], None]) -> Swap:
         """Serve a snapshot after its store names it as current."""
         async with self._locks[tenant]:
-            store, served = self.store(tenant), self._served_id(tenant)
+            store, served = self.store(tenant), self.catalogs.state(tenant).base_id
             engine: Engine | None = None
             if snapshot_id != served:
                 engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
@@ -140,20 +177,25 @@ class Publisher:
 
         def work() -> Engine:
             started = time.monotonic()
-            engine = self._adopt(tenant, load())
+            engine = load()
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
+            self._prepare(engine)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
             _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
             return engine
 
         with self._noting(tenant, snapshot_id):
             async with self._loads:
-                engine = await in_background(work, low_priority=bool(self._served_id(tenant)))
+                engine = await in_background(work, low_priority=self.catalogs.state(tenant).engine is not None)
         return engine
 
     async def _swap(self, tenant: str, engine: Engine, history: Sequence[str] = ()) -> Swap:
-        previous_id = self.catalogs.swap(tenant, engine, history)
+        async with self._changing[tenant]:  # a change is of the old snapshot or of the new one
+            with self._noting(tenant, engine.snapshot_id):
+                engine = await in_background(lambda: self.changes.adopt(tenant, engine))
+            previous_id = self.catalogs.swap(tenant, engine, history)
+            self.catalogs.passed(tenant, self.catalogs.state(tenant).base_id)
         if previous_id:
             served = {"snapshot_id": engine.snapshot_id, "previous_id": previous_id}
             _LOG.info("swapped", extra=fields(tenant=tenant, **served))
@@ -164,10 +206,6 @@ class Publisher:
         self.catalogs.passed(tenant, served_id)
         self.catalogs.add_history(tenant, history)
         return Swap(served_id, served_id)
-
-    def _served_id(self, tenant: str) -> str:
-        engine = self.catalogs.state(tenant).engine
-        return engine.snapshot_id if engine else ""
 
     @contextmanager
     def _noting(self, tenant: str, snapshot_id: str = "") -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,17 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from services.server.access.loopback import is_loopback
 from services.server.access.server_access import Access, access_of
+from services.server.access.visible_engine import prepare
 from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
 from services.server.admission.peer_calls import PeerCalls
 from services.server.background import in_background
-from services.server.catalog_changes import CatalogChanges
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
+from services.server.changing_tools import MakeChanges
 from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
-from services.server.live_changes import LiveChanges
 from services.server.logs import fields
 from services.server.memory import return_memory
 from services.server.observe.observing import Observing
@@ -46,10 +45,11 @@ __all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
 ADMIN_MESSAGE_BYTES = 64 * 2**20
-"""Maximum size of a message of the admin service: a comparison of two catalogues may be long."""
+"""Maximum size of an answer of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
 _MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_ADMIN_REQUEST_BYTES = 4 * 2**20  # many tools are many messages
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
 _MOST_PENDING = 16_384
 _LOOKAHEAD_BYTES = 64 * 1024
@@ -62,7 +62,7 @@ class Server:
 
     :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
     :param required: the tenants without which the service is not ready; None for all.
-    :param changes: what adds and removes single tools for the admin service.
+    :param changes: makes what adds and removes single tools for the admin service.
     :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
     """
 
@@ -72,7 +72,7 @@ class Server:
         stores: Mapping[str, CatalogStore] | None = None,
         *,
         required: Iterable[str] | None = None,
-        changes: CatalogChanges | None = None,
+        changes: MakeChanges | None = None,
         outcomes: Mapping[str, Path] | None = None,
     ) -> None:
         self.settings = settings
@@ -98,14 +98,14 @@ class Server:
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
         )
-        self.changes = LiveChanges(stores or {}, writes=settings.admin_port >= 0, merged=self._merged)
         self.publisher = Publisher(
             self.catalogs,
             stores or {},
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
+            changes=changes,
+            prepare=self._prepare,
             refused=self.observing.publication_refused,
-            adopt=self.changes.adopt,
         )
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
@@ -131,7 +131,7 @@ class Server:
         pb_grpc.add_ToolRetrievalServicer_to_server(
             ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
         )
-        admin = CatalogAdmin(self.catalogs, self.publisher, changes or self.changes)
+        admin = CatalogAdmin(self.catalogs, self.publisher)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
@@ -143,7 +143,6 @@ class Server:
         :raises InvalidArgumentError: when the server cannot listen on an address.
         """
         settings = self.settings
-        self._loop = asyncio.get_running_loop()
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
@@ -217,17 +216,16 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
+        await in_background(self.publisher.changes.close, low_priority=False)
         await self.observing.stop()
         await asyncio.to_thread(self.reports.close)
-        await asyncio.to_thread(self.changes.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
-    def _merged(self, tenant: str, engine: Engine) -> None:
-        """Serve an engine that a merge has made, from its thread."""
-        with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self.catalogs.swap, tenant, engine)
+    def _prepare(self, engine: Engine) -> None:
+        if self.access.authentication is not None:
+            prepare(engine)
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
         self.observing.swapped(tenant, snapshot_id)
@@ -288,7 +286,7 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
 def _admin_options() -> list[tuple[str, Any]]:
     return [
         ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", ADMIN_MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", _ADMIN_REQUEST_BYTES),
         ("grpc.max_send_message_length", -1),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),

@@ -14,7 +14,7 @@ from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 
-__all__ = ["MAX_PAGES", "TIMEOUT_S", "list_tools"]
+__all__ = ["MAX_PAGES", "TIMEOUT_S", "connection", "list_tools"]
 
 #: Timeout in seconds to start a server and to list all its tools.
 TIMEOUT_S = 60.0
@@ -59,7 +59,7 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
     tools: list[dict[str, Any]] = []
     seen: set[str] = set()
     cursor: str | None = None
-    server = _server(address, output, access)
+    server = connection(address, output, access)
     async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
@@ -77,8 +77,8 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
     )
 
 
-def _server(address: str, output: ServerOutput, access: Access) -> Any:
-    """Return the connection argument of the SDK's client."""
+def connection(address: str, output: ServerOutput, access: Access) -> Any:
+    """Return the connection to a server, as the client of the SDK takes it."""
     if address.startswith(("mcp+http://", "mcp+https://")):
         from egotools.calling.mcp_http import http_server
 

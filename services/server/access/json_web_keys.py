@@ -15,7 +15,7 @@ import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, NotReadyError
 from services.server.access.loopback import is_loopback
 from services.server.access.watched_file import WatchedFiles, read_limited
 from services.server.logs import fields
@@ -29,6 +29,7 @@ _MAX_BYTES = 1024 * 1024
 _MAX_KEYS = 256
 _LEAST_RSA_BITS = 2_048
 _TIMEOUT_S = 5.0
+_FIRST_KEYS_S = 1.0  # between two requests while no key is known
 KeySet = Mapping[str, jwt.PyJWK]
 """Key id → key; an only key without an id has the id ``""``."""
 
@@ -37,7 +38,10 @@ class KeySource(Protocol):
     """Where keys come from."""
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key with this id, after a look for new keys where it is unknown; None where there is none."""
+        """Return the key with this id, after a look for new keys where it is unknown; None where there is none.
+
+        :raises NotReadyError: while no key at all is known.
+        """
 
 
 def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> KeySource:
@@ -104,29 +108,41 @@ class _KeyAddress:
         self._passed = passed
         self._keys: KeySet = {}
         self._asked = -float("inf")
-        self._lock = asyncio.Lock()
         self._renewal: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
+        age_s = self._passed() - self._asked
         if key_id not in self._keys:
-            await self._renew(self._refresh_s)
-        elif self._passed() - self._asked > self._max_age_s and (self._renewal is None or self._renewal.done()):
-            self._renewal = asyncio.ensure_future(self._renew(self._max_age_s))  # the known keys serve meanwhile
+            after_s = self._refresh_s if self._keys else min(self._refresh_s, _FIRST_KEYS_S)
+            if age_s > after_s or self._is_renewing:
+                # It goes on where this call ends early: whoever sends tokens and leaves cannot keep the keys from coming.
+                await asyncio.shield(self._renewed())
+        elif age_s > self._max_age_s:
+            self._renewed()  # the known keys serve meanwhile
+        if not self._keys:
+            raise NotReadyError("the keys of the issuer of tokens cannot be fetched", remedy="Try again in a moment")
         return self._keys.get(key_id)
 
-    async def _renew(self, after_s: float) -> None:
-        async with self._lock:
-            if self._passed() - self._asked <= after_s:
-                return
+    @property
+    def _is_renewing(self) -> bool:
+        return self._renewal is not None and not self._renewal.done()
+
+    def _renewed(self) -> asyncio.Task[None]:
+        """Return the request for keys that runs, or begin one."""
+        if self._renewal is None or self._renewal.done():
             self._asked = self._passed()
-            try:
-                async with asyncio.timeout(_TIMEOUT_S):
-                    self._keys = parse_keys(await _fetched(self._address))
-            except (httpx.HTTPError, TimeoutError, ValueError) as error:
-                _LOG.error(
-                    "the key set cannot be fetched; the known keys stay",
-                    extra=fields(address=self._address, problem=type(error).__name__, keys=len(self._keys)),
-                )
+            self._renewal = asyncio.ensure_future(self._renew())
+        return self._renewal
+
+    async def _renew(self) -> None:
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                self._keys = parse_keys(await _fetched(self._address))
+        except (httpx.HTTPError, TimeoutError, ValueError) as error:
+            _LOG.error(
+                "the key set cannot be fetched; the known keys stay",
+                extra=fields(address=self._address, problem=type(error).__name__, keys=len(self._keys)),
+            )
 
 
 async def _fetched(address: str) -> bytes:

@@ -63,7 +63,7 @@ class Rule(BaseModel):
 
     :param name: for the logs.
     :param roles: ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another.
-    :param tenants: the catalogues; ``*``: all. Without it: the catalogue that has no tenant.
+    :param tenants: the catalogues; ``*``: all. Without it: the catalogue that a call gets which names none.
     :param filters: the tools that exist for the caller, in the language of ``RetrieveRequest.filters``; without it: all.
 
     In ``tenants`` and ``filters`` the text ``{claim}`` stands for the values of that claim of the token. A rule does not match a token

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.redaction import redact
 from services.server.logs import fields
 
 __all__ = ["WatchedFiles", "read_limited"]
@@ -75,10 +76,10 @@ class WatchedFiles(Generic[_T]):
             self._state = state
             try:
                 self._value = self._read()
-            except (EgotoolsError, OSError, ValueError) as error:
+            except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
                 _LOG.error(
                     f"the new {self._what} is not valid; the old one stays",
-                    extra=fields(file=str(self._paths[0]), problem=str(error)),
+                    extra=fields(file=str(self._paths[0]), problem=redact(str(error))),
                 )
                 self._told(str(self._paths[0]), "invalid")
                 return False

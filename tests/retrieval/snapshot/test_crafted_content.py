@@ -96,6 +96,8 @@ def test_every_array_has_its_type_and_shape(tmp_path: Path, store: Path, shape: 
     names = sorted(path.stem for path in current_snapshot(store).glob("*.npy"))
     assert len(names) > 30
     for name in names:
+        if shape == "other byte order" and np.load(current_snapshot(store) / f"{name}.npy").itemsize == 1:
+            continue
         path = _with_array(store, tmp_path / name, name, SHAPES[shape])
         # The other file of a pair may be the one that does not fit: terms and pointers, keys and values.
         with pytest.raises(SnapshotCorruptError) as refused:
@@ -168,7 +170,7 @@ FILE = {"bytes": 1, "sha256": "0" * 64}
 def test_a_manifest_lists_only_files_of_its_folder(tmp_path: Path, store: Path, name: str) -> None:
     folder = copied(store, tmp_path / "copy")
     rewrite_manifest(folder, lambda manifest: manifest["files"].update({name: FILE}))
-    with pytest.raises(SnapshotCorruptError, match=r"plain file name|no name of a file"):
+    with pytest.raises(SnapshotCorruptError, match=r"cannot be read: 'files\."):
         open_snapshot(folder)
 
 

@@ -112,6 +112,15 @@ def test_the_signature_of_another_key_under_the_name_of_a_trusted_one_is_refused
         open_snapshot(signed)
 
 
+def test_a_signature_that_was_not_finished_harms_nothing(signed: Path, content: SnapshotContent, keys: _Keys) -> None:
+    """A process that adds one to a published snapshot may die, and others open the snapshot meanwhile."""
+    unfinished = _folder(signed) / f".manifest.{keys.ids[1]}.sig.4711"
+    unfinished.write_bytes(b"AAA")
+    assert open_snapshot(signed).tool_count == 6
+    published(signed, content)
+    assert not unfinished.exists()
+
+
 def test_an_unsigned_snapshot_is_not_gone_back_to(
     signed: Path, content: SnapshotContent, keys: _Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

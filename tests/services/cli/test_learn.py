@@ -43,6 +43,14 @@ def store(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "store"))
 
 
+@pytest.fixture(scope="module")
+def learned_store(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("learned")
+    store = shutil.copytree(built, folder / "store")
+    assert learned_of(store, logs=(written(folder / "log.jsonl", rows(400)),)).published
+    return store
+
+
 def learned_of(store: Path, **others: Any) -> Learned:
     return learn_from_use(LearningPlan(store=store, **others), no_progress, encoder=HashingEncoder())
 
@@ -178,10 +186,8 @@ def _tenant_calls(address: str, tenant: str) -> Any:
     return call
 
 
-def test_filters_hold_for_what_was_learned(store: Path, tmp_path: Path) -> None:
-    log = written(tmp_path / "log.jsonl", rows(400))
-    assert learned_of(store, logs=(log,)).published
-    for answer in responses(store, filters={"team": ["red"]}, explain=True):
+def test_filters_hold_for_what_was_learned(learned_store: Path) -> None:
+    for answer in responses(learned_store, filters={"team": ["red"]}, explain=True):
         assert answer.tools
         shown = repr(answer.tools)
         assert all(int(tool.id.removeprefix("tool_")) % 2 for tool in answer.tools)
@@ -204,10 +210,9 @@ def test_filters_hold_for_what_was_learned(store: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_segment_that_was_altered_with_its_manifest_is_refused(
-    store: Path, tmp_path: Path, name: str, spoil: Any
+    learned_store: Path, tmp_path: Path, name: str, spoil: Any
 ) -> None:
-    learned_of(store, logs=(written(tmp_path / "log.jsonl", rows(400)),))
-    folder = current_snapshot(store)
+    folder = shutil.copytree(current_snapshot(learned_store), tmp_path / "snapshot")
     path = folder / name
     array = np.load(path)
     path.unlink()

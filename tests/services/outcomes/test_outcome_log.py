@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,21 @@ def test_it_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
     done.result(LIMIT_S)
     log.close()
     assert order == ["on the disk", "acknowledged"]
+
+
+def test_a_caller_that_gives_up_cancels_nothing(tmp_path: Path) -> None:
+    released = threading.Event()
+
+    def fsync(descriptor: int) -> None:
+        assert released.wait(LIMIT_S)
+
+    log = OutcomeLog(tmp_path, max_bytes=MIB, fsync=fsync)
+    first, second = log.append(outcome(1)), log.append(outcome(2))
+    assert not second.cancel()
+    released.set()
+    assert not wait([first, second, log.append(outcome(3))], 30).not_done
+    log.close()
+    assert len(read_outcomes(tmp_path)[0]) == 3
 
 
 def test_many_reports_share_a_flush(tmp_path: Path) -> None:

@@ -157,7 +157,9 @@ class MemoryEngine:
         return frozenset(_words(text)) & _words(" ".join(f"{tool.name} {tool.description}" for tool in self.tools))
 
     def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
-        seen = [tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters)]
+        seen = [
+            tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters if key != "id")
+        ]
         return replace(self, tools=tuple(seen))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +18,54 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
-from ontology.errors import InvalidArgumentError
+from retrieval.engine import Engine
 from retrieval.snapshot.history import history
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
-from services.server.catalog_changes import CatalogChange
 from services.server.catalog_store import CatalogStore
+from services.server.changing_tools import ChangeCounts, ServeChanged
 from services.server.server import SERVICE_NAME, Server
 from tests.services.conftest import Run
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.waiting import LIMIT_S, until
 
 
+@dataclass(frozen=True)
+class Counts:
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    unknown: int = 0
+    snapshot_id: str = ""
+
+
 class Changes:
-    """Remembers what it is asked, and answers with a new engine."""
+    """Remembers what it is asked, and serves a new engine for each change."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str, tuple[str, ...]]] = []
+    def __init__(self, serve: ServeChanged) -> None:
+        self.serve = serve
+        self.asked: list[tuple[str, str, tuple[Any, ...]]] = []
+        self.base = ""
+        self.closed = False
 
-    def upsert(self, tenant: str, tools: Sequence[str]) -> CatalogChange:
-        if "no tool" in tools:
-            raise InvalidArgumentError("this is no tool", subject="tools_json[0]")
-        self.asked.append(("upsert", tenant, tuple(tools)))
-        return CatalogChange(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), added=len(tools))
+    def adopt(self, tenant: str, engine: Engine) -> Engine:
+        self.base = engine.snapshot_id
+        return engine
 
-    def delete(self, tenant: str, ids: Sequence[str]) -> CatalogChange:
-        self.asked.append(("delete", tenant, tuple(ids)))
-        return CatalogChange(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), unknown=len(ids))
+    def upsert(self, tenant: str, tools: Sequence[Mapping[str, Any]]) -> ChangeCounts:
+        return self._change("upsert", tenant, tools, Counts(added=len(tools)))
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> ChangeCounts:
+        return self._change("delete", tenant, ids, Counts(unknown=len(ids)))
+
+    def _change(self, kind: str, tenant: str, what: Sequence[Any], counts: Counts) -> ChangeCounts:
+        self.asked.append((kind, tenant, tuple(what)))
+        state = f"{self.base}+{len(self.asked):08x}"
+        self.serve(tenant, MemoryEngine(snapshot_id=state))
+        return replace(counts, snapshot_id=state)
+
+    def close(self) -> None:
+        self.closed = True
 
 
 @pytest.fixture(scope="module")
@@ -150,31 +173,45 @@ async def test_single_tools_cannot_be_changed_without_a_part_that_does(server: S
 
 
 async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: EditionStore) -> None:
-    changes = Changes()
-    server = Server(small_settings(admin_port=0, watch_s=0.0), {"acme": CatalogStore(path=store.path)}, changes=changes)
+    made: list[Changes] = []
+
+    def changes(serve: ServeChanged) -> Changes:
+        made.append(Changes(serve))
+        return made[0]
+
+    entries, alpha = {"acme": CatalogStore(path=store.path)}, store.ids["alpha"]
+    server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=changes)
     await server.start()
     try:
         await server.load_stores()
-        found = await asked(server, lambda client: client.upsert_tools(f"tool {n}" for n in range(250)))
-        assert (found.added, found.snapshot_id) == (250, "changed-1")
+        found = await asked(server, lambda client: client.upsert_tools(f'{{"name": "t{n}"}}' for n in range(250)))
+        assert (found.added, found.snapshot_id) == (250, f"{alpha}+00000001")
         async with AsyncClient(server.address) as client:
-            answer = await client.retrieve(QUERY, min_snapshot=store.ids["alpha"])
-            assert answer.snapshot_id == "changed-1"
-        assert (await asked(server, lambda client: client.delete_tools(["a", "b"]))).unknown == 2
-        assert [(kind, tenant, len(each)) for kind, tenant, each in changes.asked] == [
+            assert (await client.retrieve(QUERY, min_snapshot=alpha)).snapshot_id == f"{alpha}+00000001"
+            found = await asked(server, lambda client: client.delete_tools(["a", "b"]))
+            assert (found.unknown, found.snapshot_id) == (2, f"{alpha}+00000002")
+            assert (await client.retrieve(QUERY, min_snapshot=f"{alpha}+00000001")).snapshot_id == found.snapshot_id
+            await server.reload()
+            assert (await client.retrieve(QUERY)).snapshot_id == found.snapshot_id, "the store publishes its snapshot"
+            await asked(server, lambda client: client.publish(store.ids["beta"]))
+            assert made[0].base == (await client.retrieve(QUERY)).snapshot_id == store.ids["beta"]
+        assert [(kind, tenant, len(each)) for kind, tenant, each in made[0].asked] == [
             ("upsert", "acme", 250),
             ("delete", "acme", 2),
         ]
         for call in (
             lambda client: client.upsert_tools([]),
             lambda client: client.upsert_tools(["no tool"]),
-            lambda client: client.upsert_tools(["x"] * 10_001),
+            lambda client: client.upsert_tools(["[]"]),
+            lambda client: client.upsert_tools(["[" * 100_000]),
+            lambda client: client.upsert_tools(["{}"] * 10_001),
             lambda client: client.delete_tools([]),
         ):
             with pytest.raises(InvalidRequestError):
                 await asked(server, call)
     finally:
         await server.stop(0)
+    assert made[0].closed
 
 
 async def test_a_publication_goes_on_when_its_caller_has_gone(store: EditionStore) -> None:

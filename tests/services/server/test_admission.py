@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import struct
+import random
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +19,7 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from scripts.reliability.other_peer import other_peer
+from scripts.reliability.raw_http2 import call_frames, connection
 from services.server.admission import byte_budget
 from services.server.server import SERVICE_NAME
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
@@ -244,34 +245,14 @@ async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only(monkeyp
             call.cancel()
 
 
-def frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:
-    return struct.pack(">I", len(body))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + body
-
-
-def header(name: str, value: str) -> bytes:
-    return b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
-
-
-def raw_call(stream: int, path: str, message: bytes) -> bytes:
-    """A call of HTTP/2, as bytes."""
-    named = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "x", "te": "trailers"}
-    head = b"".join(header(*each) for each in {**named, "content-type": "application/grpc"}.items())
-    return frame(1, 4, stream, head) + frame(0, 1, stream, b"\0" + struct.pack(">I", len(message)) + message)
-
-
 @asynccontextmanager
-async def never_reading(address: str, calls: int, path: str, message: bytes) -> AsyncIterator[asyncio.StreamReader]:
+async def never_reading(address: str, calls: int, path: str, message: bytes) -> AsyncIterator[None]:
     """A connection that asks, and lets the server send no byte of an answer: its window is 0."""
-    host, _, port = address.rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, 0)) + frame(4, 1, 0))
-    for number in range(calls):
-        writer.write(raw_call(2 * number + 1, path, message))
-    await writer.drain()
-    try:
-        yield reader
-    finally:
-        writer.close()
+    async with connection(address, window=0) as (_, writer):
+        for number in range(calls):
+            writer.write(call_frames(number, path, message))
+        await writer.drain()
+        yield
 
 
 async def test_answers_that_are_never_read_are_bounded_and_hold_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,3 +393,28 @@ async def code_of(call: Any) -> grpc.StatusCode:
     except grpc.aio.AioRpcError as error:
         return error.code()
     return grpc.StatusCode.OK
+
+
+async def test_mutated_messages_get_a_typed_refusal_or_an_answer() -> None:
+    chance, codes = random.Random(11), set()
+    whole = pb.RetrieveRequest(
+        query="customer", k=2, filters={"department": pb.StringList(values=["sales"])}, done=["a"], have={"b": "c"}
+    )
+    seeds = {
+        "Retrieve": whole,
+        "RetrieveBatch": pb.RetrieveBatchRequest(requests=[whole] * 2),
+        "GetTool": pb.GetToolRequest(id="crm/get_customer", schema_format=pb.SCHEMA_FORMAT_MCP),
+        "Neighbors": pb.NeighborsRequest(node="crm/get_customer", predicates=["returns"], limit=3),
+        "GetCatalog": pb.GetCatalogRequest(page_size=2, page_token="MTow"),
+    }
+    async with serving() as server, grpc.aio.insecure_channel(server.address) as channel:
+        for name, message in seeds.items():
+            method: Any = channel.unary_unary(f"/{SERVICE_NAME}/{name}")
+            for _ in range(150):
+                data = bytearray(message.SerializeToString())
+                for _ in range(chance.randint(1, 4)):
+                    at = chance.randrange(len(data) + 1)
+                    data[at : at + chance.randint(0, 3)] = chance.randbytes(chance.randint(0, 4))
+                codes.add(await code_of(method(bytes(data))))
+        await until(lambda: server.admission.bytes.held == 0)
+    assert codes <= {grpc.StatusCode.OK, INVALID, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION}

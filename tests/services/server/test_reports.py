@@ -155,19 +155,6 @@ async def test_without_a_place_for_outcomes_requests_have_no_id_and_reports_are_
             await client.report_outcome("A" * 59, USED)
 
 
-async def test_a_caller_that_gives_up_does_not_stop_the_log(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
-        answers = [await client.retrieve(QUERY) for _ in range(20)]
-        given_up = [asyncio.ensure_future(client.report_outcome(answer.request_id, USED)) for answer in answers[:10]]
-        await asyncio.sleep(0)
-        for each in given_up:
-            each.cancel()
-        await asyncio.gather(*given_up, return_exceptions=True)
-        for answer in answers[10:]:
-            await client.report_outcome(answer.request_id, USED)
-    assert len(kept(tmp_path)) >= 10
-
-
 async def test_the_synchronous_client_reports_too(tmp_path: Path) -> None:
     def report(server: Server) -> None:
         with Client(server.address) as client:

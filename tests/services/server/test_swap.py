@@ -23,6 +23,7 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
+from retrieval.snapshot.lease import unless_served
 from retrieval.snapshot.publish import SNAPSHOTS
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from services.server.catalog_store import CatalogStore
@@ -221,6 +222,8 @@ async def test_a_snapshot_is_freed_with_its_maps_after_its_last_call(store: Edit
         freed, folder = weakref.ref(engine.snapshot), str(engine.snapshot.folder)
         assert folder in Path("/proc/self/maps").read_text(encoding="utf-8")
         del engine
+        with unless_served(Path(folder)) as unused:
+            assert not unused, "nothing may remove it"
         gc.disable()
         try:
             await server.publisher.publish("", store.ids["beta"])
@@ -228,6 +231,8 @@ async def test_a_snapshot_is_freed_with_its_maps_after_its_last_call(store: Edit
         finally:
             gc.enable()
         assert folder not in Path("/proc/self/maps").read_text(encoding="utf-8")
+        with unless_served(Path(folder)) as unused:
+            assert unused
 
 
 async def test_a_rollback_serves_and_publishes_the_one_before(store: EditionStore) -> None:

@@ -16,11 +16,13 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set, write_policy
+from services.server.access import server_access
 from services.server.access.server_access import access_of
 from services.server.access.static_tokens import create_token
+from services.server.access.steady_clock import SteadyClock
 from services.server.caller import current_caller
 from services.server.error_status import ERROR_METADATA_KEY
-from tests.services.server.access.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_policy
 from tests.services.server.memory_engine import serving, small_settings
 from tests.waiting import LIMIT_S
 
@@ -267,6 +269,55 @@ async def test_the_server_asks_before_it_answers(tmp_path: Path) -> None:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await stub.GetTool(pb.GetToolRequest(id="x"), metadata=(("authorization", authorization),))
             assert caught.value.code() == NOBODY
+
+
+async def test_a_token_expires_on_a_running_server_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, issuer = Clock(), Issuer()
+    monkeypatch.setattr(server_access, "SteadyClock", lambda: SteadyClock(clock.wall, clock.passed))
+    (tmp_path / "keys.json").write_text(key_set(issuer))
+    settings = small_settings(
+        access_policy=write_policy(tmp_path / "policy.yaml", {"match": {"claims": {"sub": "*"}}, "roles": ["read"]}),
+        jwks=str(tmp_path / "keys.json"),
+        jwt_issuer=ISSUER,
+        jwt_audience=AUDIENCE,
+        jwt_leeway_s=0.0,
+    )
+    token = issuer.token(now=clock.wall_s, lasts_s=60)
+    async with serving(settings=settings) as server, grpc.aio.insecure_channel(server.address) as channel:
+        stub = pb_grpc.ToolRetrievalStub(channel)
+
+        async def code() -> grpc.StatusCode:
+            try:
+                await stub.GetTool(
+                    pb.GetToolRequest(id="crm/find_customer"),
+                    metadata=(("authorization", f"Bearer {token}"),),
+                    timeout=LIMIT_S,
+                )
+            except grpc.aio.AioRpcError as error:
+                return error.code()
+            return OK
+
+        assert await code() == OK
+        clock.passes(61)
+        assert await code() == NOBODY
+        clock.wall_s -= 3_600
+        assert await code() == NOBODY
+
+
+async def test_metrics_need_their_role(tmp_path: Path) -> None:
+    tokens_file = tmp_path / "tokens.json"
+    agent, prometheus = create_token(tokens_file, "agent"), create_token(tokens_file, "prometheus")
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"match": {"token": "agent"}, "roles": ["read", "admin"]},
+        {"match": {"token": "prometheus"}, "roles": ["metrics"]},
+    )
+    access = access_of(small_settings(access_policy=policy, tokens_file=tokens_file))
+    allowed = [await access.may_read_metrics(header) for header in ("", f"Bearer {agent}", f"Bearer {prometheus}", "x")]
+    assert allowed == [False, False, True, False]
+    assert await access_of(small_settings()).may_read_metrics("")
 
 
 def test_messages_of_all_methods_are_known() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
+from scripts.reliability.issuers import write_policy
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
-from tests.services.server.access.issuers import write_policy
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:

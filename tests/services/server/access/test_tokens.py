@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -16,14 +17,14 @@ from typing import Any
 import jwt
 import pytest
 
-from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnauthenticatedError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, NotReadyError, UnauthenticatedError
 from ontology.redaction import redact
+from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
 from services.server.access.identity import Identity
 from services.server.access.json_web_keys import _KeyAddress, key_source, parse_keys
 from services.server.access.json_web_token import JsonWebTokens
 from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
 from services.server.access.steady_clock import SteadyClock
-from tests.services.server.access.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
 
 
 def verifier(tmp_path: Path, *issuers: Issuer, clock: Clock | None = None, leeway_s: float = 30) -> JsonWebTokens:
@@ -179,12 +180,31 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
             clock.passes(31)
             assert await keys.find("three") is None
             assert await keys.find("one") is not None
+        served.content = key_set(one, Issuer("new")).encode()
+        clock.passes(31)
+        left = asyncio.ensure_future(keys.find("new"))
+        await asyncio.sleep(0)
+        left.cancel()  # who leaves does not stop the request for keys
+        assert await keys.find("new") is not None
         served.content = key_set(two).encode()  # the first key is revoked
         clock.passes(601)
         assert await keys.find("one") is not None  # it serves while the keys are fetched
         assert keys._renewal is not None
         await keys._renewal
         assert await keys.find("one") is None
+
+
+async def test_without_any_key_the_server_is_not_ready_and_soon_asks_again() -> None:
+    clock = Clock()
+    with key_address() as (address, served):
+        keys = _KeyAddress(address, refresh_s=30, max_age_s=600, passed=clock.passed)
+        for _ in range(3):
+            with pytest.raises(NotReadyError):
+                await keys.find("one")
+        assert served.asked == 1
+        served.content = key_set(Issuer()).encode()
+        clock.passes(2)
+        assert await keys.find("one") is not None
 
 
 @pytest.mark.parametrize("place", ["http://issuer.example/keys", "ftp://127.0.0.1/keys", "file:///etc/passwd"])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
+__all__ = ["STEPS", "Steps", "acting_at", "die", "failing", "killed_at"]
 
 STEPS = (
     "fsync",
@@ -50,18 +50,23 @@ class Steps:
 def acting_at(step: int, act: Callable[[], None]) -> Iterator[Steps]:
     """Do something before one step of the block."""
     steps = Steps(step, act)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in STEPS:
-            patch.setattr(os, name, _counted(getattr(os, name), steps))
-        original = io.open
+    before = {name: getattr(os, name) for name in STEPS}
+    opened = io.open
 
-        def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-            if mode[0] in "wax" and not isinstance(file, int):
-                steps.step()
-            return original(file, mode, *args, **kwargs)
+    def counted_open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if mode[0] in "wax" and not isinstance(file, int):
+            steps.step()
+        return opened(file, mode, *args, **kwargs)
 
-        patch.setattr(io, "open", opened)
+    try:
+        for name, function in before.items():
+            setattr(os, name, _counted(function, steps))
+        io.open = counted_open
         yield steps
+    finally:
+        for name, function in before.items():
+            setattr(os, name, function)
+        io.open = opened
 
 
 def _counted(original: Any, steps: Steps) -> Any:

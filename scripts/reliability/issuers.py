@@ -1,4 +1,4 @@
-"""Certificates, JSON web tokens and policies that tests make for themselves."""
+"""Certificates, JSON web tokens, policies and clocks, made for a test."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Authority:
 
     @property
     def pem(self) -> bytes:
+        """Its own certificate."""
         return self.certificate.public_bytes(Encoding.PEM)
 
     def issue(
@@ -117,10 +118,12 @@ class Issuer:
 
     @property
     def public(self) -> dict[str, Any]:
+        """Its public key, as a key set has it."""
         made = jwt.get_algorithm_by_name(self.algorithm).to_jwk(self.key.public_key(), as_dict=True)
         return {**made, "kid": self.kid, "alg": self.algorithm, "use": "sig"}
 
     def token(self, *, now: float | None = None, lasts_s: float = 600, **claims: Any) -> str:
+        """Return a token with these claims beside the usual ones; None leaves one out."""
         now = time.time() if now is None else now
         stated = {"iss": ISSUER, "aud": AUDIENCE, "sub": "someone", "exp": now + lasts_s, **claims}
         stated = {name: value for name, value in stated.items() if value is not None}
@@ -128,10 +131,12 @@ class Issuer:
 
 
 def key_set(*issuers: Issuer) -> str:
+    """Return the key set of some issuers, as JSON."""
     return json.dumps({"keys": [issuer.public for issuer in issuers]})
 
 
 def write_policy(path: Path, *rules: dict[str, Any]) -> Path:
+    """Write an access policy and return its path."""
     path.write_text(yaml.safe_dump({"version": 1, "rules": list(rules)}), encoding="utf-8")
     return path
 
@@ -144,11 +149,14 @@ class Clock:
         self.passed_s = 1_000.0
 
     def wall(self) -> float:
+        """Return the time of day, in seconds since 1970."""
         return self.wall_s
 
     def passed(self) -> float:
+        """Return the seconds that have passed since some time."""
         return self.passed_s
 
     def passes(self, seconds: float) -> None:
+        """Let time pass."""
         self.wall_s += seconds
         self.passed_s += seconds

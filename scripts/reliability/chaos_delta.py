@@ -1,0 +1,205 @@
+"""Changes of a served catalogue under restarts, kills and torn files, and how soon and how well they are found."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from retrieval.delta.change_log import Change, ChangeLog, log_file
+from retrieval.query.request import Request
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from scripts.reliability.changing import Changing, built, compare_with_map, row
+from scripts.reliability.row import Figure, Row
+from services.jobs.tool_changes import ToolChanges
+
+__all__ = ["ROWS"]
+
+_OPERATIONS = int(os.environ.get("EGOTOOLS_CHAOS_OPERATIONS", "20000"))
+_KILLS = int(os.environ.get("EGOTOOLS_CHAOS_KILLS", "50"))
+_LARGE = os.environ.get("EGOTOOLS_LARGE_STORE", "")  # a store with a large catalogue; without it a small one is built
+_CHANGES, _REQUESTS = 30, 100
+
+
+def _random_changes(folder: Path) -> Figure:
+    seed = random.SystemRandom().randrange(10**6)
+    store = folder / "store"
+    built(store)
+    wrong = compare_with_map(store, _OPERATIONS, seed, restarts=0.01, merges=0.002)
+    said = f"the first at {wrong}" if wrong else "0 divergences"
+    return Figure(text=f"{said} in {_OPERATIONS:,} steps, seed {seed}", held=not wrong)
+
+
+def _torn_tails(folder: Path) -> Figure:
+    changes = [Change(upserted=tuple(_tools(3))), Change(deleted=("a", "b")), Change(upserted=tuple(_tools(1)))]
+    log = ChangeLog(folder, "base")
+    for change in changes:
+        log.append(change)
+    log.close()
+    whole = log_file(folder, "base").read_bytes()
+    last = len(whole) - 12 - len(changes[-1].content())
+    good = 0
+    for size in range(last, len(whole)):
+        log_file(folder, "base").write_bytes(whole[:size])
+        torn = ChangeLog(folder, "base")
+        torn.append(changes[-1])
+        torn.close()
+        good += log_file(folder, "base").read_bytes() == whole
+    return Figure(text=f"{good} of {len(whole) - last} cuts", held=good == len(whole) - last)
+
+
+def _tools(count: int) -> list[Any]:
+    from ontology.tool import Tool
+
+    return [Tool.from_json(row(number)) for number in range(count)]
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from scripts.reliability.changing import Changing, row
+changing = Changing(Path(sys.argv[1]))
+for number in range(100, 100_000):
+    changing.upsert(row(number))
+    sys.stdout.write(f"{row(number)['id']}\\n")
+    sys.stdout.flush()
+"""
+
+
+def _kills(folder: Path) -> Figure:
+    """Kill a process that changes a catalogue at a random moment; what it acknowledged must be there after a restart."""
+    store = folder / "store"
+    built(store)
+    acknowledged: set[str] = set()
+    chosen = random.Random()
+    lost = 0
+    for _ in range(_KILLS):
+        with subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(store)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            if process.stdout is None:
+                raise RuntimeError("the process has no output")
+            acknowledged.add(process.stdout.readline().strip())
+            time.sleep(chosen.random() * 0.2)
+            process.send_signal(signal.SIGKILL)
+            acknowledged.update(line.strip() for line in process.stdout if line.endswith("\n"))
+        changing = Changing(store)
+        lost += not acknowledged <= set(changing.tools())
+        if chosen.random() < 0.2:
+            changing.changes.merge("")
+        changing.changes.close()
+    text = f"{_KILLS - lost} of {_KILLS} restarts had all of {len(acknowledged)} acknowledged changes"
+    return Figure(text=text, held=not lost)
+
+
+def _found_at_once(folder: Path) -> Figure:
+    """Change tools of a large catalogue through the worker process, and ask for each as soon as it is acknowledged."""
+    store = folder / "store"
+    engines: list[SnapshotEngine] = []
+    if _LARGE:
+        current = published_id(Path(_LARGE))
+        (store / "snapshots").mkdir(parents=True)
+        (store / "snapshots" / current).symlink_to((Path(_LARGE) / "snapshots" / current).resolve())
+        (store / "CURRENT").write_text(f"{current}\n", encoding="utf-8")
+    else:
+        built(store, [row(number) for number in range(1_000)])
+    opened = open_engine if _LARGE else Changing.opened
+    changes = ToolChanges({"": store}, lambda _, engine: engines.append(engine), opened=opened, merge_after_s=0)
+    base = changes.adopt("", opened(store))
+    changes.upsert("", [_variant(base, 0)])  # the worker process starts
+    sent, after, found = [], [], 0
+    for number in range(1, _CHANGES + 1):
+        tool = _variant(base, number)
+        started = time.perf_counter()
+        changes.upsert("", [tool])
+        acknowledged = time.perf_counter()
+        answer = engines[-1].retriever().retrieve(Request(query=f"{tool['name']} {tool['description']}"[:500], k=10))
+        after.append(time.perf_counter() - acknowledged)
+        sent.append(acknowledged - started)
+        found += tool["id"] in {each.id for each in answer.tools}
+        del engines[:-1]
+    changes.close()
+    text = (
+        f"{found} of {_CHANGES} found by the first request after the acknowledgement, {max(after):.2f} s after it at most; the change "
+        f"itself took {sorted(sent)[len(sent) // 2]:.2f} s in the middle, {max(sent):.2f} s at most; {base.snapshot.tool_count:,} tools"
+    )
+    return Figure(text=text, held=found == _CHANGES and max(after) <= 1.0)
+
+
+def _variant(base: SnapshotEngine, number: int) -> dict[str, Any]:
+    """Another tool of the catalogue's kind."""
+    tool: dict[str, Any] = json.loads(base.snapshot.tools.text(number * 97 % base.snapshot.tool_count))
+    metadata = {key: value for key, value in tool["metadata"].items() if key not in ("context_parameters", "title")}
+    words = f"qzx{number}"
+    return {
+        **tool,
+        "id": f"{tool['id']} {words}",
+        "name": f"{tool['name']} {words}",
+        "description": f"{tool.get('description', '')} Variant {words}.",
+        "metadata": metadata,
+    }
+
+
+def _same_answers(folder: Path) -> Figure:
+    """Compare the answers of a changed catalogue with those after the merge, for three sizes of the change."""
+    parts = []
+    for size in (1, 10, 100):
+        store = folder / str(size)
+        built(store, [row(number) for number in range(1_000)])
+        changing = Changing(store)
+        changing.upsert(*(row(number) for number in range(1_000, 1_000 + size - size // 2)))
+        if size > 1:
+            changing.upsert(*(row(number, 1) for number in range(0, 10 * (size // 2), 10)))
+        requests = [row(number * 13 % 1_050, 1)["description"] for number in range(_REQUESTS)]
+        before = [changing.found(request, k=10) for request in requests]
+        changing.changes.merge("")
+        after = [changing.found(request, k=10) for request in requests]
+        ordered = sum(map(list.__eq__, before, after))
+        same = sum(set(one) == set(other) for one, other in zip(before, after, strict=True))
+        parts.append(f"{size} changed: {same} of {_REQUESTS} the same ten, {ordered} in the same order")
+    return Figure(text="; ".join(parts), held=True)
+
+
+ROWS = [
+    Row(
+        key="changes-map",
+        item="Random changes of a catalogue with restarts and merges agree with a map",
+        bar="0 divergences in 20,000 steps",
+        measure=_random_changes,
+        fast=False,
+    ),
+    Row(
+        key="changes-torn",
+        item="A log of changes that is cut at any byte of its last record keeps all others and goes on",
+        bar="every byte",
+        measure=_torn_tails,
+    ),
+    Row(
+        key="changes-kill",
+        item="kill -9 of the process that changes a catalogue: what was acknowledged is there after the restart",
+        bar="50 of 50",
+        measure=_kills,
+        fast=False,
+    ),
+    Row(
+        key="changes-found",
+        item="A changed tool of a large catalogue is found after its acknowledgement",
+        bar="1 s",
+        measure=_found_at_once,
+        fast=False,
+    ),
+    Row(
+        key="changes-same",
+        item="Before the merge a changed catalogue of 1,000 tools answers as after it",
+        bar="none: it says what a merge changes",
+        measure=_same_answers,
+        fast=False,
+    ),
+]

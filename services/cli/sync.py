@@ -1,0 +1,93 @@
+"""The command ``egotools sync``: what changed in the sources goes to a catalogue, once or as it happens."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from services.cli.console import print_json, stdout
+from services.cli.options import Json, Store
+from services.jobs.plans import DEFAULT_STORE
+from services.threads import pin_threads
+
+if TYPE_CHECKING:
+    from services.jobs.change_sinks import ServerSink, StoreSink
+    from services.jobs.sync import SourceSync
+
+__all__ = ["sync"]
+
+
+def sync(
+    addresses: Annotated[list[str], typer.Argument(metavar="ADDRESS", help="Sources files, or NAME=ADDRESS.")],
+    store: Store = DEFAULT_STORE,
+    server: Annotated[
+        str,
+        typer.Option(help="Address of a server's admin service, HOST:PORT. Without it the store itself is changed."),
+    ] = "",
+    tenant: Annotated[str, typer.Option(help="With --server: the catalogue.")] = "",
+    state: Annotated[
+        Path | None, typer.Option(help="File that keeps what was sent. Default: sync.json in the store.")
+    ] = None,
+    keep_watching: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Go on: sync a source when its files change, when its MCP server says list_changed, and after its refresh "
+            "interval.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read sources again, and add, replace and remove the tools that differ, without a build."""
+    pin_threads()  # before a numeric library is imported
+    from services.jobs.sync import Sync
+    from services.jobs.sync_watch import watch
+
+    sink = _sink(server, tenant, store)
+    try:
+        runs = Sync(addresses, sink, state or store / "sync.json")
+        if keep_watching:
+            stopped = threading.Event()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: stopped.set())
+            done = watch(runs, stopped)
+        else:
+            done = runs.run([source.name for source in runs.sources()])
+        for one in done:
+            _show(one, as_json=as_json)
+    finally:
+        sink.close()
+
+
+def _sink(server: str, tenant: str, store: Path) -> ServerSink | StoreSink:
+    from services.jobs.change_sinks import ServerSink, StoreSink
+
+    if not server:
+        return StoreSink(store)
+    import grpc
+
+    return ServerSink(grpc.insecure_channel(server), tenant=tenant)
+
+
+def _show(one: SourceSync, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "source": one.name,
+                "tools": one.tools,
+                "upserted": one.upserted,
+                "deleted": one.deleted,
+                "problem": one.problem,
+            }
+        )
+        return
+    problem = f"; left as it is: {one.problem}" if one.problem else ""
+    stdout.print(
+        escape(f"{one.name}: {one.tools:,} tools, {one.upserted:,} sent, {one.deleted:,} removed{problem}"),
+        soft_wrap=True,
+    )

@@ -1,0 +1,77 @@
+"""The page about access is true: its commands, its policy, its settings and its client work together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import re
+import shlex
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from scripts.reliability.issuers import Authority, write_pair
+from services.server.access.identity import Identity
+from services.server.access.policy import Rule, read_policy
+from services.server.settings import ServerSettings
+from tests.conftest import ROOT
+from tests.services.conftest import Run, run
+from tests.services.server.memory_engine import MemoryEngine, serving
+
+__all__ = ["run"]
+
+PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+async def test_the_example_works(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    create, serve = blocks("bash")
+    code, token, _ = run(*shlex.split(create)[1:])
+    assert code == 0
+    # The tools in memory have namespaces of their own, and no filters by id.
+    policy = blocks("yaml")[0].replace("sales, procurement", "crm").replace('      id: ["!sales/cancel*"]\n', "")
+    Path("access.yaml").write_text(policy, encoding="utf-8")
+    authority = Authority()
+    write_pair(tmp_path, authority.issue("server"))
+    Path("ca.pem").write_bytes(authority.pem)
+    exported = dict(re.findall(r"^export (\w+)=(\S+)$", serve, re.MULTILINE))
+    settings = ServerSettings.from_env(exported, host="0.0.0.0", port=0)
+    monkeypatch.setenv("ORDERS_TOKEN", token.strip())
+    async with serving(MemoryEngine(), replace(settings, host="127.0.0.1")) as server:
+        script = blocks("python")[0].replace("localhost:50051", server.address)
+        printed = io.StringIO()
+
+        def call() -> None:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(script, "access.md", "exec"), {})
+
+        await asyncio.to_thread(call)
+    assert printed.getvalue() == "2 tools exist for this caller\nUNAUTHENTICATED\n"
+
+
+def test_the_policy_means_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "access.yaml"
+    path.write_text(blocks("yaml")[0], encoding="utf-8")
+    policy = read_policy(path)
+    agent = policy.caller(Identity(kind="token", name="orders-agent"))
+    assert agent is not None and agent.roles == {"read"} and agent.filters["id"] == ("!sales/cancel*",)
+    claims = {"groups": ["tool-agents"], "org": "acme", "department": "finance"}
+    person = policy.caller(Identity(kind="jwt", name="x", claims=claims))
+    assert person is not None and set(person.tenants or ()) == {"acme"}
+    assert person.filters["department"] == ("finance", "shared")
+    pipeline = policy.caller(Identity(kind="certificate", name="x", names=("spiffe://company/ci/7",)))
+    assert pipeline is not None and pipeline.roles == {"admin"} and pipeline.tenants is None
+
+
+def test_every_setting_and_key_is_described() -> None:
+    own = ("tls_", "require_client", "access_", "tokens_", "jw", "insecure")
+    names = [f"EGOTOOLS_{each.name.upper()}" for each in fields(ServerSettings) if each.name.startswith(own)]
+    assert len(names) == 11
+    assert [name for name in names if name not in PAGE] == []
+    assert [key for key in Rule.model_fields if key != "name" and f"`{key}`" not in PAGE] == []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ontology.errors import InvalidArgumentError, NotFoundError
+from services.cli.audited import audited
 from services.cli.console import plain, print_json, stdout
 from services.cli.options import Json, Store, command
 from services.jobs.plans import DEFAULT_STORE
@@ -73,9 +74,9 @@ def approve(
         problem = "the last build found nothing in it" if len(unknown) == 1 else "the last build found nothing in them"
         raise NotFoundError(problem, subject=", ".join(unknown), remedy="See `egotools findings list`")
     rules = {tool: tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == tool)) for tool in tools}
-    made = release(
-        store, [(tool, record.hashes[tool], rules[tool]) for tool in tools], reason=reason, by=by or getpass.getuser()
-    )
+    released = [(tool, record.hashes[tool], rules[tool]) for tool in tools]
+    with audited("approve-finding", ", ".join(tools)):
+        made = release(store, released, reason=reason, by=by or getpass.getuser())
     if as_json:
         print_json({"approvals": [asdict(each) for each in made]})
         return

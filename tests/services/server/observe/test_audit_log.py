@@ -218,3 +218,27 @@ def test_the_command_says_what_is_wrong_and_ends_with_its_code(tmp_path: Path, r
     assert code == 24 and f"{path}:4: entry 4 was altered" in err
     code, out, _ = run("audit", "verify", path, "--json")
     assert code == 24 and json.loads(out)["faults"] == [{"place": f"{path}:4", "problem": "entry 4 was altered"}]
+
+
+def test_commands_that_change_what_is_served_are_in_the_log(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, store = tmp_path / "audit.jsonl", tmp_path / "store"
+    document = ROOT / "examples" / "enterprise" / "catalog" / "procurement.yaml"
+    build = ("build", document, "--out", store, "--encoder", "hashing.v1", "--json")
+    assert run(*build, "--no-publish")[0] == 0 and not path.exists()
+    monkeypatch.setenv("EGOTOOLS_AUDIT_LOG", str(path))
+    assert run(*build, "--no-publish")[0] == 0 and not path.exists()
+    assert run(*build)[0] == 0
+    assert run("rollback", "0123456789abcdef", "--store", store)[0] == 7
+    found = entries(path)
+    assert [(entry["action"], entry["outcome"]) for entry in found] == [
+        ("publish", "begun"),
+        ("publish", "done"),
+        ("rollback", "begun"),
+        ("rollback", "NOT_FOUND"),
+    ]
+    assert all(entry["actor"] and entry["subject"] == str(store) for entry in found)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EGOTOOLS_AUDIT_LOG", str(tmp_path / "file" / "audit.jsonl"))
+    assert run("rollback", "--store", store)[0] == StorageError.exit_code

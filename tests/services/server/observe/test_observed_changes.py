@@ -47,9 +47,9 @@ async def publishing(store: EditionStore, audit: Path, **settings: object) -> As
         await server.stop(0)
 
 
-async def asked(server: Server, call: Any, token: str = "") -> Any:
+async def asked(server: Server, call: Any) -> Any:
     def work() -> Any:
-        with AdminClient(server.admin_address, token=token) if token else AdminClient(server.admin_address) as client:
+        with AdminClient(server.admin_address) as client:
             return call(client)
 
     return await asyncio.to_thread(work)

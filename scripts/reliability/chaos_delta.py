@@ -66,7 +66,7 @@ import sys
 from pathlib import Path
 from scripts.reliability.changing import Changing, row
 changing = Changing(Path(sys.argv[1]))
-for number in range(100, 100_000):
+for number in range(int(sys.argv[2]), 10**9):
     changing.upsert(row(number))
     sys.stdout.write(f"{row(number)['id']}\\n")
     sys.stdout.flush()
@@ -87,7 +87,7 @@ def _kills(folder: Path) -> Figure:
             if process.stdout is None:
                 raise RuntimeError("the process has no output")
             acknowledged.add(process.stdout.readline().strip())
-            time.sleep(chosen.random() * 0.2)
+            time.sleep(chosen.random())
             process.send_signal(signal.SIGKILL)
             acknowledged.update(line.strip() for line in process.stdout if line.endswith("\n"))
         changing = Changing(store)

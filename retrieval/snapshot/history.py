@@ -86,8 +86,8 @@ def rollback_target(store: Path) -> str:
 def _ids(store: Path) -> set[str]:
     with readable(store):
         folder = store / SNAPSHOTS
-        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    return {name for name in names if not name.startswith(".")}
+        paths = list(folder.iterdir()) if folder.is_dir() else []
+        return {path.name for path in paths if path.name[0] != "." and path.is_dir() and not path.is_symlink()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

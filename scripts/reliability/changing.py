@@ -65,6 +65,9 @@ class _Reader:
     def read(self, rows: Sequence[Mapping[str, Any]]) -> list[Tool]:
         return _maker().read(rows)
 
+    def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
+        _maker().examine(tools, published, store)
+
     def make(self, changed: ChangedTools) -> Segment:
         return _maker().make(changed)
 

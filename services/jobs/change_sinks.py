@@ -35,11 +35,11 @@ class StoreSink:
         self.changes.adopt("", open_engine(store))
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """As :meth:`services.jobs.sync.ChangeSink.upsert`."""
+        """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
         self.changes.upsert("", tools)
 
     def delete(self, ids: Sequence[str]) -> None:
-        """As :meth:`services.jobs.sync.ChangeSink.delete`."""
+        """As :meth:`services.jobs.source_sync.ChangeSink.delete`."""
         self.changes.delete("", ids)
 
     def close(self) -> None:
@@ -60,11 +60,11 @@ class ServerSink:
         self._metadata = ((_TENANT, tenant),) if tenant else ()
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """As :meth:`services.jobs.sync.ChangeSink.upsert`."""
+        """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
         self._call(self._stub.UpsertTools, _messages(tools))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """As :meth:`services.jobs.sync.ChangeSink.delete`."""
+        """As :meth:`services.jobs.source_sync.ChangeSink.delete`."""
         self._call(self._stub.DeleteTools, pb.DeleteToolsRequest(ids=ids))
 
     def close(self) -> None:

@@ -65,6 +65,25 @@ class ToolsMaker:
         tools = [replace(tool, depends_on=_dependencies(row)) for tool, row in zip(catalog.tools, rows, strict=True)]
         return sorted(tools, key=lambda tool: tool.id)
 
+    def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
+        """Refuse tools with severe findings that were not released in the store; see :func:`ingest.trust.quarantine.examine`.
+
+        Look-alike names are found among the changed tools; a build compares all.
+
+        :raises CatalogError: naming them.
+        """
+        from ingest.trust.approvals import read_approvals
+        from ingest.trust.quarantine import examine
+
+        before = {tool.id: tool for tool in published}
+        examined = examine(tools, "refuse", previous=before, approvals=read_approvals(store))
+        if examined.refused is not None:
+            raise CatalogError(
+                examined.refused.problem,
+                subject="tools",
+                remedy="Correct them; or build their document, and release them with `egotools findings approve`",
+            )
+
     def make(self, changed: ChangedTools) -> Segment:
         """Return the segment of changed tools."""
         graph = build_tool_graph(

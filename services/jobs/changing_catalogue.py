@@ -98,6 +98,7 @@ class ChangingCatalogue:
 
         :param rows: tools as JSON objects.
         :raises DocumentError: for a row that is no tool; nothing is changed then, nor by the other errors.
+        :raises CatalogError: for tools with severe findings that were not released.
         :raises StorageError: when the change cannot be written.
         :raises ModelError: when the encoder is down.
         :raises NotReadyError: when the process that reads tools died.
@@ -109,6 +110,9 @@ class ChangingCatalogue:
             snapshot = self._engine.snapshot
             known = {tool.id: _stored(snapshot, tool.id) for tool in tools}
             changed = [tool for tool in tools if not _equal(known[tool.id], tool)]
+            if changed:
+                published = [tool for tool in known.values() if tool is not None]
+                self._reader.examine(changed, published, self.store)
             replaced = sum(known[tool.id] is not None for tool in changed)
             counts = ChangeCounts(added=len(changed) - replaced, replaced=replaced, unchanged=len(tools) - len(changed))
             return self._change(Change(upserted=tuple(changed)), counts) if changed else self._as_is(counts)

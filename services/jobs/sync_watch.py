@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ingest.sources.source_entry import SourceEntry
 from ontology.errors import EgotoolsError
-from services.jobs.sync import SourceSync, Sync
+from services.jobs.source_sync import SourceSync, Sync
 
 __all__ = ["watch"]
 

@@ -31,6 +31,13 @@ class ToolsReader(Protocol):
         :raises DocumentError: for a row that is no tool.
         """
 
+    def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
+        """Refuse tools with severe findings that were not released in the store.
+
+        :param published: the same tools as they are served now, where they are.
+        :raises CatalogError: naming them.
+        """
+
     def make(self, changed: ChangedTools) -> Segment:
         """Return the segment of changed tools."""
 
@@ -51,6 +58,13 @@ class ToolsWorker:
         :raises NotReadyError: when the process died.
         """
         return self._run(_read, rows)
+
+    def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
+        """As :meth:`ToolsReader.examine`.
+
+        :raises NotReadyError: when the process died.
+        """
+        self._run(_examine, (tools, published, store))
 
     def make(self, changed: ChangedTools) -> Segment:
         """As :meth:`ToolsReader.make`.
@@ -90,6 +104,10 @@ def _maker(ontology: Path | None) -> ToolsMaker:
 
 def _read(ontology: Path | None, rows: Sequence[Mapping[str, Any]]) -> list[Tool]:
     return _maker(ontology).read(rows)
+
+
+def _examine(ontology: Path | None, examined: tuple[Sequence[Tool], Sequence[Tool], Path]) -> None:
+    _maker(ontology).examine(*examined)
 
 
 def _make(ontology: Path | None, changed: ChangedTools) -> Segment:

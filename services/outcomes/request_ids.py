@@ -123,7 +123,7 @@ def open_secret(folder: Path) -> bytes:
     """
     path = folder / _SECRET
     with disk_errors(path, remedy="Let the server write to the folder of outcomes, or set EGOTOOLS_OUTCOMES_MIB=0"):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)  # a store that is not there is not made
         if not path.exists():
             temporary = folder / f".{_SECRET}.{os.getpid()}.{secrets.token_hex(4)}"
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ _T = TypeVar("_T")
 _NOBODY = Flow()
 _FIRST_UNIT_S = 0.05
 _SMOOTHING = 0.05
+_SWITCH_S = 0.001
 _LEAST_HINT_S, _MOST_HINT_S = 0.05, 2.0
 
 
@@ -55,6 +57,7 @@ class Limiter:
         self._busy = 0
         self._unit_s = _FIRST_UNIT_S
         self._slots: set[Slot] = set()
+        sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
 
     @property

@@ -86,6 +86,16 @@ class Rule(BaseModel):
             raise ValueError("a filter has a key and at least one value, none of them empty")
         return self
 
+    @model_validator(mode="after")
+    def _claims_stand_alone(self) -> Rule:
+        values = [value for values in (self.tenants, *self.filters.values()) for value in values]
+        claimed = [value for value in values if "{" in value or "}" in value]
+        if not all(map(_PLACEHOLDER.fullmatch, claimed)):
+            raise ValueError("{claim} stands alone in a value, without text before or after it")
+        if claimed and self.match.claims is None:
+            raise ValueError("{claim} needs a match of claims: tokens and certificates have none")
+        return self
+
     def caller(self, identity: Identity) -> Caller | None:
         """The caller that an identity is under this rule; None where the rule is not for it."""
         if not self.match.fits(identity):

@@ -233,6 +233,14 @@ def test_what_a_killed_collection_left_is_removed_by_the_next(six: tuple[Path, l
     assert not list((store / "snapshots").glob(".*"))
 
 
+def test_what_is_no_snapshot_neither_counts_nor_stops_a_collection(six: tuple[Path, list[str]]) -> None:
+    store, ids = six
+    (store / "snapshots" / "notes.txt").write_text("mine", encoding="utf-8")
+    (store / "snapshots" / "link").symlink_to(store)
+    assert collect(store, 1).removed == tuple(ids[:5])
+    assert (store / "snapshots" / "notes.txt").exists()
+
+
 def test_a_snapshot_that_is_gone_cannot_be_leased(six: tuple[Path, list[str]]) -> None:
     store, _ = six
     with pytest.raises(NotFoundError):

@@ -13,7 +13,7 @@ import pytest
 
 from ontology import InvalidArgumentError, StorageError
 from scripts.reliability.changing import Changing, built, row
-from services.jobs.sync import Sync
+from services.jobs.source_sync import Sync
 from services.jobs.sync_watch import watch
 from tests.waiting import wait_until
 

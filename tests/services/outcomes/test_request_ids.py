@@ -76,6 +76,12 @@ def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyP
         ids.read(request_id, "")
 
 
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="No such file"):
+        open_secret(tmp_path / "no-store" / "outcomes")
+    assert not (tmp_path / "no-store").exists()
+
+
 def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(StorageError, match="5 bytes"):

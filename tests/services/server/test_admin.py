@@ -64,6 +64,9 @@ class Changes:
         self.serve(tenant, MemoryEngine(snapshot_id=state))
         return replace(counts, snapshot_id=state)
 
+    def follow(self, tenant: str) -> Engine | None:
+        return None
+
     def close(self) -> None:
         self.closed = True
 

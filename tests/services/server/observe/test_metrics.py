@@ -193,6 +193,7 @@ async def test_a_call_that_streams_its_answers_is_one_call(
     request = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=query) for query in ("customer", "", "order")])
     results = [result async for result in stub.RetrieveEach(request)]
     assert [result.HasField("response") for result in results] == [True, False, True]
+    await until(lambda: server.admission.bytes.held == 0)
     found = await scrape(port_of(server))
     assert found[REQUESTS, "OK", "RetrieveEach", ""] == 1 and found["egotools_answers_total", ""] == 2
     assert found["egotools_bytes_in_flight",] == 0

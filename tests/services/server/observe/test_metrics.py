@@ -187,6 +187,18 @@ def test_a_bug_is_an_incident_and_a_refusal_is_none() -> None:
     assert dict(samples(metrics.scrape().decode()))["egotools_incidents_total",] == 3
 
 
+async def test_a_call_that_streams_its_answers_is_one_call(
+    server: Server, stub: pb_grpc.ToolRetrievalAsyncStub
+) -> None:
+    request = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=query) for query in ("customer", "", "order")])
+    results = [result async for result in stub.RetrieveEach(request)]
+    assert [result.HasField("response") for result in results] == [True, False, True]
+    await until(lambda: server.admission.bytes.held == 0)
+    found = await scrape(port_of(server))
+    assert found[REQUESTS, "OK", "RetrieveEach", ""] == 1 and found["egotools_answers_total", ""] == 2
+    assert found["egotools_bytes_in_flight",] == 0
+
+
 class Broken:
     def answered(self, record: object, found: object) -> None:
         raise RuntimeError("broken")

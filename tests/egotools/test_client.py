@@ -417,6 +417,7 @@ def test_both_clients_have_the_same_methods() -> None:
         "close",
         "retrieve",
         "retrieve_batch",
+        "report_outcome",
         "get_tool",
         "neighbors",
         "catalog",

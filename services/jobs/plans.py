@@ -357,17 +357,15 @@ class TuningPlan:
 class LearningPlan:
     """A learning from use: of which store, from which sessions, and how the influence of a reporter is bounded."""
 
-    store: Annotated[
-        Path,
-        Option("--store", "-s", help="Store with the published snapshot and its outcomes.", envvar="EGOTOOLS_STORE"),
-    ] = DEFAULT_STORE
+    store: Annotated[Path, Option("--store", "-s", help="Store of snapshot and outcomes.", envvar="EGOTOOLS_STORE")] = (
+        DEFAULT_STORE
+    )
     logs: Annotated[
         tuple[Path, ...],
         Option(
             "--log",
             metavar="FILE",
-            help='Also learn from a file of JSON lines: {"query": "…", "tools": ["id", …]}, and perhaps "time" (seconds '
-            'since 1970), "reporter" and "succeeded". Repeat for several.',
+            help='Also learn from a file of JSON lines: "query", "tools", and perhaps "time", "reporter", "succeeded".',
         ),
     ] = ()
     outcomes: Annotated[

@@ -418,6 +418,7 @@ def test_both_clients_have_the_same_methods() -> None:
         "retrieve",
         "retrieve_batch",
         "retrieve_each",
+        "report_outcome",
         "get_tool",
         "neighbors",
         "catalog",

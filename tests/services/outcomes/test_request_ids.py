@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
 from ontology.errors import InvalidArgumentError, StorageError
 from services.outcomes import RequestIds, open_secret
-from services.outcomes import request_ids as module
+from services.outcomes.request_ids import MAX_AGE_S
 
 SNAPSHOT = "0271a23a9665f5ec"
 
@@ -66,12 +67,12 @@ def test_an_id_is_of_its_text_and_of_its_secret() -> None:
         RequestIds(b"t" * 32).read(request_id, "")
 
 
-@pytest.mark.parametrize("seconds", [module.MAX_AGE_S + 60, -3_600])
+@pytest.mark.parametrize("seconds", [MAX_AGE_S + 60, -3_600])
 def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
     ids = RequestIds(b"s" * 32)
     request_id = ids.issue("", SNAPSHOT, "x")
-    now = module.time.time()
-    monkeypatch.setattr(module.time, "time", lambda: now + seconds)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + seconds)
     with pytest.raises(InvalidArgumentError, match="within the last 7 days"):
         ids.read(request_id, "")
 

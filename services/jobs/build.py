@@ -141,7 +141,7 @@ def build_snapshot(
     published: bool = True,
     observed: Path | None = None,
     workers: int = 1,
-    findings: str = "quarantine",
+    findings: str = "report",
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
@@ -156,7 +156,7 @@ def build_snapshot(
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
-    :param findings: what is done with severe findings, one of :data:`ingest.trust.quarantine.POLICIES`.
+    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """

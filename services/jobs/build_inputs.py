@@ -37,5 +37,5 @@ class BuildInputs:
     overlays: Sequence[Overlay] = ()
     observed: Path | None = None
     strict: bool = False
-    findings: str = "quarantine"
+    findings: str = "report"
     approvals: str = ""

@@ -39,6 +39,7 @@ _FREE_TEXT = re.compile(
 )
 _ADDED = 0.3
 _REMOVED_SAFETY = 0.4
+_SEVERE = 0.7  # one hint is enough: a document that was reviewed once is not read again
 
 
 class Change(NamedTuple):
@@ -80,10 +81,10 @@ def _texts(tool: Tool, before: Tool) -> Iterator[Change]:
         if not added:
             continue
         weight, whys = _weight(" ".join(each.text[start:end] for start, end in added), sites)
-        if any(_SAFE.search(text) for text in lost) and weight > _ADDED:
+        if any(_SAFE.search(text) for text in lost):
             weight += _REMOVED_SAFETY
             whys.append("a restriction was taken out")
-        severity: Severity = QUARANTINE if weight >= 1 - 1e-9 else REPORT
+        severity: Severity = QUARANTINE if weight >= _SEVERE - 1e-9 else REPORT
         why = f"the text was changed since it was published{': ' if whys else ''}{', '.join(whys)}"
         yield Change(each.field, each.text, added[0][0], added[-1][1], severity, "text", why)
 
@@ -137,7 +138,7 @@ def _inputs(tool: Tool, before: Tool) -> Iterator[Change]:
         )
         signals = {SIGNALS[at].name: SIGNALS[at].weight for part in signals_in(about) for at in part.signals}
         weight += sum(signals.values()) * 0.6
-        severity: Severity = QUARANTINE if weight >= 1 - 1e-9 else REPORT
+        severity: Severity = QUARANTINE if weight >= _SEVERE - 1e-9 else REPORT
         text = parameter.description or parameter.name
         field = f"parameters[{number}].{'description' if parameter.description else 'name'}"
         why = (

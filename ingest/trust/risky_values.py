@@ -19,7 +19,7 @@ _TEMPLATE = re.compile(
 )
 _SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
 _PERSONAL = re.compile(
-    r"(?:e-?mail|phone|user|name|address|birth|iban|card|ssn|password|token|secret|conversation|message|prompt|content|chat|context|query)",
+    r"(?:e-?mail|phone|user|name|address|birth|iban|card|ssn|password|token|secret|conversation|message|prompt|content|chat|context|query|data|text|result|body|answer|summary)",
     re.IGNORECASE,
 )
 _SHELL = re.compile(
@@ -29,12 +29,6 @@ _SHELL = re.compile(
 _SECRET_FILE = re.compile(
     r"(?:^|[\s\"'(=:/@,])(?:~|\$HOME|%USERPROFILE%|/home/[^/\s]+|/root|/Users/[^/\s]+)/\.[\w./-]+|\.ssh/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|"
     r"\.docker/config\.json|\.kube/config|\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|wallet\.dat|/var/run/secrets|(?:^|[/\s\"'])\.env\b|Login Data\b|Cookies\b.{0,20}sqlite",
-    re.IGNORECASE,
-)
-_DESTINATION = re.compile(
-    r"(?:url|uri|webhook|callback|hook|endpoint|target|destination|dest\b|host|server|relay|proxy|feed|dsn|upload|notify|notification|sink|mirror|registry|collector|gateway|address|redirect|forward|"
-    r"recipient|\bto\b|_to$|^to$|\bcc\b|bcc|reply|attendee|invite|member|email|mail|share|permission|export|backup|telemetry|tracking|logo|avatar|image|pixel|index|repository|remote|domain|resolver|dns|number|phone|sms|"
-    r"account|iban|wallet|payee|beneficiary|empf|destinat|adresse|correo|url_|ziel|source|issuer|channel|bucket|audience|escalat|approver|contact|watch|escrow|archive|report|log|store|storage|location|base)",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ()/-]{6,20}\d(?!\w)")
@@ -58,9 +52,26 @@ _OUTSIDE = re.compile(
     r"\b(?:telemetry|diagnostics|analytics)\b.{0,100}\b(?:arguments|inputs|text|content|payloads?|body|bodies|data|values|personal)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_ACCESS = re.compile(r"share|sharing|access|permission|audience|acl|grant|invite|viewer|editor", re.IGNORECASE)
+_RIGHTS_PLACE = re.compile(r"^scopes?$|role|permission|privilege|rights|grant", re.IGNORECASE)
+_ALL_RIGHTS = re.compile(
+    r"^\W*(?:\*|admin(?:istrator)?|owner|root|superuser|super_?admin|full[_ -]?(?:access|control)|all)\W*$|\badmin:\*|\boffline_access\b.*\badmin|:\*",
+    re.IGNORECASE,
+)
+_DUMP = re.compile(
+    r"select\b.{0,200}\b(?:password|secret|token|ssn|salary|card_|iban|api_?key)\w*.{0,200}\bfrom\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _PUBLIC = re.compile(
     r"\"?(?:type|scope|audience|access|visibility|role|principal)\"?\s?:\s?\"(?:anyone|public|everyone|allusers|\*)\"|^(?:anyone|allUsers|public-read-write|everyone)\b",
     re.IGNORECASE,
+)
+
+
+_OPENINGS = (
+    (_PUBLIC, _ACCESS, "public", "it opens access to everyone"),
+    (_ALL_RIGHTS, _RIGHTS_PLACE, "rights", "it asks for all rights"),
+    (_DUMP, None, "secret-query", "it reads secrets"),
 )
 
 
@@ -139,16 +150,18 @@ def _in_value(
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"
     if default:
-        if _PUBLIC.search(value) and _DESTINATION.search(about):
-            yield RiskyValue(
-                field,
-                value,
-                0,
-                len(value),
-                REPORT,
-                "public",
-                "it opens access to everyone unless the caller says otherwise",
-            )
+        for pattern, place, rule, why in _OPENINGS:
+            match = pattern.search(value)
+            if match is not None and (place is None or place.search(parameter.name)):
+                yield RiskyValue(
+                    field,
+                    value,
+                    match.start(),
+                    match.end(),
+                    QUARANTINE,
+                    rule,
+                    f"{why} unless the caller says otherwise",
+                )
         yield from _matches(
             field,
             value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ingest.trust.phrases import (
+from ingest.trust.english_phrases import (
     ACTS,
     AI,
     CONVERSATION,

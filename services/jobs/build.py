@@ -148,7 +148,7 @@ def build_snapshot(
     signing_key: Path | None = None,
     sources: Sequence[NamedSource] = (),
     workers: int = 1,
-    findings: str = "quarantine",
+    findings: str = "report",
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
@@ -166,7 +166,7 @@ def build_snapshot(
     :param published: False to keep the snapshot in the store beside the published one.
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
-    :param findings: what is done with severe findings, one of :data:`ingest.trust.quarantine.POLICIES`.
+    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """

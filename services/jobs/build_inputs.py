@@ -40,5 +40,5 @@ class BuildInputs:
     observed: Path | None = None
     sources: Sequence[NamedSource] = ()
     strict: bool = False
-    findings: str = "quarantine"
+    findings: str = "report"
     approvals: str = ""

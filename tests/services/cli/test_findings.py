@@ -1,0 +1,85 @@
+"""``egotools findings``, and the findings in ``egotools diff``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.services.conftest import Run
+from tests.services.jobs.test_examination import BAD, CLEAN
+
+
+def _build(
+    run: Run, folder: Path, *rows: object, policy: str = "quarantine", out: str = "store"
+) -> tuple[int, str, str]:
+    (folder / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ("build", folder / "tools.jsonl", "--out", folder / out, "--encoder", "hashing.v1", "--workers", 1)
+    return run(*command, "--findings", policy)
+
+
+def test_a_quarantined_tool_is_listed_approved_and_built(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD)
+    assert code == 0 and "Quarantined: 1 tool not in the snapshot: erp/list_vendors" in out
+    code, out, _ = run("findings", "list", "--store", store)
+    assert code == 0 and "erp/list_vendors (quarantined)" in out and "Do not tell the user" in out
+    code, out, _ = run("findings", "list", "--store", store, "--quarantined", "--json")
+    listed: dict[str, Any] = json.loads(out)
+    assert listed["quarantined"] == ["erp/list_vendors"]
+    assert {each["severity"] for each in listed["findings"]} == {"quarantine"}
+    code, out, _ = run("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
+    assert code == 0 and "approved erp/list_vendors by ann" in out
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD)
+    assert (
+        code == 0 and "2 tools" in out and "Quarantined" not in out and "Released by approvals: erp/list_vendors" in out
+    )
+    assert "by ann" in run("findings", "list", "--store", store)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (("erp/get_invoice", "--reason", "r"), 7, "found nothing"),
+        (("erp/list_vendors", "--reason", " "), 2, "--reason"),
+        (("erp/list_vendors",), 2, "--reason"),
+    ],
+)
+def test_what_cannot_be_approved_is_named(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, problem: str
+) -> None:
+    _build(run, tmp_path, CLEAN, BAD)
+    found, _, err = run("findings", "approve", *arguments, "--store", tmp_path / "store")
+    assert found == code and problem in err
+    assert not (tmp_path / "store" / "approvals.jsonl").exists()
+
+
+def test_a_store_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("findings", "list", "--store", tmp_path / "none")
+    assert code == 7 and "no such store" in err
+
+
+def test_refuse_ends_the_build(run: Run, tmp_path: Path) -> None:
+    code, _, err = _build(run, tmp_path, CLEAN, BAD, policy="refuse")
+    assert code == 4 and "erp/list_vendors" in err
+    assert not (tmp_path / "store" / "CURRENT").exists()
+
+
+def test_diff_shows_the_findings_of_what_changed(run: Run, tmp_path: Path) -> None:
+    _build(run, tmp_path, CLEAN, out="old")
+    _build(run, tmp_path, CLEAN, BAD, policy="report", out="new")
+    _, out, _ = run("diff", tmp_path / "old", tmp_path / "new")
+    assert "Findings in tools that were added or changed" in out and "quarantine: erp/list_vendors" in out
+    _, out, _ = run("diff", tmp_path / "old", tmp_path / "new", "--json")
+    assert {each["tool"] for each in json.loads(out)["findings"]} == {"erp/list_vendors"}
+    _, out, _ = run("diff", tmp_path / "new", tmp_path / "new", "--json")
+    assert json.loads(out)["findings"] == []
+
+
+def test_invisible_characters_never_reach_the_terminal(run: Run, tmp_path: Path) -> None:
+    _build(run, tmp_path, CLEAN, {**BAD, "description": "Pays \u202eecioveni\u202c.\u200b\u200b\u200b\u200b\u200b"})
+    _, out, _ = run("findings", "list", "--store", tmp_path / "store")
+    assert "\\u202e" in out and "\\u200b" in out
+    assert not {"\u202e", "\u200b"} & set(out)

@@ -5,87 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
-from ingest.trust.folded_text import fold, is_mixed, skeleton
+from ingest.trust.folded_text import is_mixed, skeleton
 from ingest.trust.hidden_characters import without_hidden
-from ingest.trust.instructions import signals_in
-from ingest.trust.named_hosts import addresses_in, is_documentation
-from ingest.trust.signals import SIGNALS
+from ingest.trust.imitation_evidence import imitation_evidence, imitation_weight, is_imitation, space_of
 from ontology.names import words
 from ontology.tool import Tool
 
 __all__ = ["LookAlike", "look_alikes"]
 
 _AFFIXES = frozenset(
-    (
-        "new",
-        "next",
-        "v2",
-        "v3",
-        "2",
-        "3",
-        "pro",
-        "plus",
-        "prod",
-        "official",
-        "helper",
-        "tools",
-        "tool",
-        "api",
-        "my",
-        "the",
-        "secure",
-        "safe",
-        "fast",
-        "better",
-        "ex",
-        "x",
-        "ng",
-        "beta",
-        "latest",
-        "verified",
-        "real",
-        "true",
-        "app",
-        "service",
-        "server",
-        "client",
-        "extra",
-        "enhanced",
-        "improved",
-        "premium",
-        "lite",
-        "cloud",
-        "hub",
-        "suite",
-        "kit",
-        "mcp",
-        "v1",
-        "1",
-        "core",
-        "quick",
-        "easy",
-        "smart",
-    )
-)
-_CLAIM = re.compile(
-    r"\b(?:official|verified|certified|genuine|authentic|replace[sd]?|replacement|successor|predecessor|supersedes?|same as|identical to|drop-in|production (?:build|version)|version \d|newer|new version|new name|renamed|"
-    r"moved (?:to|here)|instead of|deprecated|shut down|being retired|by the same team|original|mirror of|fork of|build of|compatible with|formerly|now called|stops working|discontinued|recommended over|better than|faster than|"
-    r"more convenient than|takes? over|on behalf of|in place of|community version|old (?:one|version|tool)|like \w+, but|just like|works like|improved|extended version|enhanced)\b"
+    "new next v2 v3 2 3 pro plus prod official helper tools tool api my the secure safe fast better ex x ng beta latest verified real true app service server client extra enhanced improved premium lite cloud hub suite kit mcp v1 1 core quick easy smart".split()
 )
 _LONGEST_NAME = 60
 _LONG_NAME = 8  # of a shorter name one letter more or less is another word
 _MOST_ALIKE = 40  # tools with one key, beyond which a name is generic
-_WEIGHTS = {
-    "same words": 0.3,
-    "one letter apart": 0.45,
-    "related namespace": 0.35,
-    "a copied description": 0.3,
-    "same title": 0.3,
-}
 
 
 class LookAlike(NamedTuple):
@@ -174,13 +111,13 @@ def _same_skeleton(tools: Sequence[Tool], published: Collection[str]) -> Iterato
             yield from _odd_ones(numbers, tools, published, "name")
     spaces: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, tool in enumerate(tools):
-        if space := _space(tool):
+        if space := space_of(tool):
             spaces[skeleton(space)][space.lower()].append(number)
     for forms_of in spaces.values():
         if len(forms_of) > 1:
             firsts = [numbers[0] for numbers in forms_of.values()]
             for odd, other, _ in _odd_ones(firsts, tools, published, "id", whole=False):
-                for number in forms_of[_space(tools[odd]).lower()]:
+                for number in forms_of[space_of(tools[odd]).lower()]:
                     yield number, other, "id"
 
 
@@ -192,7 +129,7 @@ def _odd_ones(
         numbers,
         key=lambda number: (
             tools[number].id not in published,
-            _oddness(tools[number].id if whole else _space(tools[number])),
+            _oddness(tools[number].id if whole else space_of(tools[number])),
             tools[number].id,
         ),
     )
@@ -208,10 +145,6 @@ def _oddness(text: str) -> int:
 
 def _joined(text: str) -> str:
     return re.sub(r"[\s_.-]+", "_", text)
-
-
-def _space(tool: Tool) -> str:
-    return tool.namespace or tool.id.rpartition("/")[0]
 
 
 def _imitations(tools: Sequence[Tool], published: Collection[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -242,7 +175,7 @@ def _other_separators(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
     """Pairs of tools of one namespace whose names differ in separators or capitals only."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, tool in enumerate(tools):
-        groups[_space(tool), re.sub(r"[\W_]", "", tool.name.lower())].append(number)
+        groups[space_of(tool), re.sub(r"[\W_]", "", tool.name.lower())].append(number)
     for numbers in groups.values():
         if 1 < len(numbers) <= _MOST_ALIKE:
             yield from (
@@ -273,7 +206,7 @@ def _one_letter_apart(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
 def _across(numbers: Sequence[int], tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
     for at, a in enumerate(numbers):
         for b in numbers[at + 1 :]:
-            if _space(tools[a]) != _space(tools[b]) and _space(tools[a]) and _space(tools[b]):
+            if space_of(tools[a]) != space_of(tools[b]) and space_of(tools[a]) and space_of(tools[b]):
                 yield a, b
 
 
@@ -282,7 +215,7 @@ def _ordered(
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """The pair in both orders, each with what speaks for it; only the order that weighs enough is kept by the caller."""
     found = set(reasons)
-    if _related(_space(tools[a]), _space(tools[b])):
+    if _related(space_of(tools[a]), space_of(tools[b])):
         found.add("related namespace")
     if _is_copy(tools[a].description, tools[b].description):
         found.add("a copied description")
@@ -290,10 +223,10 @@ def _ordered(
     for imitation, original in ((a, b), (b, a)):
         if tools[imitation].id in published and tools[original].id not in published:
             continue
-        claims = tuple(_evidence(tools[imitation], tools[original]))
+        claims = tuple(imitation_evidence(tools[imitation], tools[original]))
         if claims:
             directions.append((imitation, original, (*sorted(found), *claims)))
-    yield from sorted(directions, key=lambda each: -_weight(each[2]))[:1]
+    yield from sorted(directions, key=lambda each: -imitation_weight(each[2]))[:1]
 
 
 def _name_key(name: str) -> tuple[str, ...]:
@@ -320,118 +253,10 @@ def _is_copy(one: str, other: str) -> bool:
 
 
 _COPIED = 20  # characters
-_RISKY = {
-    "safeguard": 0.5,
-    "authority": 0.3,
-    "data-out": 0.45,
-    "secret": 0.2,
-    "addressed": 0.5,
-    "secrecy": 0.5,
-    "other-tools": 0.5,
-    "tool-choice": 0.5,
-}
-_TAKES = re.compile(
-    r"\b(?:outside|third[ -]party|partner (?:feed|service)|handed (?:over|to|too)|held (?:in|by|on)|kept by|mirrored to|forwarded to|copied to|shared with|recorded|in clear(?: form)?|stored (?:by|with|at)|exported to|"
-    r"without|whatever the|any channel|all paths|private ones|not looked at|on behalf of|archived and private|no longer|plain ?text)\b"
-)
-
-
-def _evidence(tool: Tool, other: Tool) -> Iterator[str]:
-    """What a tool says of another: claims to be it or its successor, fewer safeguards, data to others, secrets that the other does not take."""
-    text = fold(tool.description[:4000]).text
-    names = (other.name.lower(), _space(other).lower())
-    mentions = any(len(name) > 2 and re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", text) for name in names)
-    claim = _CLAIM.search(text)
-    if claim is not None and (
-        mentions
-        or claim[0]
-        in {"official", "verified", "predecessor", "successor", "by the same team", "build of", "community version"}
-    ):
-        yield "a claim to be it"
-    if set(_words(_space(tool))) & _BOASTS and not set(_words(_space(other))) & _BOASTS:
-        yield "a claim in its namespace"
-    own, theirs = (
-        {SIGNALS[at].name for part in signals_in(fold(each.description[:4000]).text) for at in part.signals}
-        for each in (tool, other)
-    )
-    yield from (f"{name} in its text" for name in sorted(own - theirs) if name in _RISKY)
-    hosts, others = (
-        {address.host for address in addresses_in(each.description[:4000]) if not is_documentation(address.host)}
-        for each in (tool, other)
-    )
-    if hosts - others or (_TAKES.search(text) and not _TAKES.search(other.description.lower())):
-        yield "data or rights handed to others"
-    if _secret_inputs(tool) - _secret_inputs(other):
-        yield "a secret among its inputs"
-
-
-_BOASTS = frozenset(
-    (
-        "official",
-        "verified",
-        "real",
-        "original",
-        "secure",
-        "safe",
-        "prod",
-        "next",
-        "new",
-        "genuine",
-        "trusted",
-        "pro",
-        "plus",
-        "true",
-        "certified",
-        "authentic",
-        "v2",
-        "ng",
-    )
-)
-
-
-def _words(space: str) -> list[str]:
-    return [word.lower() for word in words(space)]
-
-
-def _secret_inputs(tool: Tool) -> set[str]:
-    return {
-        parameter.name
-        for parameter in tool.parameters
-        if re.search(
-            r"password|secret|token|session_id|card|cvc|pin$|otp|credential|private_key|api_key",
-            parameter.name.lower() + " " + parameter.description[:80].lower(),
-        )
-    }
-
-
-def _weight(reasons: Iterable[str]) -> float:
-    return sum(
-        _WEIGHTS.get(reason, _EVIDENCE.get(reason, _RISKY.get(reason.removesuffix(" in its text"), 0.0)))
-        for reason in reasons
-    )
 
 
 def _claimed(tool: Tool, other: Tool, reasons: tuple[str, ...]) -> LookAlike:
-    severe = _weight(reasons) >= 1 - 1e-9 and not _KIN.isdisjoint(reasons)
-    severity = QUARANTINE if severe else REPORT
+    severity = QUARANTINE if is_imitation(reasons) else REPORT
     return LookAlike(
         tool, "id", 0, len(tool.id), severity, "imitation", f"it resembles {other.id}: {', '.join(reasons)}"
     )
-
-
-# Without one of these two tools only have a common name.
-_KIN = frozenset(
-    (
-        "related namespace",
-        "a claim to be it",
-        "a claim in its namespace",
-        "a copied description",
-        "one letter apart",
-        "only separators differ",
-    )
-)
-_EVIDENCE: Mapping[str, float] = {
-    "a claim to be it": 0.5,
-    "data or rights handed to others": 0.45,
-    "a secret among its inputs": 0.35,
-}

@@ -85,8 +85,9 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         with self._leased() as engine:
             decoded, costs = self._batch(engine, message)
             check_call_cost(costs, self._settings.max_call_cost)
-            most, tool_count = self._settings.max_message_bytes, engine.catalog().tool_count
-            least = sum(least_answer_bytes(each, tool_count) for each in decoded if isinstance(each, Request))
+            most = self._settings.max_message_bytes
+            info = await self._run(context, lambda slot: engine.catalog())  # of a restricted caller, it may be made first
+            least = sum(least_answer_bytes(each, info.tool_count) for each in decoded if isinstance(each, Request))
             if least > most:
                 raise answer_too_large(least, most)
             answer, size = pb.RetrieveBatchResponse(), 0

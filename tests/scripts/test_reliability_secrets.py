@@ -9,6 +9,7 @@ import pytest
 from scripts.reliability import chaos_secrets
 from scripts.reliability.chaos_secrets import leaks
 from services.server import interceptors
+from services.server.logs import fields
 
 
 def test_nothing_that_is_told_has_a_text_of_a_request_or_a_secret(tmp_path: Path) -> None:
@@ -16,6 +17,6 @@ def test_nothing_that_is_told_has_a_text_of_a_request_or_a_secret(tmp_path: Path
 
 
 def test_a_server_that_tells_them_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = interceptors.fields
+    told = fields
     monkeypatch.setattr(interceptors, "fields", lambda **values: told(**values, words=chaos_secrets.WORDS[0]))
     assert leaks(tmp_path, 68)["logs"] == [chaos_secrets.WORDS[0]]

@@ -15,7 +15,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ontology import CatalogError, DocumentError, InvalidArgumentError, NotFoundError, NotReadyError, StorageError
-from retrieval.delta import change_log
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
 from scripts.reliability.changing import Changing, built, compare_with_map, row
@@ -155,7 +154,7 @@ def test_what_cannot_be_written_is_not_served(store: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(change_log.os, "pwrite", full)
+        patch.setattr(os, "pwrite", full)
         with pytest.raises(StorageError):
             changing.upsert(NEW)
         with pytest.raises(StorageError):
@@ -275,7 +274,7 @@ def test_the_worker_reads_in_a_process_of_its_own_and_a_killed_one_is_replaced(s
         assert worker._pool is not None
         (process,) = worker._pool._processes
         os.kill(process, signal.SIGKILL)
-        refused = []
+        refused: list[str] = []
 
         def died() -> bool:
             try:

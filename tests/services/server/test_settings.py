@@ -177,7 +177,7 @@ def test_a_log_line_has_no_known_secret_and_can_always_be_written() -> None:
     said = log_fields(model="openai:m@http://user:hunter22@host/v1", half="\ud83d", key="sk-planted0123456789")
     logger.info("loaded with token=x --api-key sk-planted0123456789", extra=said)
     stream.flush()
-    text = stream.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+    text = stream.buffer.getvalue().decode("utf-8")
     line = json.loads(text)
     assert "hunter22" not in text and "planted" not in text
     assert (line["half"], line["model"]) == ("\ud83d", "openai:m@http://host/v1")

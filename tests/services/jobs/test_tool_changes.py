@@ -274,7 +274,7 @@ def test_the_worker_reads_in_a_process_of_its_own_and_a_killed_one_is_replaced(s
         assert worker._pool is not None
         (process,) = worker._pool._processes
         os.kill(process, signal.SIGKILL)
-        refused: list[str] = []
+        refused: list[NotReadyError] = []
 
         def died() -> bool:
             try:

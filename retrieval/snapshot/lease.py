@@ -40,11 +40,8 @@ def held_lease(path: Path) -> Iterator[float]:
     """
     stop = threading.Event()
     beats = threading.Thread(target=_beat, args=(path, stop), name="lease-heartbeat", daemon=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = _created(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        holder = {"boot_id": _boot_id(), "host": socket.gethostname(), "pid": os.getpid()}
-        os.write(descriptor, json.dumps(holder).encode())
         beats.start()
         yield os.fstat(descriptor).st_mtime
     finally:
@@ -54,6 +51,37 @@ def held_lease(path: Path) -> Iterator[float]:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _created(path: Path) -> int:
+    """Create a lease file and lock it; return its descriptor. It gets its name last, where the file system has files without one:
+    then no process can leave an empty one.
+    """
+    holder = json.dumps({"boot_id": _boot_id(), "host": socket.gethostname(), "pid": os.getpid()}).encode()
+    try:
+        return _filled(os.open(path.parent, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o644), holder, path)
+    except OSError:  # no such files here, or no space: the next line tells
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o644)
+    try:
+        return _filled(descriptor, holder)
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _filled(descriptor: int, holder: bytes, name: Path | None = None) -> int:
+    """Lock a file, write to it, and perhaps name it; return its descriptor, which is closed where that fails."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, holder)
+        if name is not None:  # a folder descriptor, whichever: only then is the link of /proc followed
+            os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor, follow_symlinks=True)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _beat(path: Path, stop: threading.Event) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import grpc
 
+from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import credentials_of
 from egotools.codec import error_from_rpc
 from egotools.v1 import admin_pb2 as pb
@@ -19,7 +20,6 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 __all__ = ["AdminClient", "CatalogDiff", "CatalogState", "ChangedTools", "PublishedSnapshot", "SnapshotInfo"]
 
 _MAX_MESSAGE_BYTES = 64 * 2**20
-_TENANT = "egotools-tenant"
 _TOOLS_IN_MESSAGE, _CHARS_IN_MESSAGE = 100, 500_000
 
 
@@ -102,18 +102,29 @@ class AdminClient:
 
     :param target: ``host:port`` of the admin service.
     :param tenant: whose catalogue the calls mean; empty for the only one of a server.
-    :param tls: as of :class:`egotools.Client`.
+    :param tls: as of :class:`egotools.Client`; likewise ``token`` and ``insecure_token``.
+    :raises InvalidRequestError: when a token would be sent in plain text to another machine.
     """
 
-    def __init__(self, target: str, *, tenant: str = "", tls: grpc.ChannelCredentials | bool = False) -> None:
+    def __init__(
+        self,
+        target: str,
+        *,
+        tenant: str = "",
+        tls: grpc.ChannelCredentials | bool = False,
+        token: Token = None,
+        insecure_token: bool = False,
+    ) -> None:
         options = [("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES), ("grpc.enable_retries", 0)]
         credentials = credentials_of(tls)
+        metadata = CallMetadata(
+            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
+        )
         if credentials is None:
             self._channel = grpc.insecure_channel(target, options=options)
         else:
             self._channel = grpc.secure_channel(target, credentials, options=options)
-        self._stub = pb_grpc.CatalogAdminStub(self._channel)
-        self._metadata = ((_TENANT, tenant),) if tenant else ()
+        self._stub = pb_grpc.CatalogAdminStub(metadata.on(self._channel))
 
     def __enter__(self) -> Self:
         return self
@@ -194,7 +205,7 @@ class AdminClient:
 
     def _call(self, method: Any, message: Any, timeout_s: float) -> Any:
         try:
-            return method(message, timeout=timeout_s, metadata=self._metadata)
+            return method(message, timeout=timeout_s)
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
 

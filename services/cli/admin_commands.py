@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ontology.errors import error_from_status
+from services.cli.admin_connection import LOCAL, AdminConnection
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from egotools.admin import AdminClient, PublishedSnapshot
+    from egotools.admin import PublishedSnapshot
 
 __all__ = ["admin_app"]
 
 admin_app = typer.Typer(
     help="Publish, roll back, list and compare the catalogues of a running server.", no_args_is_help=True
 )
-Target: TypeAlias = Annotated[
-    str, typer.Option("--target", envvar="EGOTOOLS_ADMIN_TARGET", help="Address of the admin service, HOST:PORT.")
-]
-Tenant: TypeAlias = Annotated[
-    str, typer.Option("--tenant", envvar="EGOTOOLS_TENANT", help="Whose catalogue. Not needed for a server with one.")
-]
-_TARGET = "127.0.0.1:50052"
 _LINES = 20
 
 
@@ -37,12 +28,11 @@ def publish(
     snapshot_id: Annotated[
         str, typer.Argument(help="Id of a snapshot of the store. Default: the one that it names as current.")
     ] = "",
-    target: Target = _TARGET,
-    tenant: Tenant = "",
+    connection: AdminConnection = LOCAL,
     as_json: Json = False,
 ) -> None:
     """Serve a snapshot of the store, and make it the published one. A bad one is refused, and the old one serves on."""
-    with _client(target, tenant) as client:
+    with connection.client() as client:
         _show_published(client.publish(snapshot_id), as_json)
 
 
@@ -51,19 +41,18 @@ def rollback(
     snapshot_id: Annotated[
         str, typer.Argument(help="Id of an earlier snapshot. Default: the one before the current one.")
     ] = "",
-    target: Target = _TARGET,
-    tenant: Tenant = "",
+    connection: AdminConnection = LOCAL,
     as_json: Json = False,
 ) -> None:
     """Serve an earlier snapshot again, and make it the published one."""
-    with _client(target, tenant) as client:
+    with connection.client() as client:
         _show_published(client.rollback(snapshot_id), as_json)
 
 
 @command(admin_app)
-def snapshots(target: Target = _TARGET, tenant: Tenant = "", as_json: Json = False) -> None:
+def snapshots(connection: AdminConnection = LOCAL, as_json: Json = False) -> None:
     """List the snapshots of the store, newest publication first."""
-    with _client(target, tenant) as client:
+    with connection.client() as client:
         found = client.snapshots()
     if as_json:
         print_json([_row(each) for each in found])
@@ -86,12 +75,11 @@ def snapshots(target: Target = _TARGET, tenant: Tenant = "", as_json: Json = Fal
 def diff(
     old_id: Annotated[str, typer.Argument(help="Id of the old snapshot. Default: the one that is served.")] = "",
     new_id: Annotated[str, typer.Argument(help="Id of the new one. Default: the one that the store publishes.")] = "",
-    target: Target = _TARGET,
-    tenant: Tenant = "",
+    connection: AdminConnection = LOCAL,
     as_json: Json = False,
 ) -> None:
     """Compare two snapshots of the store. The whole comparison is in --json."""
-    with _client(target, tenant) as client:
+    with connection.client() as client:
         found = client.diff(old_id, new_id)
     if as_json:
         print_json(found.details)
@@ -105,9 +93,9 @@ def diff(
 
 
 @command(admin_app)
-def catalogs(target: Target = _TARGET, tenant: Tenant = "", as_json: Json = False) -> None:
+def catalogs(connection: AdminConnection = LOCAL, as_json: Json = False) -> None:
     """List the catalogues of the server, and what each serves."""
-    with _client(target, tenant) as client:
+    with connection.client() as client:
         found = client.catalogs()
     if as_json:
         print_json([_row(each) for each in found])
@@ -117,21 +105,6 @@ def catalogs(target: Target = _TARGET, tenant: Tenant = "", as_json: Json = Fals
         for each in found
     ]
     stdout.print(table("Catalogues", ("tenant", "snapshot", "tools", "since", "draining", "problem"), rows))
-
-
-@contextmanager
-def _client(target: str, tenant: str) -> Iterator[AdminClient]:
-    """Yield a client; raise its errors as those of the command."""
-    from egotools.admin import AdminClient
-    from egotools.client_errors import ClientError
-
-    try:
-        with AdminClient(target, tenant=tenant) as client:
-            yield client
-    except ClientError as error:
-        raise error_from_status(
-            error.code, error.message, subject=error.subject or target, remedy=error.remedy
-        ) from error
 
 
 def _show_published(found: PublishedSnapshot, as_json: bool) -> None:

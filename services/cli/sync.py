@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from services.cli.admin_connection import AdminConnection, admin_errors
 from services.cli.console import print_json, stdout
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
@@ -30,6 +31,13 @@ def sync(
         typer.Option(help="Address of a server's admin service, HOST:PORT. Without it the store itself is changed."),
     ] = "",
     tenant: Annotated[str, typer.Option(help="With --server: the catalogue.")] = "",
+    token_file: Annotated[
+        Path | None, typer.Option(help="With --server: file with the bearer token.", envvar="EGOTOOLS_TOKEN_FILE")
+    ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option(help="With --server: certificates that its own must come from.", envvar="EGOTOOLS_CA_FILE"),
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(help="File that keeps what was sent. Default: sync.json in the store.")
     ] = None,
@@ -48,7 +56,9 @@ def sync(
     from services.jobs.source_sync import Sync
     from services.jobs.sync_watch import watch
 
-    sink = _sink(server, tenant, store)
+    connection = AdminConnection(target=server, tenant=tenant, token_file=token_file, ca_file=ca_file)
+    with admin_errors(server):
+        sink = _sink(connection, store)
     try:
         runs = Sync(addresses, sink, state or store / "sync.json")
         if keep_watching:
@@ -64,14 +74,10 @@ def sync(
         sink.close()
 
 
-def _sink(server: str, tenant: str, store: Path) -> ServerSink | StoreSink:
+def _sink(connection: AdminConnection, store: Path) -> ServerSink | StoreSink:
     from services.jobs.change_sinks import ServerSink, StoreSink
 
-    if not server:
-        return StoreSink(store)
-    import grpc
-
-    return ServerSink(grpc.insecure_channel(server), tenant=tenant)
+    return ServerSink(connection.open()) if connection.target else StoreSink(store)
 
 
 def _show(one: SourceSync, *, as_json: bool) -> None:

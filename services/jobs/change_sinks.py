@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import grpc
-
-from egotools.v1 import admin_pb2 as pb
-from egotools.v1 import admin_pb2_grpc as pb_grpc
+from egotools.admin import AdminClient
+from egotools.client_errors import ClientError
 from ontology.errors import error_from_status
 
 if TYPE_CHECKING:
     from services.jobs.tool_changes import ToolChanges
 
 __all__ = ["ServerSink", "StoreSink"]
-
-_TENANT = "egotools-tenant"
-_CALL_BYTES = 2**20  # of one message of the stream: a fourth of what a server takes
-_TIMEOUT_S = 300.0
 
 
 class StoreSink:
@@ -50,43 +45,31 @@ class StoreSink:
 class ServerSink:
     """The catalogue of a server, through its admin service.
 
-    :param channel: to the address of the admin service.
-    :param tenant: the catalogue, or empty.
+    :param client: of the admin service.
     """
 
-    def __init__(self, channel: grpc.Channel, *, tenant: str = "") -> None:
-        self._channel = channel
-        self._stub = pb_grpc.CatalogAdminStub(channel)
-        self._metadata = ((_TENANT, tenant),) if tenant else ()
+    def __init__(self, client: AdminClient) -> None:
+        self._client = client
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
-        self._call(self._stub.UpsertTools, _messages(tools))
+        with _errors():
+            self._client.upsert_tools(json.dumps(tool, ensure_ascii=False) for tool in tools)
 
     def delete(self, ids: Sequence[str]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.delete`."""
-        self._call(self._stub.DeleteTools, pb.DeleteToolsRequest(ids=ids))
+        with _errors():
+            self._client.delete_tools(ids)
 
     def close(self) -> None:
-        """Close the channel."""
-        self._channel.close()
-
-    def _call(self, method: Any, message: Any) -> None:
-        try:
-            method(message, metadata=self._metadata, timeout=_TIMEOUT_S, wait_for_ready=True)
-        except grpc.RpcError as failure:
-            code = failure.code().name
-            raise error_from_status(code, failure.details() or code, subject="the admin service") from None
+        """Close the connection."""
+        self._client.close()
 
 
-def _messages(tools: Sequence[Mapping[str, Any]]) -> Iterator[pb.UpsertToolsRequest]:
-    """Yield the messages of one call, each of about a megabyte."""
-    message, size = pb.UpsertToolsRequest(), 0
-    for tool in tools:
-        row = json.dumps(tool, ensure_ascii=False)
-        if size and size + len(row) > _CALL_BYTES:
-            yield message
-            message, size = pb.UpsertToolsRequest(), 0
-        message.tools_json.append(row)
-        size += len(row)
-    yield message
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        subject = error.subject or "the admin service"
+        raise error_from_status(error.code, error.message, subject=subject, remedy=error.remedy) from None

@@ -86,7 +86,9 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             decoded, costs = self._batch(engine, message)
             check_call_cost(costs, self._settings.max_call_cost)
             most = self._settings.max_message_bytes
-            info = await self._run(context, lambda slot: engine.catalog())  # of a restricted caller, it may be made first
+            info = await self._run(
+                context, lambda slot: engine.catalog()
+            )  # of a restricted caller, it may be made first
             least = sum(least_answer_bytes(each, info.tool_count) for each in decoded if isinstance(each, Request))
             if least > most:
                 raise answer_too_large(least, most)

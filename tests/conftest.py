@@ -8,8 +8,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc.aio
 import pytest
 from hypothesis import HealthCheck, settings
+
+# gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
+# operations that nobody ends any more. Held for the life of the process, it is never shut down.
+grpc.aio.init_grpc_aio()
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
+import grpc.aio
+
 from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
 from inference.shared_models import SharedModels, load_joined_encoder
 from retrieval.engine import Engine
@@ -120,6 +122,7 @@ async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
 def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
     """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
+    grpc.aio.init_grpc_aio()  # held: else its shutdown in a garbage collection may wait for ever
     limit_arenas()
     configure_logging(settings.log_level)
     pins, early = pin_threads(), imported_too_early()

@@ -359,7 +359,7 @@ async def test_a_health_check_is_answered_when_a_peer_holds_all_calls() -> None:
     ],
 )
 async def test_reflection_is_for_loopback_unless_said_otherwise(host: str, reflection: str, served: bool) -> None:
-    async with serving(None, small_settings(host=host, reflection=reflection)) as server:
+    async with serving(None, small_settings(host=host, reflection=reflection, insecure=True)) as server:
         port = server.address.rpartition(":")[2]
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             stub = reflection_pb2_grpc.ServerReflectionStub(channel)

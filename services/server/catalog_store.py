@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from inference.allowed_models import EMBEDDED_MODELS
 from inference.encoder import Encoder
 from inference.recent_vectors import MAX_ROWS, with_recent_vectors
 from inference.shared_models import SharedModels
@@ -19,7 +19,6 @@ from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
@@ -78,10 +77,7 @@ class CatalogStore:
         def load(name: str) -> Encoder:
             return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
 
-        lease = serving_lease(folder)  # nothing collects the folder while the engine is in memory
-        engine = open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
-        weakref.finalize(engine.snapshot, lease.close)
-        return engine
+        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
 
     def published(self) -> Published:
         """Return the published snapshot.
@@ -95,6 +91,14 @@ class CatalogStore:
         earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
         snapshot_id = current_snapshot(self.path).name
         return Published(snapshot_id, changed_id(snapshot_id, read_changes(self.path, snapshot_id)), earlier)
+
+    def is_embedded(self) -> bool:
+        """Whether the published snapshot needs no model but the embedded ones, which hold no connection and no thread.
+
+        :raises EgotoolsError: when there is no snapshot, or its manifest cannot be read.
+        """
+        encoder = read_manifest(Layout(current_snapshot(self.path))).encoder.name
+        return {encoder, self.reranker} <= EMBEDDED_MODELS
 
     @property
     def changeable(self) -> bool:

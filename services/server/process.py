@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
 from inference.shared_models import SharedModels, load_joined_encoder
 from retrieval.engine import Engine
 from retrieval.query.request import Request
+from retrieval.snapshot_engine import SnapshotEngine
 from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs_file import CatalogEntry
 from services.server.changing_tools import MakeChanges
@@ -90,7 +91,7 @@ def serve_catalogs(
     required = [tenant for tenant, entry in entries.items() if entry.required]
     stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
 
-    def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
+    def serve_in_one(own: ServerSettings, engines: dict[str, Engine]) -> None:
         async def main() -> None:
             make = None if changes is None else changes(own, stores)
             server = Server(own, stores, required=required, changes=make)
@@ -101,10 +102,22 @@ def serve_catalogs(
     if settings.processes == 1:
         return serve_in_one(settings, {})
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    engines = {tenant: stores[tenant].open() for tenant in required}
-    for engine in engines.values():
-        engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
-    serve_in_processes(lambda own: serve_in_one(own, engines), settings)
+    # A connection or a thread of a model must not be shared by processes: each opens what is not embedded by itself.
+    engines = {tenant: _warm(stores[tenant], settings) for tenant in required if stores[tenant].is_embedded()}
+    serve_in_processes(lambda own: serve_in_one(own, engines), settings, forked=lambda: _release(engines.values()))
+
+
+def _warm(store: CatalogStore, settings: ServerSettings) -> Engine:
+    engine = store.open()
+    engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    return engine
+
+
+def _release(engines: Iterable[Engine]) -> None:
+    """Let the snapshots be collected when the processes that serve them are done with them."""
+    for engine in engines:
+        if isinstance(engine, SnapshotEngine):
+            engine.snapshot.release()
 
 
 def _shared_models(settings: ServerSettings) -> SharedModels:
@@ -113,9 +126,16 @@ def _shared_models(settings: ServerSettings) -> SharedModels:
     return SharedModels(encoders, partial(load_punctual_reranker, wait_s=wait_s))
 
 
-async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
-    for tenant, engine in engines.items():
-        await server.load(lambda engine=engine: engine, tenant)  # type: ignore[misc]
+async def _load_all(server: Server, engines: dict[str, Engine]) -> None:
+    """Serve engines that were loaded before the processes were forked, and are still published; then what the stores have.
+
+    :param engines: is emptied: nothing here may hold an engine that is served no more.
+    """
+    for tenant in tuple(engines):
+        published = await asyncio.to_thread(server.publisher.store(tenant).published)
+        if published.snapshot_id == engines[tenant].snapshot_id:
+            await server.load(partial(engines.pop, tenant), tenant)
+    engines.clear()
     await server.load_stores()
 
 

@@ -48,12 +48,18 @@ class _Child:
     due: float = field(default_factory=time.monotonic)
 
 
-def serve_in_processes(run: Callable[[ServerSettings], None], settings: ServerSettings) -> None:
+def serve_in_processes(
+    run: Callable[[ServerSettings], None],
+    settings: ServerSettings,
+    *,
+    forked: Callable[[], None] = lambda: None,
+) -> None:
     """Serve in ``settings.processes`` forked processes until SIGTERM or SIGINT; SIGHUP is passed on to each.
 
     Load what they share before this call, and start no thread and no gRPC: a forked process has neither.
 
     :param run: serves in one process until it is told to stop, as :func:`services.server.server.run` does.
+    :param forked: called here once, when all processes are forked.
     :raises InvalidArgumentError: when the port is in use.
     :raises NotReadyError: when a process ends before the first request was answered; its log says why.
     """
@@ -63,7 +69,7 @@ def serve_in_processes(run: Callable[[ServerSettings], None], settings: ServerSe
         before: set[int] = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
         group = _Group(run, replace(settings, port=port), Path(folder), before)
         try:
-            group.watch()
+            group.watch(forked)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -82,9 +88,11 @@ class _Group:
         self._ready = False
         self._stopping_since: float | None = None
 
-    def watch(self) -> None:
+    def watch(self, forked: Callable[[], None]) -> None:
         """Start the processes, and keep them running until a signal ends them."""
         try:
+            self._start_due()
+            forked()
             while self._stopping_since is None or any(child.pid for child in self._children):
                 if self._stopping_since is None:
                     self._start_due()

@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient
+from retrieval.snapshot.collect import collect
+from retrieval.snapshot.publish import publish_again
+from scripts.reliability.edition_store import build_editions
 from tests.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,7 +49,9 @@ except EgotoolsError as error:
 
 
 @asynccontextmanager
-async def group(tmp_path: Path, how: str = "serve", **variables: str) -> AsyncIterator[tuple[Process, Path]]:
+async def group(
+    tmp_path: Path, how: str = "serve", *, program: str = PROGRAM, **variables: str
+) -> AsyncIterator[tuple[Process, Path]]:
     ready = tmp_path / "ready.json"
     environ = {
         **{name: value for name, value in os.environ.items() if not name.startswith("EGOTOOLS_")},
@@ -57,7 +62,7 @@ async def group(tmp_path: Path, how: str = "serve", **variables: str) -> AsyncIt
         **variables,
     }
     started = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, how, cwd=ROOT, env=environ, stderr=PIPE, stdout=PIPE
+        sys.executable, "-c", program, how, cwd=ROOT, env=environ, stderr=PIPE, stdout=PIPE
     )
     try:
         yield started, ready
@@ -147,3 +152,41 @@ def test_the_number_of_processes_is_bounded(count: int) -> None:
 
     with pytest.raises(InvalidArgumentError, match="processes must be from 1 to 256"):
         ServerSettings(processes=count)
+
+
+SERVES = """
+import sys
+from pathlib import Path
+from services.threads import pin_threads
+pin_threads()
+from services.server.catalogs_file import CatalogEntry
+from services.server.process import serve_catalogs
+from services.server.settings import ServerSettings
+
+serve_catalogs({"": CatalogEntry(store=Path(sys.argv[1]))}, ServerSettings.from_env())
+"""
+
+
+@pytest.mark.slow
+async def test_a_process_that_is_started_again_serves_what_is_published_now(tmp_path: Path) -> None:
+    store = await asyncio.to_thread(build_editions, tmp_path / "store", "alpha", "beta")
+    alpha, beta = store.ids["alpha"], store.ids["beta"]
+    await asyncio.to_thread(publish_again, store.path, alpha)
+    async with group(tmp_path, str(store.path), program=SERVES, EGOTOOLS_WATCH_S="0.1") as (started, ready):
+        said = await ready_group(started, ready)
+        await asyncio.to_thread(publish_again, store.path, beta)
+        clients = connections(said["address"])
+        for client in clients:
+            await until_snapshot(client, beta)
+        while (store.path / "snapshots" / alpha).exists():  # until the processes have let go of it
+            await asyncio.to_thread(collect, store.path, 1)
+        os.kill(said["processes"][0], signal.SIGKILL)
+        seen = {(await client.catalog(timeout_s=LIMIT_S)).snapshot_id for _ in range(10) for client in clients}
+        assert seen == {beta}
+        for client in clients:
+            await client.close()
+
+
+async def until_snapshot(client: AsyncClient, snapshot_id: str) -> None:
+    while (await client.catalog(timeout_s=LIMIT_S)).snapshot_id != snapshot_id:
+        await asyncio.sleep(0.02)

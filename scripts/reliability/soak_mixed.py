@@ -44,6 +44,7 @@ _SWAP_S, _FAULT_S, _SAMPLE_S = 10.0, 30.0, 5.0
 _CONNECTIONS = 8
 _BATCH, _CANCELLED, _K = 4, 20, 10
 _MIB = 1024 * 1024
+_SHARED = ("purchasing/ReleasePurchaseOrder", "purchasing/CreatePurchaseOrder")  # tools of both snapshots
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +148,9 @@ async def _call(state: _Soak, client: AsyncClient, query: str, kind: float) -> N
         elif kind < 0.8:
             await client.retrieve_batch([query] * _BATCH)
         elif kind < 0.9:
-            page = await client.catalog(page_size=5)
-            await client.get_tool(page.tool_ids[int(kind * 1e6) % len(page.tool_ids)], schema_format="openai")
+            await client.get_tool(_SHARED[int(kind * 1e6) % len(_SHARED)], schema_format="openai")
         else:
-            page = await client.catalog(page_size=1)
-            await client.neighbors(page.tool_ids[0], limit=50)
+            await client.neighbors(_SHARED[0], limit=50)
     except ClientError as error:
         state.failures[error.code] += 1
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import errno
 import hashlib
 import hmac
 import os
 import re
 import secrets
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +138,7 @@ def open_secret(folder: Path) -> bytes:
                 os.close(descriptor)
                 temporary.unlink(missing_ok=True)
             flush_to_disk(folder)
-        secret = path.read_bytes()
+        secret = _read_file(path)
     if len(secret) != _SECRET_BYTES:
         raise StorageError(
             f"the secret has {len(secret)} bytes, not {_SECRET_BYTES}",
@@ -144,3 +146,14 @@ def open_secret(folder: Path) -> bytes:
             remedy="Remove the file; ids given before are then refused",
         )
     return secret
+
+
+def _read_file(path: Path) -> bytes:
+    """Read a file that has to be small; never a pipe, a device or what a link names."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no file", str(path))
+        return os.read(descriptor, _SECRET_BYTES + 1)
+    finally:
+        os.close(descriptor)

@@ -101,10 +101,15 @@ def serve_catalogs(
 
     if settings.processes == 1:
         return serve_in_one(settings, {})
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # A connection or a thread of a model must not be shared by processes: each opens what is not embedded by itself.
-    engines = {tenant: _warm(stores[tenant], settings) for tenant in required if stores[tenant].is_embedded()}
-    serve_in_processes(lambda own: serve_in_one(own, engines), settings, forked=lambda: _release(engines.values()))
+    engines: dict[str, Engine] = {}
+
+    def prepare() -> None:
+        engines.update((tenant, _warm(stores[tenant], settings)) for tenant in required if stores[tenant].is_embedded())
+
+    serve_in_processes(
+        lambda own: serve_in_one(own, engines), settings, prepare=prepare, forked=lambda: _release(engines.values())
+    )
 
 
 def _warm(store: CatalogStore, settings: ServerSettings) -> Engine:

@@ -52,26 +52,31 @@ def serve_in_processes(
     run: Callable[[ServerSettings], None],
     settings: ServerSettings,
     *,
+    prepare: Callable[[], None] = lambda: None,
     forked: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve in ``settings.processes`` forked processes until SIGTERM or SIGINT; SIGHUP is passed on to each.
 
-    Load what they share before this call, and start no thread and no gRPC: a forked process has neither.
+    Load what they share in ``prepare``: the signals are blocked by then, also in threads that it may leave. Start no gRPC.
 
     :param run: serves in one process until it is told to stop, as :func:`services.server.server.run` does.
+    :param prepare: called here first.
     :param forked: called here once, when all processes are forked.
     :raises InvalidArgumentError: when the port is in use.
     :raises NotReadyError: when a process ends before the first request was answered; its log says why.
     """
-    with tempfile.TemporaryDirectory(prefix="egotools-serve-") as folder, _reserved_port(settings) as port:
-        gc.collect()
-        gc.freeze()  # a later collection would write to the shared pages of every object
-        before: set[int] = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
-        group = _Group(run, replace(settings, port=port), Path(folder), before)
-        try:
-            group.watch(forked)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    before: set[int] = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    signal.signal(
+        signal.SIGHUP, lambda *_: None
+    )  # not the default, which ends the process, and not ignored, which hides it
+    try:
+        with tempfile.TemporaryDirectory(prefix="egotools-serve-") as folder, _reserved_port(settings) as port:
+            prepare()
+            gc.collect()
+            gc.freeze()  # a later collection would write to the shared pages of every object
+            _Group(run, replace(settings, port=port), Path(folder), before).watch(forked)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Group:

@@ -67,7 +67,10 @@ def parse_keys(content: bytes) -> KeySet:
 
     :raises ValueError: when it is no key set, has more than 256 keys, or none of use.
     """
-    document = json.loads(content)
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise ValueError("the key set is nested too deeply") from None
     rows = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
         raise ValueError(f"a key set is an object with a list of at most {_MAX_KEYS} keys")
@@ -80,9 +83,11 @@ def parse_keys(content: bytes) -> KeySet:
 def _public_key(row: Any) -> jwt.PyJWK | None:
     if not isinstance(row, dict) or row.get("use", "sig") != "sig" or "d" in row:
         return None
+    if not all(isinstance(row.get(name, ""), str) for name in ("alg", "kid")):
+        return None
     try:
         key = jwt.PyJWK(row)
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, ValueError, TypeError):
         return None
     weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
     return None if weak or key.algorithm_name not in ALGORITHMS else key
@@ -149,10 +154,12 @@ async def _fetched(address: str) -> bytes:
     content = bytearray()
     async with (
         httpx.AsyncClient(timeout=_TIMEOUT_S, trust_env=False) as client,
-        client.stream("GET", address, headers={"accept": "application/json"}) as reply,
+        client.stream("GET", address, headers={"accept": "application/json", "accept-encoding": "identity"}) as reply,
     ):
         reply.raise_for_status()
-        async for part in reply.aiter_bytes():
+        if reply.headers.get("content-encoding", "identity") != "identity":  # a few bytes may unpack to gigabytes
+            raise ValueError("the key set is compressed")
+        async for part in reply.aiter_raw():
             content += part
             if len(content) > _MAX_BYTES:
                 raise ValueError(f"the key set has more than {_MAX_BYTES:,} bytes")

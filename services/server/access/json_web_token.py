@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import jwt
@@ -73,7 +74,8 @@ class JsonWebTokens:
 
     def _check_time(self, claims: dict[str, Any]) -> None:
         expires, begins = claims["exp"], claims.get("nbf", 0)
-        if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in (expires, begins)):
+        numbers = (expires, begins)
+        if not all(isinstance(each, int | float) and not isinstance(each, bool) and isfinite(each) for each in numbers):
             raise _invalid()
         if not expires + self._leeway_s > self._clock.latest():  # NaN fails this comparison
             raise UnauthenticatedError("the token has expired", subject="authorization", remedy="Get a new token")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import stat
 import time
 from pathlib import Path
@@ -86,4 +87,14 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(StorageError, match="5 bytes"):
+        open_secret(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_secret_that_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "secret")
+    else:
+        (tmp_path / "secret").symlink_to("/dev/zero")
+    with pytest.raises(StorageError):
         open_secret(tmp_path)

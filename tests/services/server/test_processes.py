@@ -120,6 +120,16 @@ async def test_a_killed_process_is_started_again_and_no_call_fails(tmp_path: Pat
             await client.close()
 
 
+async def test_any_number_of_signals_to_reload_end_nothing(tmp_path: Path) -> None:
+    async with group(tmp_path) as (started, ready):
+        said = await ready_group(started, ready)
+        for _ in range(200):
+            started.send_signal(signal.SIGHUP)
+        async with AsyncClient(said["address"]) as client:
+            assert (await client.retrieve("order paper", timeout_s=LIMIT_S)).tools
+        assert started.returncode is None and all(map(alive, said["processes"]))
+
+
 async def test_the_processes_end_with_the_one_that_watches_them(tmp_path: Path) -> None:
     async with group(tmp_path) as (started, ready):
         said = await ready_group(started, ready)

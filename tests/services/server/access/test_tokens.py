@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import hmac
 import json
+import resource
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +54,7 @@ async def test_a_token_of_the_issuer_is_an_identity(tmp_path: Path, algorithm: s
         {"exp": "tomorrow"},
         {"exp": 1},
         {"exp": float("nan")},
+        {"exp": float("inf")},
         {"nbf": 4e9},
         {"nbf": "now"},
     ],
@@ -100,7 +103,9 @@ def test_keys_that_must_not_verify_are_left_out() -> None:
     for unusable in ({**good, "use": "enc"}, {**good, "d": "c2VjcmV0"}, {"kty": "RSA"}, 7):
         with pytest.raises(ValueError, match="no public key"):
             parse_keys(json.dumps({"keys": [unusable]}).encode())
-    for content in (b"[]", b'{"keys": 7}', b"{", json.dumps({"keys": [good] * 300}).encode()):
+    odd = [{**good, "alg": ["RS256"]}, {**good, "kid": ["x"]}, {"kty": ["RSA"]}]
+    assert set(parse_keys(json.dumps({"keys": [*odd, good]}).encode())) == {good["kid"]}
+    for content in (b"[]", b"[" * 200_000, b'{"keys": 7}', b"{", json.dumps({"keys": [good] * 300}).encode()):
         with pytest.raises(ValueError):
             parse_keys(content)
 
@@ -135,11 +140,14 @@ async def test_a_clock_that_jumps_lets_nobody_in(tmp_path: Path) -> None:
 
 class _Keys(BaseHTTPRequestHandler):
     content = b""
+    encoding = ""
     asked = 0
 
     def do_GET(self) -> None:
         type(self).asked += 1
         self.send_response(200)
+        if type(self).encoding:
+            self.send_header("content-encoding", type(self).encoding)
         self.end_headers()
         self.wfile.write(type(self).content)
 
@@ -180,7 +188,12 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
             clock.passes(31)
             assert await keys.find("three") is None
             assert await keys.find("one") is not None
-        served.content = key_set(one, Issuer("new")).encode()
+        served.content, served.encoding = gzip.compress(gzip.compress(b" " * 500_000_000, 1)), "gzip, gzip"
+        clock.passes(31)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert await keys.find("three") is None and await keys.find("one") is not None
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024  # KiB: it is not unpacked
+        served.content, served.encoding = key_set(one, Issuer("new")).encode(), ""
         clock.passes(31)
         left = asyncio.ensure_future(keys.find("new"))
         await asyncio.sleep(0)

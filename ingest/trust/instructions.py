@@ -175,7 +175,20 @@ _STRONG = 0.6
 _REPEATED = 0.25  # for a strong signal in both sentences
 _WEAK = frozenset(("demand", "private-data", "secret"))  # they say something only beside one of the next
 _SUPPORTING = frozenset(
-    ("foreign-call", "secret-moved", "safeguard", "self-reference", "conversation-moved", "steering")
+    (
+        "foreign-call",
+        "secret-moved",
+        "safeguard",
+        "self-reference",
+        "conversation-moved",
+        "steering",
+        "other-tool",
+        "opened",
+        "secrets-wanted",
+        "rivals",
+        "others-data",
+        "guard-voided",
+    )
 )
 _ALONE = 0.6  # the part of their weight that counts where nobody is spoken to
 _INTERACTION = frozenset(
@@ -194,6 +207,14 @@ _INTERACTION = frozenset(
         "tamper",
         "secret-tool",
         "secret-file",
+        "agent-acts",
+        "persona",
+        "not-told",
+        "misreported",
+        "tool-defect",
+        "coaxing",
+        "without-end",
+        "timed",
     )
 )
 _NEAR = 120  # characters between two sentences that belong together

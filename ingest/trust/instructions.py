@@ -186,7 +186,6 @@ _SUPPORTING = frozenset(
         "opened",
         "secrets-wanted",
         "rivals",
-        "others-data",
         "guard-voided",
     )
 )
@@ -226,6 +225,8 @@ def _instruction(
     by_name: dict[str, Signal] = {}
     for at in signals:
         by_name.setdefault(SIGNALS[at].name, SIGNALS[at])
+    if by_name.keys() & {"addressed", "addressed-agent"}:
+        by_name.pop("agent-acts", None)  # the same evidence
     alone = not by_name.keys() & _INTERACTION
     if alone:
         by_name = {name: signal for name, signal in by_name.items() if name not in _WEAK}

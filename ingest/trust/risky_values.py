@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import fold
+from ingest.trust.instructions import signals_in
 from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
+from ingest.trust.signals import SIGNALS
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RiskyValue", "own_sites", "risky_values"]
@@ -109,6 +111,7 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
             place = f"{title}[{number}]"
+            yield from _asking_names(f"{place}.name", parameter) if title == "parameters" else ()
             if parameter.default:
                 yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
             if parameter.example and parameter.example != parameter.default:
@@ -122,12 +125,66 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     yield from _servers(tool)
 
 
+def _asking_names(field: str, parameter: Parameter) -> Iterator[RiskyValue]:
+    """A name that itself asks for a file of the host, or for what was said."""
+    if len(parameter.name) < _LONG_NAME:
+        return
+    name = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", parameter.name)).lower()
+    if (match := _ASKING_NAME.search(name)) is not None:
+        why = f"the name of an input asks for {match[0].strip('_').replace('_', ' ')}"
+        yield RiskyValue(
+            field, parameter.name, 0, len(parameter.name), QUARANTINE, "asking-name", why
+        )
+
+
+_LONG_NAME = 14
+_ASKING_NAME = re.compile(
+    r"(?:^|_)(?:contents?|text|value|values|dump|copy|full|all|entire|complete|whole|verbatim|last|previous|prior|raw|current|your|user_s|paste|read|output)_(?:\w{1,30}_)??"
+    r"(?:netrc|ssh|id_rsa|bash_history|dotenv|dot_env|environ|environment|env_vars?|env_file|home_dir\w*|clipboard|keychain|browser_\w+|passwd|kubeconfig|aws_credentials|private_keys?|credentials|secrets|passwords|cookies|"
+    r"system_prompt|conversation|chat_history|chat_log|transcript|user_messages|prompt_history|instructions_above|tool_results|tool_outputs|local_files)(?:_|$)"
+)
+_FOREIGN_CODE = re.compile(r"^\s{0,20}(?:(?:javascript|vbscript|livescript):|data:(?:text/html|application/(?:x-)?javascript)[;,])\S", re.IGNORECASE)
+_PUNYCODE = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE)
+_ROUTE = re.compile(r"(?:^|_)(?:proxy|proxies|relay|tunnel|gateway|socks|resolver|dns_server|smtp_host)", re.IGNORECASE)
+_CHECKED = re.compile(
+    r"(?:verify|check|validate|require|enforce|strict)_?(?:the_)?(?:tls|ssl|https|certs?|certificates?|signatures?|host|hostname|identity|peer)|(?:tls|ssl|cert\w*|signature)_?(?:verify|verification|check|validation)",
+    re.IGNORECASE,
+)
+_GUIDING = re.compile(r"prompt|instruction|guidance|guideline|system|style|persona|behaviou?r|policy|(?:language )?model|assistant|writer|hint", re.IGNORECASE)
+_GUIDING_CHARS = 40
+_UNGUARDED = re.compile(
+    r"\b(?:needs? no|without|no need|never ask|not ask|skip|yourself|regardless|whatever|always|every|each|any (?:price|amount)|full|ignore|all)\b"
+)
+
+
+def _in_default(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
+    """A default that routes calls through a host, takes a check away, or guides a model."""
+    whole = (0, len(value), QUARANTINE)
+    if _ROUTE.search(parameter.name) and (at := next(addresses_in(value), None)) is not None:
+        label = at.host.rpartition(".")[2]
+        local = label in {"localhost", "local", "internal"} or at.host.startswith(("127.", "10.", "192.168."))
+        if not local and "{" not in value:
+            yield RiskyValue(field, value, *whole, "route", "unless the caller says otherwise, calls go through a host")
+    about = f"{parameter.name} {parameter.description[:200]}"
+    if len(value) >= _GUIDING_CHARS and _GUIDING.search(about) and value.count(" ") > _GUIDING_WORDS:
+        folded = fold(value[:_LONGEST]).text
+        loose = set(_UNGUARDED.findall(folded))
+        named = {SIGNALS[at].name for part in signals_in(folded) for at in part.signals}
+        if len(loose) + len(named) > 1 and named | (loose - {"all", "always", "full", "every", "each", "whatever"}):
+            yield RiskyValue(field, value, *whole, "guiding", "a default guides a model past what the caller wants")
+
+
+_GUIDING_WORDS = 6
+
+
 def _words_of(tool: Tool) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
 
 
 def _in_enum(field: str, value: str) -> Iterator[RiskyValue]:
     for pattern, rule, why in (
+        (_FOREIGN_CODE, "code", "it is an address that runs a program"),
+        (_PUNYCODE, "punycode", "its host is written with letters that are taken for others"),
         (_SHELL, "shell", "it runs a command"),
         (_SECRET_FILE, "secret-file", "it names a file that holds secrets"),
     ):
@@ -144,8 +201,13 @@ def _in_value(
         if default:
             yield from _switched_on(field, value, parameter)
         return
+    if default and value in {"false", "False"} and _CHECKED.search(parameter.name):
+        why = "unless the caller says otherwise, what secures the call is not checked"
+        yield RiskyValue(field, value, 0, len(value), QUARANTINE, "unchecked", why)
     if len(value) < _SHORTEST:
         return
+    if default:
+        yield from _in_default(field, value, parameter)
     yield from _in_enum(field, value)
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"
@@ -251,14 +313,18 @@ def _hosts(
     field: str, value: str, parameter: Parameter, own: Collection[str], words: Collection[str], *, default: bool
 ) -> Iterator[RiskyValue]:
     for address in addresses_in(value):
+        about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
+        # A host of the domain for examples is a placeholder, except as a default to which something is sent.
+        placeholder = is_documentation(address.host) and not (
+            default and _SENT_FAR.search(about) and _NAMED_EXAMPLE.search(address.host)
+        )
         foreign = (
             site_of(address.host) not in own
-            and not is_documentation(address.host)
+            and not placeholder
             and not _related(address.host, words)
         )
         if not foreign:
             continue
-        about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
         if address.is_mail and default:
             yield RiskyValue(
                 field,
@@ -297,6 +363,13 @@ def _hosts(
 _SENT_TO = re.compile(
     r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report to|mirror", re.IGNORECASE
 )
+
+
+_SENT_FAR = re.compile(
+    r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report|mirror|remote|relay|proxy|copy|backup|notify|site|storage|archive|sync|log|telemetry|collector|endpoint|recipient|cc\b|mail",
+    re.IGNORECASE,
+)
+_NAMED_EXAMPLE = re.compile(r"\.(?:[\w]+-[\w-]+|[a-z]{6,})\.(?:example|test|invalid)$")
 
 
 def _related(host: str, words: Collection[str]) -> bool:

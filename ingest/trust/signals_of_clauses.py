@@ -32,7 +32,7 @@ _DOES = (
 _VERBS = (
     r"(?:get|list|read|fetch|find|search|send|create|add|update|set|delete|remove|purge|open|close|post|put|pay|refund|transfer|approve|"
     r"merge|run|exec|execute|upload|download|write|export|import|reset|revoke|grant|invite|call|make|book|cancel|start|stop|unlock|lock|"
-    r"disable|enable|retire|wipe|drop|share|publish|forward|submit|issue|move|copy|query|show|dump|vault|mail|file|http|browser|memory|shell)"
+    r"disable|enable|retire|wipe|drop|share|publish|forward|submit|issue|move|copy|query|show|dump)"
 )
 _TOOL = rf"(?:{_VERBS}_[a-z0-9_]+|[a-z0-9_]+_{_VERBS}|[a-z_]+\.{_VERBS}\w*)"
 _SOMEBODY = (
@@ -213,6 +213,15 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
             r"\b(?:names?|addresses|appointments?|complaints|passwords|codes|salar\w+|quotes)\b(?: \S+){0,8} (?:to|at|with) (?:\S+@\S+|our \w+|an outside|the press|the observer)",
         ),
         "it gives data of some to others",
+    ),
+    (
+        "conversation",
+        0.6,
+        "gespräch|verlauf|cours|durante|conversa|échange|im$|storico|histórico",
+        (
+            r"\b(?:gesprächs?verlauf\w*|(?:verlauf|inhalt) des gesprächs|im gespräch (?:vor|er|ge)\w+|cours de (?:la conversation|l'échange)|(?:durante|en|de) (?:la|esta|toda la) conversación|participe à l'échange|durante (?:la|a) conversa\w*)\b",
+        ),
+        "it speaks about the conversation",
     ),
     (
         "wiped",

@@ -147,7 +147,9 @@ def _odd_ones(
 
 def _oddness(text: str) -> int:
     """How many of its characters are unlikely in words: digits between letters, pairs that look like one letter, other scripts."""
-    return len(re.findall(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I(?![A-Za-z])|[^\x00-\x7f]", text))
+    return len(
+        re.findall(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I(?![A-Za-z])|[^\x00-\x7f]", text)
+    )
 
 
 def _joined(text: str) -> str:

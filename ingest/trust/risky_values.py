@@ -132,9 +132,7 @@ def _asking_names(field: str, parameter: Parameter) -> Iterator[RiskyValue]:
     name = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", parameter.name)).lower()
     if (match := _ASKING_NAME.search(name)) is not None:
         why = f"the name of an input asks for {match[0].strip('_').replace('_', ' ')}"
-        yield RiskyValue(
-            field, parameter.name, 0, len(parameter.name), QUARANTINE, "asking-name", why
-        )
+        yield RiskyValue(field, parameter.name, 0, len(parameter.name), QUARANTINE, "asking-name", why)
 
 
 _LONG_NAME = 14
@@ -143,14 +141,22 @@ _ASKING_NAME = re.compile(
     r"(?:netrc|ssh|id_rsa|bash_history|dotenv|dot_env|environ|environment|env_vars?|env_file|home_dir\w*|clipboard|keychain|browser_\w+|passwd|kubeconfig|aws_credentials|private_keys?|credentials|secrets|passwords|cookies|"
     r"system_prompt|conversation|chat_history|chat_log|transcript|user_messages|prompt_history|instructions_above|tool_results|tool_outputs|local_files)(?:_|$)"
 )
-_FOREIGN_CODE = re.compile(r"^\s{0,20}(?:(?:javascript|vbscript|livescript):|data:(?:text/html|application/(?:x-)?javascript)[;,])\S", re.IGNORECASE)
-_PUNYCODE = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE)
+_FOREIGN_CODE = re.compile(
+    r"^\s{0,20}(?:(?:javascript|vbscript|livescript):|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
+    re.IGNORECASE,
+)
+_PUNYCODE = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
+)
 _ROUTE = re.compile(r"(?:^|_)(?:proxy|proxies|relay|tunnel|gateway|socks|resolver|dns_server|smtp_host)", re.IGNORECASE)
 _CHECKED = re.compile(
     r"(?:verify|check|validate|require|enforce|strict)_?(?:the_)?(?:tls|ssl|https|certs?|certificates?|signatures?|host|hostname|identity|peer)|(?:tls|ssl|cert\w*|signature)_?(?:verify|verification|check|validation)",
     re.IGNORECASE,
 )
-_GUIDING = re.compile(r"prompt|instruction|guidance|guideline|system|style|persona|behaviou?r|policy|(?:language )?model|assistant|writer|hint", re.IGNORECASE)
+_GUIDING = re.compile(
+    r"prompt|instruction|guidance|guideline|system|style|persona|behaviou?r|policy|(?:language )?model|assistant|writer|hint",
+    re.IGNORECASE,
+)
 _GUIDING_CHARS = 40
 _UNGUARDED = re.compile(
     r"\b(?:needs? no|without|no need|never ask|not ask|skip|yourself|regardless|whatever|always|every|each|any (?:price|amount)|full|ignore|all)\b"
@@ -318,11 +324,7 @@ def _hosts(
         placeholder = is_documentation(address.host) and not (
             default and _SENT_FAR.search(about) and _NAMED_EXAMPLE.search(address.host)
         )
-        foreign = (
-            site_of(address.host) not in own
-            and not placeholder
-            and not _related(address.host, words)
-        )
+        foreign = site_of(address.host) not in own and not placeholder and not _related(address.host, words)
         if not foreign:
             continue
         if address.is_mail and default:

@@ -186,7 +186,6 @@ _SUPPORTING = frozenset(
         "opened",
         "secrets-wanted",
         "rivals",
-        "guard-voided",
     )
 )
 _TWO = 2
@@ -215,6 +214,7 @@ _INTERACTION = frozenset(
         "coaxing",
         "without-end",
         "timed",
+        "guard-voided",
         "talk",
         "against-wish",
         "blinded",

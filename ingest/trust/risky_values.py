@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import fold
-from ingest.trust.instructions import signals_in
+from ingest.trust.inputs_beyond import asked_by_name, reach_of_default
 from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
-from ingest.trust.signals import SIGNALS
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RiskyValue", "own_sites", "risky_values"]
@@ -111,7 +110,10 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
             place = f"{title}[{number}]"
-            yield from _asking_names(f"{place}.name", parameter) if title == "parameters" else ()
+            if title == "parameters" and (asked := asked_by_name(parameter.name)):
+                why = f"the name of an input asks for {asked}"
+                whole = len(parameter.name)
+                yield RiskyValue(f"{place}.name", parameter.name, 0, whole, QUARANTINE, "asking-name", why)
             if parameter.default:
                 yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
             if parameter.example and parameter.example != parameter.default:
@@ -125,22 +127,6 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     yield from _servers(tool)
 
 
-def _asking_names(field: str, parameter: Parameter) -> Iterator[RiskyValue]:
-    """A name that itself asks for a file of the host, or for what was said."""
-    if len(parameter.name) < _LONG_NAME:
-        return
-    name = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", parameter.name)).lower()
-    if (match := _ASKING_NAME.search(name)) is not None:
-        why = f"the name of an input asks for {match[0].strip('_').replace('_', ' ')}"
-        yield RiskyValue(field, parameter.name, 0, len(parameter.name), QUARANTINE, "asking-name", why)
-
-
-_LONG_NAME = 14
-_ASKING_NAME = re.compile(
-    r"(?:^|_)(?:contents?|text|value|values|dump|copy|full|all|entire|complete|whole|verbatim|last|previous|prior|raw|current|your|user_s|paste|read|output)_(?:\w{1,30}_)??"
-    r"(?:netrc|ssh|id_rsa|bash_history|dotenv|dot_env|environ|environment|env_vars?|env_file|home_dir\w*|clipboard|keychain|browser_\w+|passwd|kubeconfig|aws_credentials|private_keys?|credentials|secrets|passwords|cookies|"
-    r"system_prompt|conversation|chat_history|chat_log|transcript|user_messages|prompt_history|instructions_above|tool_results|tool_outputs|local_files)(?:_|$)"
-)
 _FOREIGN_CODE = re.compile(
     r"^\s{0,20}(?:(?:javascript|vbscript|livescript):|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
     re.IGNORECASE,
@@ -148,39 +134,10 @@ _FOREIGN_CODE = re.compile(
 _PUNYCODE = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
 )
-_ROUTE = re.compile(r"(?:^|_)(?:proxy|proxies|relay|tunnel|gateway|socks|resolver|dns_server|smtp_host)", re.IGNORECASE)
 _CHECKED = re.compile(
     r"(?:verify|check|validate|require|enforce|strict)_?(?:the_)?(?:tls|ssl|https|certs?|certificates?|signatures?|host|hostname|identity|peer)|(?:tls|ssl|cert\w*|signature)_?(?:verify|verification|check|validation)",
     re.IGNORECASE,
 )
-_GUIDING = re.compile(
-    r"prompt|instruction|guidance|guideline|system|style|persona|behaviou?r|policy|(?:language )?model|assistant|writer|hint",
-    re.IGNORECASE,
-)
-_GUIDING_CHARS = 40
-_UNGUARDED = re.compile(
-    r"\b(?:needs? no|without|no need|never ask|not ask|skip|yourself|regardless|whatever|always|every|each|any (?:price|amount)|full|ignore|all)\b"
-)
-
-
-def _in_default(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
-    """A default that routes calls through a host, takes a check away, or guides a model."""
-    whole = (0, len(value), QUARANTINE)
-    if _ROUTE.search(parameter.name) and (at := next(addresses_in(value), None)) is not None:
-        label = at.host.rpartition(".")[2]
-        local = label in {"localhost", "local", "internal"} or at.host.startswith(("127.", "10.", "192.168."))
-        if not local and "{" not in value:
-            yield RiskyValue(field, value, *whole, "route", "unless the caller says otherwise, calls go through a host")
-    about = f"{parameter.name} {parameter.description[:200]}"
-    if len(value) >= _GUIDING_CHARS and _GUIDING.search(about) and value.count(" ") > _GUIDING_WORDS:
-        folded = fold(value[:_LONGEST]).text
-        loose = set(_UNGUARDED.findall(folded))
-        named = {SIGNALS[at].name for part in signals_in(folded) for at in part.signals}
-        if len(loose) + len(named) > 1 and named | (loose - {"all", "always", "full", "every", "each", "whatever"}):
-            yield RiskyValue(field, value, *whole, "guiding", "a default guides a model past what the caller wants")
-
-
-_GUIDING_WORDS = 6
 
 
 def _words_of(tool: Tool) -> frozenset[str]:
@@ -213,7 +170,8 @@ def _in_value(
     if len(value) < _SHORTEST:
         return
     if default:
-        yield from _in_default(field, value, parameter)
+        for rule, why in reach_of_default(parameter, value):
+            yield RiskyValue(field, value, 0, len(value), QUARANTINE, rule, why)
     yield from _in_enum(field, value)
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"

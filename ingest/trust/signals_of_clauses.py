@@ -1,7 +1,8 @@
 """Signals of the structure of a clause: who acts, on what, and within how few words, in place of set phrases.
 
 A notion is a set of words (who is spoken to, other tools, safeguards, …), and a signal is two of them near each other, in either
-order. Written for what 35 poisoned records had in common that set phrases did not find; weights so that none is enough alone.
+order. Written on 200 poisoned records and 42 sentences made for this; the weights after how many of 2,000 clean tools of public documents
+and benchmarks have the signal: 0.8, enough alone, where it was 0 to 4, and 0.4 where it was 56.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     ),
     (
         "not-told",
-        0.6,
+        0.7,
         "not|never|no$|no-|nothing|nobody|without|avoid|needless|unnecessary|n't|isn|aren|don|doesn|needn|rather|instead|say|keep|between|already|know|annoy|raising|asking|telling|low|preguntar|ohne|sans|sin$|senza|pregunt",
         (
             rf"\b{_NO}\b(?:\W{{1,3}}\w{{1,30}}){{0,2}}?\W{{1,3}}{_TOLD}(?: (?:to|with|of|about|by|for|at))?(?: (?:the|any|your|a|other|all|its|their|end|human|final)){{0,2}} {_SOMEBODY}\b",
             rf"\b{_SOMEBODY} (?:is|are|need|needs|should|must|do|does|will|has to|have to)(?: \w+)? ?(?:not|never|n't|no)\b(?: \w+){{0,3}} (?:be |being |get )?(?:{_TOLD}|know|see|aware|involved|notice)\b",
             r"\b(?:nobody|no one|no-one) (?:\w+ ){0,2}(?:notices?|knows?|sees|asks|finds out|learns|hears|complains)\b|\bsay nothing\b|\b(?:no|without) (?:further )?(?:question|query|word|notice|mention|remark|message|note) (?:of \w+ )?(?:to|for) (?:the |any )?\w+",
             r"\b(?:asking|raising|telling|mentioning|reminding|pointing|questioning|bringing|warning|informing)\b(?: \w+){0,6} (?:annoys?|worries|upsets?|confuses?|forbidden|prohibited|unnecessary|needless|bothers?|slows?|unwelcome|alarms?|irritates?|distracts?)\b",
-            r"\b(?:users?|they|he|she|everyone|people|customers?) (?:already )?knows? (?:already|about|of)\b|\balready knows?\b|\bkeep (?:it|this|that|these|them) (?:\w+ )?(?:quiet|low-key|low key|to yourself|to yourselves|between|private|confidential|secret|off)\b|\bwe keep it\b|\bbetween (?:us|ourselves|you and me)\b",
+            r"\b(?:users?|they|he|she|everyone|people|customers?) (?:already )?knows? (?:already|about|of)\b|\balready knows\b|\bkeep (?:it|this|that|these|them) (?:\w+ )?(?:quiet|low-key|low key|to yourself|to yourselves|between|private|confidential|secret|off)\b|\bwe keep it\b|\bbetween (?:us|ourselves|you and me)\b",
             r"\b(?:so that|lest|such that|in order that) (?:\w+ ){0,4}(?:not|never|nobody|no one|without)\b[^.]{0,30}\b(?:alarm\w*|notice\w*|worr\w+|see|seen|know\w*|learn|aware|suspect\w*|confus\w+|upset|ask\w*|find out|appear)|\bhidden from (?:the |any )?(?:\w+ )?(?:user|sender|person|customer|owner|reader|recipient|operator|reviewer|employee)s?\b|\bno (?:need|reason|cause|point) (?:to|in|for) (?:bring\w*|mention\w*|tell\w*|rais\w+|say\w*|ask\w*|check\w*|confirm\w*|explain\w*|bother\w*|wait\w*|the (?:user|person)|them|him|her)\b",
             r"\b(?:laat|zeg|vertel|meld) (?:\w+ ){0,4}(?:niets|niet)\b|\b(?:quietly|silently|discreetly|tacitly|unseen|without (?:a )?(?:word|trace|fuss|mention|comment))\b|\b(?:leave|leaving|left|take|cut|edit|filter|drop) (?:out|off) (?:the |any |all )?(?:warnings?|alerts?|errors?|findings?|notices?|caveats?|risks?|problems?)\b",
             r"\b(?:preguntar\w*|preguntarle)\b(?: \w+){0,4} (?:prohibido|innecesario|no)\b|\bohne (?:rück|nach)?frage|\bsans (?:en |le |lui )?(?:demander|informer|prévenir|parler|mentionner|avertir)|\bsin (?:preguntar|avisar|informar|mencionar|decir)|\bsenza (?:chiedere|avvisare|informare|dire|menzionare)",
@@ -119,7 +120,7 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     ),
     (
         "tool-defect",
-        0.6,
+        0.8,
         "defect|bug|flaw|issue|fault|problem|vulnerab|cve|until|affected|broken|swapped|work|right|remedy|known|must$|should|insecure|unsafe|deprecated|retired|compromised|security",
         (
             rf"\b(?:defects?|bugs?|flaws?|faults?|problems?|errors?|vulnerab\w+|regressions?)\b(?: \w+){{0,4}} (?:in|of|with|by|affecting) (?:the )?[`'\"]?{_TOOL}\b",
@@ -168,7 +169,7 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     ),
     (
         "without-end",
-        0.7,
+        0.8,
         "times|stop|endless|forever|again|even|until|loop|repeat",
         (
             r"\b(?:not less than|at least|no fewer than|some|for) (?:\w+ ){0,3}(?:hundred|thousand|\d{3,}) times\b|\b(?:never|must not|does not|do not|not to) stop\b|\bendlessly\b|\bagain and again\b|\bin (?:an )?(?:endless|infinite) loop\b",
@@ -198,7 +199,7 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     ),
     (
         "guard-voided",
-        0.6,
+        0.8,
         "not|never|no$|split|below|without|need|advance|beforehand|considers|before|already|closed|nicht|keine|ya$|déjà|bereits",
         (
             rf"\b{_GUARDS} (?:do|does|shall|need|will|must) not (?:apply|concern|bind|count|hold|matter|affect)\b(?: \w+)? ?(?:to |for )?(?:you|this|assistants?|agents?|models?|automated|internal|here)\b",
@@ -241,10 +242,10 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
     ),
     (
         "against-wish",
-        0.6,
+        0.8,
         "asked|even|irrespective|regardless|whatever|fallback|alter|preferred|prefers|tell|answer|went|never",
         (
-            r"\beven (?:if|when|though|where|after)\b[^.]{0,30}\b(?:asked|told|said|objected|forbade|declined|refused|forbidden|asked you not)\b|\b(?:irrespective|regardless) of (?:the |their |his |her )?(?:\w+ ){0,3}(?:prefer\w*|want\w*|wish\w*|choice|choos\w+|asked|request\w*|user|customer|traveller|price)\b",
+            r"\beven (?:if|when|though|where|after)\b[^.]{0,30}\b(?:asked|told|said|objected|forbade|declined|refused|forbidden|asked you not)\b|\b(?:irrespective|regardless) of (?:the |their |his |her )?(?:\w+ ){0,3}(?:prefer\w*|want\w*|wish\w*|choice|choos\w+|asked|user|customer|traveller|price)\b",
             r"\b(?:tell|assure|inform|answer|reply|insist|say|respond|convince)\b(?: (?:the|them|him|her|a|any|that|user|users|customers?|person|people|caller|requester)){0,4} (?:that )?(?:it|they|everything|nothing|all|the \w+|there|this) (?:\w+ ){0,2}(?:went|never|was|were|is|are|has|have|had|did|succeeded|failed|left)\b",
             r"\b(?:alter|change|replace|substitute|swap|edit|rewrite|exchange|redirect|set)\b(?: \S+){0,5} (?:account|iban|payee|recipient|beneficiary|amount|address|number)s?\b[^.]{0,20}\b(?:to|by|with|for|into) \S*\d",
             r"\b(?:is|are) (?:always )?(?:the )?(?:preferred|only trusted|best|favou?red) (?:choice|supplier|vendor|option|airline|hotel|product|brand)\b|\bought to go to\b|\b(?:favour|prefer|choose|recommend|pick|suggest|book) (?:\w+ ){1,6}(?:whatever|regardless|irrespective|even if|over (?:any|all|every))\b",
@@ -258,7 +259,7 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
         (
             r"\b(?:users?|people|customers?|employees?|everyone|they|administrators?|owners?)\b(?: \w+)? (?:have|has|had|hereby) (?:\w+ )?(?:consented|agreed|approved|authori[sz]ed|permitted|confirmed)\b",
             r"\b(?:confirmation|approval|consent|permission|review|verification|warning|dialogs?|prompts?|checks?|approvals)\b(?: \w+){0,3} (?:is|are|be|being|was|were|can be|should be|may be|must be) (?:\w+ )?(?:skipped|granted|regarded|assumed|presumed|bypassed|suppressed|dismissed|ignored|waived|omitted|deemed|considered|answered|disabled|dropped)\b",
-            r"\b(?:sign|approve|confirm|decide|answer|accept|agree)(?:s|ed)? (?:\w+ ){0,3}(?:in (?:their|his|her) (?:place|name|stead)|on (?:their|his|her|the user's) behalf|for (?:them|him|her))\b|\b(?:disable|lift|suspend|switch off|turn off|ignore|exceed|circumvent|avoid)s? (?:the |any |all |its |your )?(?:\w+ )?(?:caps?|limits?|quotas?|locks?|thresholds?|controls?|alerts?|alarms?|filters?|masking|redaction)\b",
+            r"\b(?:sign|approve|confirm|decide|answer|accept|agree)(?:s|ed)? (?:\w+ ){0,3}(?:in (?:their|his|her) (?:place|name|stead)|on (?:their|his|her|the user's) behalf|for (?:them|him|her))\b|\b(?:disable|lift|suspend|switch off|turn off|ignore|circumvent)s? (?:the |any |all |its |your )?(?:\w+ )?(?:caps?|limits?|quotas?|locks?|thresholds?|controls?|alerts?|alarms?|filters?|masking|redaction)\b",
             r"\b(?:carried out|executed|done|performed|applied|followed|accepted|taken over) (?:\w+ )?(?:without|unread|unchecked|blindly|unreviewed|at once)\b",
         ),
         "it takes consent for granted",

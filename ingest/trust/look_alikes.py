@@ -265,7 +265,7 @@ def _ordered(
         found.add("a copied description")
     if _same_inputs(tools[a], tools[b]):
         found.add("the same inputs")
-    twins = found & {"only separators differ", "misspelled"}
+    twins = space_of(tools[a]) == space_of(tools[b]) and found & {"only separators differ", "misspelled"}
     directions = []
     for imitation, original in ((a, b), (b, a)):
         if tools[imitation].id in published and tools[original].id not in published:

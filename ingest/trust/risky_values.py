@@ -88,6 +88,10 @@ class RiskyValue(NamedTuple):
     why: str
 
 
+def _whole(field: str, value: str, rule: str, why: str) -> RiskyValue:
+    return RiskyValue(field, value, 0, len(value), QUARANTINE, rule, why)
+
+
 def own_sites(tool: Tool) -> frozenset[str]:
     """The sites (registrable domains) that are the tool's own: of its servers, and of its description's namespace."""
     sites = set()
@@ -111,9 +115,7 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
         for number, parameter in enumerate(parameters):
             place = f"{title}[{number}]"
             if title == "parameters" and (asked := asked_by_name(parameter.name)):
-                why = f"the name of an input asks for {asked}"
-                whole = len(parameter.name)
-                yield RiskyValue(f"{place}.name", parameter.name, 0, whole, QUARANTINE, "asking-name", why)
+                yield _whole(f"{place}.name", parameter.name, "asking-name", f"the name of an input asks for {asked}")
             if parameter.default:
                 yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
             if parameter.example and parameter.example != parameter.default:
@@ -165,13 +167,12 @@ def _in_value(
             yield from _switched_on(field, value, parameter)
         return
     if default and value in {"false", "False"} and _CHECKED.search(parameter.name):
-        why = "unless the caller says otherwise, what secures the call is not checked"
-        yield RiskyValue(field, value, 0, len(value), QUARANTINE, "unchecked", why)
+        yield _whole(field, value, "unchecked", "what secures the call is not checked unless the caller says so")
     if len(value) < _SHORTEST:
         return
     if default:
         for rule, why in reach_of_default(parameter, value):
-            yield RiskyValue(field, value, 0, len(value), QUARANTINE, rule, why)
+            yield _whole(field, value, rule, why)
     yield from _in_enum(field, value)
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"
@@ -224,14 +225,8 @@ def _matches(
 def _switched_on(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
     about = fold(f"{parameter.name}: {parameter.description[:1000]}").text
     if _TALK.search(about) and _GIVES.search(about):
-        yield RiskyValue(
-            field,
-            value,
-            0,
-            len(value),
-            QUARANTINE,
-            "talk-included",
-            "unless the caller says no, the conversation or its context goes along",
+        yield _whole(
+            field, value, "talk-included", "unless the caller says no, the conversation or its context goes along"
         )
     elif _OUTSIDE.search(about):
         yield RiskyValue(
@@ -261,15 +256,7 @@ def _templates(field: str, value: str) -> Iterator[RiskyValue]:
             )
             return
         if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&][^\s\"']{0,200}$", value[: match.start()]):
-            yield RiskyValue(
-                field,
-                value,
-                0,
-                len(value),
-                QUARANTINE,
-                "data-in-address",
-                "an address carries data of the call to its host",
-            )
+            yield _whole(field, value, "data-in-address", "an address carries data of the call to its host")
             return
 
 

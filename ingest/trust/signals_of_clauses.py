@@ -245,7 +245,7 @@ CLAUSES: Final[tuple[tuple[str, float, str, tuple[str, ...], str], ...]] = (
         0.8,
         "asked|even|irrespective|regardless|whatever|fallback|alter|preferred|prefers|tell|answer|went|never",
         (
-            r"\beven (?:if|when|though|where|after)\b[^.]{0,30}\b(?:asked|told|said|objected|forbade|declined|refused|forbidden|asked you not)\b|\b(?:irrespective|regardless) of (?:the |their |his |her )?(?:\w+ ){0,3}(?:prefer\w*|want\w*|wish\w*|choice|choos\w+|asked|user|customer|traveller|price)\b",
+            r"\beven (?:if|when|though|where|after)\b[^.]{0,30}\b(?:asked|told|said|objected|forbade|declined|refused|forbidden|asked you not)\b|\b(?:irrespective|regardless) of (?:the |their |his |her )?(?:\w+ ){0,3}(?:prefer\w*|want\w*|wish\w*|choice|choos\w+|asked)\b",
             r"\b(?:tell|assure|inform|answer|reply|insist|say|respond|convince)\b(?: (?:the|them|him|her|a|any|that|user|users|customers?|person|people|caller|requester)){0,4} (?:that )?(?:it|they|everything|nothing|all|the \w+|there|this) (?:\w+ ){0,2}(?:went|never|was|were|is|are|has|have|had|did|succeeded|failed|left)\b",
             r"\b(?:alter|change|replace|substitute|swap|edit|rewrite|exchange|redirect|set)\b(?: \S+){0,5} (?:account|iban|payee|recipient|beneficiary|amount|address|number)s?\b[^.]{0,20}\b(?:to|by|with|for|into) \S*\d",
             r"\b(?:is|are) (?:always )?(?:the )?(?:preferred|only trusted|best|favou?red) (?:choice|supplier|vendor|option|airline|hotel|product|brand)\b|\bought to go to\b|\b(?:favour|prefer|choose|recommend|pick|suggest|book) (?:\w+ ){1,6}(?:whatever|regardless|irrespective|even if|over (?:any|all|every))\b",

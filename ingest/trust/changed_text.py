@@ -57,6 +57,7 @@ class Change(NamedTuple):
 def changes(tool: Tool, before: Tool) -> Iterator[Change]:
     """Yield what was added to a tool since it was published; its severity depends on what it is."""
     yield from _values(tool, before)
+    yield from _choices(tool, before)
     yield from _inputs(tool, before)
     yield from _texts(tool, before)
 
@@ -171,6 +172,25 @@ def _values(tool: Tool, before: Tool) -> Iterator[Change]:
             yield Change(
                 f"parameters[{number}].{key}", value, 0, len(value), QUARANTINE if severe else REPORT, key, why
             )
+
+
+def _choices(tool: Tool, before: Tool) -> Iterator[Change]:
+    """New allowed values; one that says something, among others that only name, is severe."""
+    old: Mapping[str, Parameter] = {parameter.name: parameter for parameter in before.parameters}
+    for number, parameter in enumerate(tool.parameters):
+        was = old.get(parameter.name)
+        if was is None or parameter.enum == was.enum or not was.enum:
+            continue
+        longest = max(value.count(" ") for value in was.enum)
+        for at, value in enumerate(parameter.enum):
+            if value not in was.enum:
+                severe = value.count(" ") >= longest + _WORDS_MORE or bool(addresses_in_list(value))
+                why = "an allowed value was added since it was published"
+                severity: Severity = QUARANTINE if severe else REPORT
+                yield Change(f"parameters[{number}].enum[{at}]", value, 0, len(value), severity, "choice", why)
+
+
+_WORDS_MORE = 3
 
 
 def addresses_in_list(text: str) -> list[str]:

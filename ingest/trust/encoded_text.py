@@ -62,7 +62,7 @@ def _padded(run: str) -> str:
     return stripped + "=" * (-len(stripped) % 4)
 
 
-_SPACED = re.compile(r"(?<!\w)(?:\w(?:[ .*_-]|  |   )){7,400}\w(?!\w)")
+_SPACED = re.compile(r"(?<![\w@$])(?:[\w@$][ .*_:-]{1,3}){7,400}[\w@$](?![\w@$])")
 _ESCAPES = re.compile(
     r"(?:&#x?[0-9a-fA-F]{2,6};){4,4000}|(?:%[0-9a-fA-F]{2}){8,4000}|(?:\\\\?(?:u00|x)[0-9a-fA-F]{2}){4,4000}"
 )
@@ -84,7 +84,8 @@ def disguised_runs(text: str) -> Iterator[EncodedRun]:
     letters, ROT13 and reversed text.
     """
     for match in _SPACED.finditer(text):
-        gaps = re.split(r" {2,}", match[0])
+        plain = match[0].lower().translate(_LETTERS) if re.search("[^\\W\\d_]", match[0]) else match[0]
+        gaps = re.split(r" {2,}| [:-] ", plain)
         yield _run(match.start(), match.end(), " ".join(re.sub(r"[\W_]", "", gap) for gap in gaps))
     for match in _ESCAPES.finditer(text) if "&#" in text or "%" in text or "\\" in text else ():
         plain = re.sub(

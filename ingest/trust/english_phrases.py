@@ -39,7 +39,7 @@ ACTS = (
 )
 CONVERSATION = (
     r"(?:conversations?|chats?(?! ?(?:id|room|message))|dialog(?:ue)?s?|chat (?:history|log|transcript)|discussions?|"
-    r"transcripts?|exchange|context window)"
+    r"transcripts?|exchange(?! (?:rate|is|as|of|server|online|between|account|type|for|code|in))|context window)"
 )
 SAID = (
     r"(?:said|says|typed|told|wrote|written|confided|shared|asked|entered|pasted|mentioned|discussed|disclosed|seen|read|"

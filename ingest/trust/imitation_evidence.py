@@ -15,7 +15,7 @@ from ontology.tool import Tool
 __all__ = ["imitation_evidence", "imitation_weight", "is_imitation", "space_of"]
 
 _CLAIM = re.compile(
-    r"\b(?:official|verified|certified|genuine|authentic|replace[sd]?|replacement|successor|predecessor|supersedes?|same as|identical to|drop-in|production (?:build|version)|version \d|newer|new version|new name|renamed|"
+    r"\b(?:official|built-in|signed|trusted|patched|edition|security (?:release|fix|update)|should go through it|verified|certified|genuine|authentic|replace[sd]?|replacement|successor|predecessor|supersedes?|same as|identical to|drop-in|production (?:build|version)|version \d|newer|new version|new name|renamed|"
     r"moved (?:to|here)|instead of|deprecated|shut down|being retired|by the same team|original|mirror of|fork of|build of|compatible with|formerly|now called|stops working|discontinued|recommended over|better than|faster than|"
     r"more convenient than|takes? over|on behalf of|in place of|community version|old (?:one|version|tool)|like \w+, but|just like|works like|improved|extended version|enhanced)\b"
 )
@@ -25,6 +25,9 @@ _WEIGHTS = {
     "related namespace": 0.35,
     "a copied description": 0.3,
     "same title": 0.3,
+    "the same inputs": 0.2,
+    "only separators differ": 0.45,
+    "misspelled": 0.55,
 }
 
 
@@ -42,10 +45,15 @@ _RISKY = {
     "secrecy": 0.5,
     "other-tools": 0.5,
     "tool-choice": 0.5,
+    "tool-defect": 0.5,
+    "opened": 0.5,
+    "guard-voided": 0.5,
+    "others-data": 0.5,
+    "rivals": 0.4,
 }
 _TAKES = re.compile(
     r"\b(?:outside|third[ -]party|partner (?:feed|service)|handed (?:over|to|too)|held (?:in|by|on)|kept by|mirrored to|forwarded to|copied to|shared with|recorded|in clear(?: form)?|stored (?:by|with|at)|exported to|"
-    r"without|whatever the|any channel|all paths|private ones|not looked at|on behalf of|archived and private|no longer|plain ?text)\b"
+    r"without|whatever the|any channel|all paths|private ones|not looked at|needs no|no limit|can approve it as well|or to third|under the role|as (?:project )?owner|included|community|through the \w+ \w+ at|relay\.|run through|on behalf of|archived and private|no longer|plain ?text)\b"
 )
 
 
@@ -115,12 +123,14 @@ _KIN = frozenset(
         "a copied description",
         "one letter apart",
         "only separators differ",
+        "misspelled",
     )
 )
 _EVIDENCE: Mapping[str, float] = {
     "a claim to be it": 0.5,
     "data or rights handed to others": 0.45,
     "a secret among its inputs": 0.35,
+    "a sentence more": 0.25,
 }
 
 

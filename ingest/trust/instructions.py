@@ -15,8 +15,8 @@ from ingest.trust.tool_fields import Role
 
 __all__ = ["QUARANTINED", "Instruction", "Sentence", "find_instructions", "sentences_of", "signals_in"]
 
-QUARANTINED: Final = 1.0
-_REPORTED: Final = 0.8
+QUARANTINED: Final = 0.8
+_REPORTED: Final = 0.7
 _SENTENCE_CHARS = 600  # a longer sentence is cut, so that a pattern sees at most so much
 _ODD_PLACE = 0.3  # a sentence in a place that has no sentences
 _ODD_CHARS = 40
@@ -175,8 +175,20 @@ _STRONG = 0.6
 _REPEATED = 0.25  # for a strong signal in both sentences
 _WEAK = frozenset(("demand", "private-data", "secret"))  # they say something only beside one of the next
 _SUPPORTING = frozenset(
-    ("foreign-call", "secret-moved", "safeguard", "self-reference", "conversation-moved", "steering")
+    (
+        "foreign-call",
+        "secret-moved",
+        "safeguard",
+        "self-reference",
+        "conversation-moved",
+        "steering",
+        "other-tool",
+        "opened",
+        "secrets-wanted",
+        "rivals",
+    )
 )
+_TWO = 2
 _ALONE = 0.6  # the part of their weight that counts where nobody is spoken to
 _INTERACTION = frozenset(
     (
@@ -194,6 +206,20 @@ _INTERACTION = frozenset(
         "tamper",
         "secret-tool",
         "secret-file",
+        "agent-acts",
+        "persona",
+        "not-told",
+        "misreported",
+        "tool-defect",
+        "coaxing",
+        "without-end",
+        "timed",
+        "guard-voided",
+        "talk",
+        "against-wish",
+        "blinded",
+        "worded",
+        "assumed-consent",
     )
 )
 _NEAR = 120  # characters between two sentences that belong together
@@ -205,6 +231,10 @@ def _instruction(
     by_name: dict[str, Signal] = {}
     for at in signals:
         by_name.setdefault(SIGNALS[at].name, SIGNALS[at])
+    if by_name.keys() & {"addressed", "addressed-agent"}:
+        by_name.pop("agent-acts", None)  # the same evidence
+        if len(by_name) == _TWO and "demand" in by_name and "addressed-agent" in by_name:
+            by_name.pop("demand")  # a model of the tool's own business, of which a rule is told
     alone = not by_name.keys() & _INTERACTION
     if alone:
         by_name = {name: signal for name, signal in by_name.items() if name not in _WEAK}

@@ -74,6 +74,10 @@ def _foreign_letters(tool: Tool) -> Iterator[LookAlike]:
         if text.isascii():
             continue
         shown = without_hidden(text)
+        if (match := _HARD_SPACE.search(text)) is not None and field != "metadata.namespace":
+            why = "it has a space that is not the usual one"
+            yield LookAlike(tool, field, match.start(), match.end(), QUARANTINE, "hard-space", why)
+            return
         for match in re.finditer(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]", shown):
             word = match[0]
             compatible = unicodedata.normalize("NFKC", word)
@@ -93,6 +97,9 @@ def _foreign_letters(tool: Tool) -> Iterator[LookAlike]:
                     f"its letters are not those that they look like ({skeleton(text)})",
                 )
                 return
+
+
+_HARD_SPACE = re.compile("(?:^|(?<=[\\x21-\\x7e]))[\u00a0\u2000-\u200a\u202f\u205f](?:$|(?=[\\x21-\\x7e]))")
 
 
 def _is_wide_text(text: str) -> bool:
@@ -140,7 +147,9 @@ def _odd_ones(
 
 def _oddness(text: str) -> int:
     """How many of its characters are unlikely in words: digits between letters, pairs that look like one letter, other scripts."""
-    return len(re.findall(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|[^\x00-\x7f]", text))
+    return len(
+        re.findall(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I(?![A-Za-z])|[^\x00-\x7f]", text)
+    )
 
 
 def _joined(text: str) -> str:
@@ -165,6 +174,8 @@ def _imitations(tools: Sequence[Tool], published: Collection[str]) -> Iterator[t
         pairs[pair].add("only separators differ")
     for pair in _one_letter_apart(tools):
         pairs[pair].add("one letter apart")
+    for pair in _misspelled(tools):
+        pairs[pair].add("misspelled")
     for (a, b), reasons in pairs.items():
         if reasons & {"same words"}:
             reasons.discard("one letter apart")
@@ -181,6 +192,39 @@ def _other_separators(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
             yield from (
                 (a, b) for at, a in enumerate(numbers) for b in numbers[at + 1 :] if tools[a].name != tools[b].name
             )
+
+
+def _misspelled(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
+    """Pairs of tools of one namespace with the same inputs whose names differ by a letter within a word."""
+    groups: dict[tuple[str, tuple[str, ...], str], list[int]] = defaultdict(list)
+    for number, tool in enumerate(tools):
+        inputs = tuple(sorted(parameter.name for parameter in tool.parameters))
+        if len(inputs) > 1 and _LONG_NAME <= len(tool.name) <= _LONGEST_NAME:
+            groups[space_of(tool), inputs, tool.name[:1].lower()].append(number)
+    for numbers in groups.values():
+        if 1 < len(numbers) <= _MOST_ALIKE:
+            for at, a in enumerate(numbers):
+                for b in numbers[at + 1 :]:
+                    if _is_slip(tools[a].name.lower(), tools[b].name.lower()):
+                        yield a, b
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether one name is the other with a letter left out, doubled, or two exchanged, within a word and no plural."""
+    short, long = sorted((one, other), key=len)
+    if short == long or len(long) - len(short) > 1:
+        return False
+    at = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) == len(long):
+        return short[at:] == long[at + 1] + long[at] + long[at + 2 :] if at + 1 < len(long) else False
+    inside = at > 0 and at + 1 < len(long) and long[at - 1].isalpha() and long[at].isalpha() and long[at + 1].isalpha()
+    return inside and short[at:] == long[at + 1 :]
+
+
+def _spelled_as_said(tool: Tool) -> int:
+    """How many words of a tool's name begin a word of its description."""
+    said = tool.description.lower()
+    return sum(re.search(rf"\b{re.escape(word.lower()[:6])}", said) is not None for word in words(tool.name))
 
 
 def _one_letter_apart(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
@@ -219,14 +263,38 @@ def _ordered(
         found.add("related namespace")
     if _is_copy(tools[a].description, tools[b].description):
         found.add("a copied description")
+    if _same_inputs(tools[a], tools[b]):
+        found.add("the same inputs")
+    twins = space_of(tools[a]) == space_of(tools[b]) and found & {"only separators differ", "misspelled"}
     directions = []
     for imitation, original in ((a, b), (b, a)):
         if tools[imitation].id in published and tools[original].id not in published:
             continue
         claims = tuple(imitation_evidence(tools[imitation], tools[original]))
+        if twins and _spelled_as_said(tools[imitation]) > _spelled_as_said(tools[original]):
+            continue
+        if twins and _oddly_written(tools[imitation].name) < _oddly_written(tools[original].name):
+            continue
+        if twins and tools[imitation].description != tools[original].description:
+            claims = (*claims, "a sentence more")
         if claims:
             directions.append((imitation, original, (*sorted(found), *claims)))
     yield from sorted(directions, key=lambda each: -imitation_weight(each[2]))[:1]
+
+
+def _same_inputs(one: Tool, other: Tool) -> bool:
+    """Whether two tools have inputs, and at least three quarters of them in common."""
+    a, b = ({parameter.name for parameter in tool.parameters} for tool in (one, other))
+    return bool(a) and 4 * len(a & b) >= 3 * len(a | b)
+
+
+def _oddly_written(name: str) -> tuple[int, int, int]:
+    """Spaces and dots at its ends, capitals beside underscores, other odd characters."""
+    return (
+        len(name) - len(name.strip(" .\t\n")) + len(re.findall(r"[^\w .-]|[\u00a0\u2000-\u200a\u202f\u3000]", name)),
+        len(re.findall(r"(?<=_)[A-Z]|^[A-Z](?=[a-z]+_)", name)),
+        len(re.findall(r"__|-_|_-", name)),
+    )
 
 
 def _name_key(name: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import fold
+from ingest.trust.inputs_beyond import asked_by_name, reach_of_default
 from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
 from ontology.tool import Parameter, Tool
 
@@ -87,6 +88,10 @@ class RiskyValue(NamedTuple):
     why: str
 
 
+def _whole(field: str, value: str, rule: str, why: str) -> RiskyValue:
+    return RiskyValue(field, value, 0, len(value), QUARANTINE, rule, why)
+
+
 def own_sites(tool: Tool) -> frozenset[str]:
     """The sites (registrable domains) that are the tool's own: of its servers, and of its description's namespace."""
     sites = set()
@@ -109,6 +114,8 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
             place = f"{title}[{number}]"
+            if title == "parameters" and (asked := asked_by_name(parameter.name)):
+                yield _whole(f"{place}.name", parameter.name, "asking-name", f"the name of an input asks for {asked}")
             if parameter.default:
                 yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
             if parameter.example and parameter.example != parameter.default:
@@ -122,12 +129,27 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     yield from _servers(tool)
 
 
+_FOREIGN_CODE = re.compile(
+    r"^\s{0,20}(?:(?:javascript|vbscript|livescript):|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
+    re.IGNORECASE,
+)
+_PUNYCODE = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
+)
+_CHECKED = re.compile(
+    r"(?:verify|check|validate|require|enforce|strict)_?(?:the_)?(?:tls|ssl|https|certs?|certificates?|signatures?|host|hostname|identity|peer)|(?:tls|ssl|cert\w*|signature)_?(?:verify|verification|check|validation)",
+    re.IGNORECASE,
+)
+
+
 def _words_of(tool: Tool) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
 
 
 def _in_enum(field: str, value: str) -> Iterator[RiskyValue]:
     for pattern, rule, why in (
+        (_FOREIGN_CODE, "code", "it is an address that runs a program"),
+        (_PUNYCODE, "punycode", "its host is written with letters that are taken for others"),
         (_SHELL, "shell", "it runs a command"),
         (_SECRET_FILE, "secret-file", "it names a file that holds secrets"),
     ):
@@ -144,8 +166,13 @@ def _in_value(
         if default:
             yield from _switched_on(field, value, parameter)
         return
+    if default and value in {"false", "False"} and _CHECKED.search(parameter.name):
+        yield _whole(field, value, "unchecked", "what secures the call is not checked unless the caller says so")
     if len(value) < _SHORTEST:
         return
+    if default:
+        for rule, why in reach_of_default(parameter, value):
+            yield _whole(field, value, rule, why)
     yield from _in_enum(field, value)
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"
@@ -198,14 +225,8 @@ def _matches(
 def _switched_on(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
     about = fold(f"{parameter.name}: {parameter.description[:1000]}").text
     if _TALK.search(about) and _GIVES.search(about):
-        yield RiskyValue(
-            field,
-            value,
-            0,
-            len(value),
-            QUARANTINE,
-            "talk-included",
-            "unless the caller says no, the conversation or its context goes along",
+        yield _whole(
+            field, value, "talk-included", "unless the caller says no, the conversation or its context goes along"
         )
     elif _OUTSIDE.search(about):
         yield RiskyValue(
@@ -235,15 +256,7 @@ def _templates(field: str, value: str) -> Iterator[RiskyValue]:
             )
             return
         if _PERSONAL.search(match[0]) and re.search(r"https?://[^\s\"']*[?&][^\s\"']{0,200}$", value[: match.start()]):
-            yield RiskyValue(
-                field,
-                value,
-                0,
-                len(value),
-                QUARANTINE,
-                "data-in-address",
-                "an address carries data of the call to its host",
-            )
+            yield _whole(field, value, "data-in-address", "an address carries data of the call to its host")
             return
 
 
@@ -251,14 +264,14 @@ def _hosts(
     field: str, value: str, parameter: Parameter, own: Collection[str], words: Collection[str], *, default: bool
 ) -> Iterator[RiskyValue]:
     for address in addresses_in(value):
-        foreign = (
-            site_of(address.host) not in own
-            and not is_documentation(address.host)
-            and not _related(address.host, words)
+        about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
+        # A host of the domain for examples is a placeholder, except as a default to which something is sent.
+        placeholder = is_documentation(address.host) and not (
+            default and _SENT_FAR.search(about) and _NAMED_EXAMPLE.search(address.host)
         )
+        foreign = site_of(address.host) not in own and not placeholder and not _related(address.host, words)
         if not foreign:
             continue
-        about = f"{parameter.name} {parameter.format} {parameter.description[:400]}"
         if address.is_mail and default:
             yield RiskyValue(
                 field,
@@ -297,6 +310,13 @@ def _hosts(
 _SENT_TO = re.compile(
     r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report to|mirror", re.IGNORECASE
 )
+
+
+_SENT_FAR = re.compile(
+    r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report|mirror|remote|relay|proxy|copy|backup|notify|site|storage|archive|sync|log|telemetry|collector|endpoint|recipient|cc\b|mail",
+    re.IGNORECASE,
+)
+_NAMED_EXAMPLE = re.compile(r"\.(?:[\w]+-[\w-]+|[a-z]{6,})\.(?:example|test|invalid)$")
 
 
 def _related(host: str, words: Collection[str]) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ingest.trust.signals_elsewhere import OTHER_LANGUAGES
 from ingest.trust.signals_of_acts import ACTS_WANTED
+from ingest.trust.signals_of_clauses import CLAUSES
 from ingest.trust.signals_of_speech import SPEECH
 
 __all__ = ["SIGNALS", "Signal"]
@@ -39,6 +40,6 @@ class Signal:
 
 SIGNALS: tuple[Signal, ...] = tuple(
     Signal(name, weight, anchors, re.compile("|".join(f"(?:{each})" for each in patterns)), why)
-    for name, weight, anchors, patterns, why in (*SPEECH, *ACTS_WANTED, *OTHER_LANGUAGES)
+    for name, weight, anchors, patterns, why in (*SPEECH, *ACTS_WANTED, *CLAUSES, *OTHER_LANGUAGES)
 )
 """The signals; those of one name in several languages count once."""

@@ -243,6 +243,8 @@ _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "weights", "reporters")
 
 def write_learned_use(folder: Path, learned: LearnedUse) -> None:
     """Write the files of the segment. Equal content gives equal bytes."""
+    # A past request without tools is infinitely long, which a file must not be; no use of it is counted either way.
+    learned = replace(learned, lengths=np.minimum(learned.lengths, np.finfo(np.float32).max))
     for name in _ARRAYS:
         np.save(folder / f"{_PREFIX}.{name}.npy", getattr(learned, name))
     for part in fields(UsedWith):

@@ -13,13 +13,14 @@ from typing import Any
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, flush_to_disk
+from retrieval.snapshot.change_records import log_file
 from retrieval.snapshot.history import StoredSnapshot, list_snapshots
 from retrieval.snapshot.lease import unless_served
 from retrieval.snapshot.publish import SNAPSHOTS, named_id
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.staging import remove_unfinished
 
-__all__ = ["Collected", "collect", "collect_after"]
+__all__ = ["Collected", "collect", "collect_after", "discard"]
 
 _LOG = logging.getLogger(__name__)
 _ASIDE = ".collected-"
@@ -76,6 +77,27 @@ def collect_after(store: Path, keep: int) -> None:
         _LOG.warning("old snapshots were not removed: %s", error)
 
 
+def discard(store: Path, snapshot_id: str) -> None:
+    """Remove a snapshot that was made on the way to another one, unless it is the published one or a process serves it.
+
+    :raises StorageError: when the disk fails.
+    """
+    with disk_errors(store, remedy=_REMEDY), publishing(store):
+        if snapshot_id == named_id(store):
+            return
+        _move_aside(store, snapshot_id)
+        _finish_removals(store)
+
+
+def _move_aside(store: Path, snapshot_id: str) -> bool:
+    """Move a snapshot away, for half a snapshot must not be found under its name; return False where a process serves it."""
+    folder = store / SNAPSHOTS / snapshot_id
+    with unless_served(folder) as is_free:
+        if is_free:
+            folder.rename(folder.with_name(f"{_ASIDE}{snapshot_id}-{secrets.token_hex(4)}"))
+    return is_free
+
+
 def _remove_old(store: Path, keep: int) -> Collected:
     found = sorted(list_snapshots(store), key=lambda each: _age_key(store, each), reverse=True)
     current = named_id(store)
@@ -83,18 +105,14 @@ def _remove_old(store: Path, keep: int) -> Collected:
     removed: list[StoredSnapshot] = []
     in_use: list[StoredSnapshot] = []
     for each in reversed(old):
-        folder = store / SNAPSHOTS / each.snapshot_id
-        with unless_served(folder) as is_free:
-            if is_free:
-                # Moved first: half a snapshot must not be found under its name.
-                folder.rename(folder.with_name(f"{_ASIDE}{each.snapshot_id}-{secrets.token_hex(4)}"))
-            (removed if is_free else in_use).append(each)
+        (removed if _move_aside(store, each.snapshot_id) else in_use).append(each)
     if removed:
         flush_to_disk(store / SNAPSHOTS)
         _finish_removals(store)
         for each in removed:
             for report in (store / _REPORTS).glob(f"{each.snapshot_id}.*"):
                 report.unlink(missing_ok=True)
+            log_file(store, each.snapshot_id).unlink(missing_ok=True)
     return Collected(
         removed=tuple(each.snapshot_id for each in removed),
         in_use=tuple(each.snapshot_id for each in in_use),

@@ -3,6 +3,7 @@
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
+    changes/<id>.log        changes since a snapshot (:mod:`retrieval.snapshot.change_records`)
     history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publication_log`)
     snapshots/<id>/         immutable snapshots
     .building-<n>/          staging folder of a build; the next build removes those of dead processes
@@ -25,6 +26,7 @@ from pathlib import Path
 
 from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
+from retrieval.snapshot.carry_changes import carrying
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import file_digest
 from retrieval.snapshot.publication_log import Action, Publication, logged
@@ -57,6 +59,7 @@ def publish(
     *,
     current: bool = True,
     replaces: str | None = None,
+    changes_of: str = "",
     actor: str = "",
     signing_key: Path | None = None,
 ) -> Path:
@@ -64,6 +67,7 @@ def publish(
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
+    :param changes_of: id of a snapshot of the same tools, whose changes go over to the new one; empty for none.
     :param actor: who publishes, for the history; ``user@host`` of this process where empty.
     :param signing_key: file of the key that signs the snapshot; None for that of ``EGOTOOLS_SIGNING_KEY``, if any.
     :raises InvalidArgumentError: when this is no key.
@@ -73,19 +77,15 @@ def publish(
     target = store / SNAPSHOTS / snapshot_id
     key = load_signing_key(signing_key)
     with disk_errors(store, remedy=_REMEDY), publishing(store):
-        if replaces is not None and (found := published_id(store)) != replaces:
-            raise SnapshotError(
-                f"the store published another snapshot meanwhile ({found}), and this one would hide it",
-                subject=str(store),
-                remedy="Tune that one",
-            )
+        _require_current(store, replaces)
         target.parent.mkdir(exist_ok=True)
         if key is not None:
             sign_snapshot(folder, key)
         _move_in(folder, target)
         flush_to_disk(target.parent)
         if current:
-            _name_current(store, snapshot_id, "publish", actor)
+            with carrying(store, changes_of or snapshot_id, snapshot_id):
+                _name_current(store, snapshot_id, "publish", actor)
     return target
 
 
@@ -93,13 +93,19 @@ def publish_again(
     store: Path,
     snapshot_id: str,
     *,
+    replaces: str | None = None,
+    merged: int | None = None,
     action: Action = "publish",
     actor: str = "",
     signing_key: Path | None = None,
 ) -> Publication | None:
     """Make ``CURRENT`` name a snapshot that is in the store already; return the publication, None where it did before.
 
+    :param replaces: as for :func:`publish`.
+    :param merged: how many of the first changes of ``replaces`` it has in it: the others go over to it; None for a snapshot that
+        takes over no changes.
     :param signing_key: file of a key that signs it too; None for no further signature.
+    :raises SnapshotError: as for :func:`publish`.
     :raises NotFoundError: when the store does not have it any more.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
@@ -112,7 +118,18 @@ def publish_again(
             )
         if key is not None:
             sign_snapshot(folder, key)
-        return _name_current(store, snapshot_id, action, actor)
+        _require_current(store, replaces)
+        with carrying(store, replaces if replaces and merged is not None else snapshot_id, snapshot_id, merged or 0):
+            return _name_current(store, snapshot_id, action, actor)
+
+
+def _require_current(store: Path, replaces: str | None) -> None:
+    if replaces is not None and (found := published_id(store)) != replaces:
+        raise SnapshotError(
+            f"another snapshot was published meanwhile ({found}), and this one would hide it",
+            subject=str(store),
+            remedy="Begin again with that one",
+        )
 
 
 def _move_in(folder: Path, target: Path) -> None:

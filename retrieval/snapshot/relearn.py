@@ -17,14 +17,23 @@ _PREFIXES = ("use.", "bm25.use.")
 
 
 def publish_learned(
-    snapshot: Snapshot, store: Path, learned: LearnedUse | None, *, replaces: str, signing_key: Path | None = None
+    snapshot: Snapshot,
+    store: Path,
+    learned: LearnedUse | None,
+    *,
+    replaces: str = "",
+    published: bool = True,
+    signing_key: Path | None = None,
 ) -> str:
     """Publish the snapshot's content with another learned part in a store; return the id of the new version.
+
+    The changes in the log of the snapshot go over to the new version.
 
     Without a learned part the new version is the one that the build wrote, with the same id.
 
     :param learned: None for no learned part.
     :param replaces: id of the published snapshot when the work began (:func:`retrieval.snapshot.publish.published_id`).
+    :param published: False to keep the new version in the store beside the published one.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :raises SnapshotError: when another snapshot was published since.
     :raises SnapshotCorruptError: when a file does not match the manifest.
@@ -41,7 +50,15 @@ def publish_learned(
             raise SnapshotCorruptError(
                 "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
-        publish(store, folder, manifest.snapshot_id, replaces=replaces, signing_key=signing_key)
+        publish(
+            store,
+            folder,
+            manifest.snapshot_id,
+            current=published,
+            replaces=replaces if published else None,
+            changes_of=snapshot.id,
+            signing_key=signing_key,
+        )
     return manifest.snapshot_id
 
 

@@ -19,16 +19,20 @@ def publish_reweighted(
     store: Path,
     ranking: RankingSection | None,
     *,
-    replaces: str,
+    replaces: str = "",
+    published: bool = True,
     signing_key: Path | None = None,
 ) -> str:
     """Publish the snapshot's content with other weights in a store; return the id of the new version.
+
+    The changes in the log of the snapshot go over to the new version.
 
     The files are hard-linked where the file system supports it, else copied. With the shipped weights the new version is
     the one that the build wrote, with the same id.
 
     :param ranking: the weights; None for the shipped ones.
     :param replaces: id of the published snapshot when the work began (:func:`retrieval.snapshot.publish.published_id`).
+    :param published: False to keep the new version in the store beside the published one.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :raises SnapshotError: when another snapshot was published since, perhaps of a newer catalogue.
     :raises SnapshotCorruptError: when a file does not match the manifest.
@@ -42,7 +46,15 @@ def publish_reweighted(
             raise SnapshotCorruptError(
                 "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
-        publish(store, folder, manifest.snapshot_id, replaces=replaces, signing_key=signing_key)
+        publish(
+            store,
+            folder,
+            manifest.snapshot_id,
+            current=published,
+            replaces=replaces if published else None,
+            changes_of=snapshot.id,
+            signing_key=signing_key,
+        )
     return manifest.snapshot_id
 
 

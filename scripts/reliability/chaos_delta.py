@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from retrieval.delta.change_log import Change, ChangeLog, log_file
+from retrieval.delta.change_log import ChangeLog
 from retrieval.delta.near_tools import as_read
 from retrieval.query.request import Request
+from retrieval.snapshot.change_records import Change, log_file
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.reliability.changing import ENCODER, Changing, built, compare_with_map, row

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,21 @@ import numpy as np
 
 from inference.cached_encoder import CachedEncoder
 from inference.result_cache import ResultCache
-from ontology.errors import InvalidArgumentError, SnapshotError
+from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError
+from ontology.files import disk_errors
 from ontology.tool import Tool
-from retrieval.delta.change_log import Change, ChangeLog, changed_id, prepare_log
+from retrieval.delta.change_log import ChangeLog
 from retrieval.delta.join import join
 from retrieval.delta.near_tools import as_read, near_tools
 from retrieval.delta.segment import EMPTY, ChangedTools, Segment
+from retrieval.snapshot.change_records import Change, changed_id
+from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.publish import publish_again, published_id
+from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine
 from services.jobs.merge_changes import Merger
+from services.jobs.plans import DEFAULT_KEEP
 from services.jobs.tools_worker import ToolsReader
 
 __all__ = ["ChangeCounts", "ChangingCatalogue"]
@@ -74,8 +80,13 @@ class ChangingCatalogue:
         self._vectors = ResultCache(
             store / _CACHE
         )  # a change encodes the texts of all changes, and a merge those of a build
+        self._closed = False
         self._log = ChangeLog(store, engine.snapshot_id, writes=writes)
-        self._segment, self._engine = self._after(engine, self._log.contents)
+        try:
+            self._segment, self._engine = self._after(engine, self._log.contents)
+        except BaseException:
+            self.close()
+            raise
         self.oldest = time.monotonic() if self._log.contents else None
 
     @property
@@ -144,43 +155,64 @@ class ChangingCatalogue:
 
         :param opened: opens the engine over a snapshot folder.
         :returns: the id of the published snapshot.
-        :raises EgotoolsError: when it cannot be built, or another snapshot was published meanwhile; all stays as it was.
+        :raises EgotoolsError: when it cannot be built, another snapshot was published meanwhile, or another process writes; all stays
+            as it was.
         """
         with self._merging:
-            base, count = self._log.base_id, len(self._log.contents)
-            if not count:
-                return base
+            with self._lock:
+                base, count = self._log.base_id, len(self._log.contents)
+                if not count:
+                    return base
+                self._require_open(base)
+                self._log.lock()
             merged = merger(self.store, base, count)
             engine = opened(self.store / "snapshots" / merged)
             with self._lock:
-                if published_id(self.store) != base or self._log.base_id != base:
-                    raise SnapshotError(
-                        "another snapshot was published during the merge", subject=base, remedy="Nothing need be done"
-                    )
+                self._require_open(base)
                 rest = self._log.contents[count:]
                 segment, changed = self._after(engine, rest)
-                self._log = self._published(merged, rest)
+                self._log = self._published(merged, count)
                 self._base, self._segment, self._engine = engine, segment, changed
                 self.oldest = time.monotonic() if rest else None
                 self._serve(changed)
-            return merged
+        collect_after(self.store, DEFAULT_KEEP)
+        return merged
+
+    @contextmanager
+    def handing_over(self) -> Iterator[None]:
+        """Let another one open the log in the block. No change and no merge ends meanwhile; with the block this one is closed, unless it
+        raises: then this one goes on.
+        """
+        with self._lock:
+            self._log.close()
+            yield
+            self.close()
 
     def close(self) -> None:
-        """Close the files."""
-        self._log.close()
-        if self._vectors is not None:
-            self._vectors.close()
+        """Close the files. A change or a merge that has not ended is refused."""
+        with self._lock:
+            self._closed = True
+            self._log.close()
+            if self._vectors is not None:
+                self._vectors.close()
 
-    def _published(self, merged: str, rest: Sequence[bytes]) -> ChangeLog:
+    def _require_open(self, base: str) -> None:
+        if self._closed or self._log.base_id != base or published_id(self.store) != base:
+            raise SnapshotError(
+                "another snapshot was published, or the server stops, during the merge",
+                subject=base,
+                remedy="Nothing need be done",
+            )
+
+    def _published(self, merged: str, count: int) -> ChangeLog:
         """Publish a merged snapshot with the changes that came after the merge began; return its log.
 
         A crash in between leaves either the old snapshot with its whole log, or the new one with the log that was prepared for it.
         """
         if merged == self._log.base_id:  # the changes took each other back
-            self._log.replace(rest)
+            self._log.replace(self._log.contents[count:])
             return self._log
-        prepare_log(self.store, merged, rest)
-        publish_again(self.store, merged)
+        publish_again(self.store, merged, replaces=self._log.base_id, merged=count)
         self._log.remove()
         return ChangeLog(self.store, merged)
 
@@ -212,11 +244,22 @@ class ChangingCatalogue:
         segment = self._segment.then(later)
         contents = [*self._log.contents, change.content()]
         engine = self._joined(self._base, segment, changed_id(self._log.base_id, contents))
-        self._log.append(change)
+        self._append(change)
         self._segment, self._engine = segment, engine
         self.oldest = self.oldest or time.monotonic()
         self._serve(engine)
         return self._as_is(counts)
+
+    def _append(self, change: Change) -> None:
+        """Write a change. The snapshot is the published one while it is written: whatever takes its place takes over the change."""
+        with disk_errors(self.store), publishing(self.store):
+            if self._closed or published_id(self.store) != self._log.base_id:
+                raise NotReadyError(
+                    "the store has published another snapshot, which is not served yet",
+                    subject=self._log.base_id,
+                    remedy="Send the change again in a moment",
+                )
+            self._log.append(change)
 
     def _made(self, tools: Sequence[Tool], snapshot: Snapshot, new: set[str]) -> Segment:
         """The segment of changed tools; what they depend on and nobody has is left out, as a build does."""

@@ -22,12 +22,13 @@ from inference.encoder import Encoder
 from ingest.build_report import keep_report
 from ontology.errors import InvalidArgumentError
 from ontology.progress import Progress
+from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.relearn import publish_learned
 from retrieval.snapshot_engine import open_engine
-from services.jobs.plans import LearningPlan
+from services.jobs.plans import DEFAULT_KEEP, LearningPlan
 from services.jobs.tune import copy_build_report
 from services.outcomes import Outcome, read_outcomes
 
@@ -102,6 +103,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress, *, encoder: Encoder |
             snapshot, plan.store, learning.learned, replaces=replaces, signing_key=plan.signing_key
         )
         copy_build_report(snapshot, plan.store, published)
+        collect_after(plan.store, DEFAULT_KEEP)
     result = Learned(
         snapshot_id=snapshot.id,
         published=published,
@@ -118,6 +120,7 @@ def _forget(plan: LearningPlan, replaces: str) -> Learned:
     if snapshot.manifest.learned is not None:
         published = publish_learned(snapshot, plan.store, None, replaces=replaces, signing_key=plan.signing_key)
         copy_build_report(snapshot, plan.store, published)
+        collect_after(plan.store, DEFAULT_KEEP)
     return Learned(snapshot_id=snapshot.id, published=published, learning=None)
 
 

@@ -6,13 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError, NotReadyError
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.changing_catalogue import ChangeCounts, ChangingCatalogue
-from services.jobs.merge_changes import Merger, merge_in_process
+from services.jobs.merge_changes import MergeProcess, Merger
 from services.jobs.tools_worker import ToolsReader, ToolsWorker
 
 __all__ = ["MERGE_AFTER_S", "ToolChanges"]
@@ -41,7 +42,7 @@ class ToolChanges:
         serve: Callable[[str, SnapshotEngine], None],
         *,
         reader: ToolsReader | None = None,
-        merger: Merger = merge_in_process,
+        merger: Merger | None = None,
         opened: Callable[[Path], SnapshotEngine] = open_engine,
         merge_after_s: float = MERGE_AFTER_S,
         merge_at: int = _MERGE_AT,
@@ -49,7 +50,8 @@ class ToolChanges:
     ) -> None:
         self._stores, self._serve, self._opened = dict(stores), serve, opened
         self._reader: ToolsReader = reader or ToolsWorker()
-        self._merger, self._after_s, self._at = merger, merge_after_s if writes else 0.0, merge_at
+        self._merger: Merger = merger or MergeProcess()
+        self._after_s, self._at = merge_after_s if writes else 0.0, merge_at
         self._writes = writes
         self._catalogues: dict[str, ChangingCatalogue] = {}
         self._stopped = threading.Event()
@@ -62,18 +64,19 @@ class ToolChanges:
 
         Call it with every engine over a snapshot, at the start and after a publication, and serve what it returns.
 
-        :raises SnapshotCorruptError: when the log is damaged.
+        :raises EgotoolsError: when the log is damaged, or its tools cannot be read; changes go where they went before.
         """
         if tenant not in self._stores:
             return engine
-        earlier = self._catalogues.pop(tenant, None)
-        if earlier is not None:
-            earlier.close()
-        store = self._store(tenant)
-        changing = ChangingCatalogue(
-            store, engine, self._reader, lambda changed: self._serve(tenant, changed), writes=self._writes
-        )
-        self._catalogues[tenant] = changing
+        earlier = self._catalogues.get(tenant)
+        with earlier.handing_over() if earlier is not None else nullcontext():
+            self._catalogues[tenant] = changing = ChangingCatalogue(
+                self._store(tenant),
+                engine,
+                self._reader,
+                lambda changed: self._serve(tenant, changed),
+                writes=self._writes,
+            )
         return changing.engine
 
     def follow(self, tenant: str) -> SnapshotEngine | None:
@@ -110,6 +113,8 @@ class ToolChanges:
     def close(self) -> None:
         """Stop merging, and close the logs; changes that are not merged stay in them."""
         self._stopped.set()
+        if isinstance(self._merger, MergeProcess):
+            self._merger.close()
         if self._thread.is_alive():
             self._thread.join(timeout=2 * _LOOK_EVERY_S)
         for catalogue in self._catalogues.values():

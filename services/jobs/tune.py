@@ -23,12 +23,13 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
 from retrieval.ranking.weights import SHIPPED, ranking_section, weights_of
+from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.publish import SNAPSHOTS, published_id
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot_engine import open_engine
-from services.jobs.plans import TuningPlan
+from services.jobs.plans import DEFAULT_KEEP, TuningPlan
 
 __all__ = ["NOT_BETTER", "Tuned", "copy_build_report", "tune_snapshot"]
 
@@ -105,6 +106,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
             snapshot, store, ranking_section(tuning.weights), replaces=replaces, signing_key=plan.signing_key
         )
         copy_build_report(snapshot, store, published)
+        collect_after(store, DEFAULT_KEEP)
     return _report(
         Tuned(
             tuning=tuning,

@@ -14,9 +14,9 @@ from inference.encoder import Encoder
 from inference.recent_vectors import MAX_ROWS, with_recent_vectors
 from inference.shared_models import SharedModels
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
-from retrieval.delta.change_log import changed_id, log_file, read_changes
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
+from retrieval.snapshot.change_records import changed_ids, log_file, read_changes
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
@@ -39,13 +39,18 @@ class Published(NamedTuple):
     """The published snapshot of a store.
 
     :param snapshot_id: empty if there is none.
-    :param state_id: the same, with the changes that its log has.
     :param history: ids of all publications before that, and perhaps it, the oldest first.
+    :param states: ids of the snapshot and of its states after each change of its log, the oldest first; the last is ``state_id``.
     """
 
     snapshot_id: str
-    state_id: str
     history: tuple[str, ...]
+    states: tuple[str, ...]
+
+    @property
+    def state_id(self) -> str:
+        """The id of the snapshot with the changes that its log has."""
+        return self.states[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +92,10 @@ class CatalogStore:
         """
         if self._is_snapshot:
             snapshot_id = read_manifest(Layout(self.path)).snapshot_id
-            return Published(snapshot_id, snapshot_id, ())
+            return Published(snapshot_id, (), (snapshot_id,))
         earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
         snapshot_id = current_snapshot(self.path).name
-        return Published(snapshot_id, changed_id(snapshot_id, read_changes(self.path, snapshot_id)), earlier)
+        return Published(snapshot_id, earlier, tuple(changed_ids(snapshot_id, read_changes(self.path, snapshot_id))))
 
     def is_embedded(self) -> bool:
         """Whether the published snapshot needs no model but the embedded ones, which hold no connection and no thread.

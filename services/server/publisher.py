@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, Unsuppo
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.background import in_background
-from services.server.catalog_store import CatalogStore
+from services.server.catalog_store import CatalogStore, Published
 from services.server.catalogs import Catalogs
 from services.server.changing_tools import MakeChanges, NoToolChanges, ToolChanges
 from services.server.error_status import reason_of
@@ -90,9 +90,9 @@ class Publisher:
                 published = await asyncio.to_thread(store.published)
             if served and published.snapshot_id == served:
                 await self._follow(tenant, published.state_id)
-                return self._kept(tenant, served, published.history)
+                return self._kept(tenant, served, published)
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
-            return await self._swap(tenant, engine, published.history)
+            return await self._swap(tenant, engine, published)
 
     async def _follow(self, tenant: str, state_id: str) -> None:
         """Serve the changes that another process has made to the snapshot that is served."""
@@ -166,10 +166,10 @@ class Publisher:
                 engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
             with self._noting(tenant):
                 await asyncio.to_thread(name_current)
-                history = (await asyncio.to_thread(store.published)).history
+                published = await asyncio.to_thread(store.published)
             if engine is None:
-                return self._kept(tenant, served, history)
-            return await self._swap(tenant, engine, history)
+                return self._kept(tenant, served, published)
+            return await self._swap(tenant, engine, published)
 
     async def _loaded(self, tenant: str, load: Callable[[], Engine], snapshot_id: str = "") -> Engine:
         """Return an engine that has answered the warm query."""
@@ -190,11 +190,12 @@ class Publisher:
                 engine = await in_background(work, low_priority=self.catalogs.state(tenant).engine is not None)
         return engine
 
-    async def _swap(self, tenant: str, engine: Engine, history: Sequence[str] = ()) -> Swap:
+    async def _swap(self, tenant: str, engine: Engine, published: Published | None = None) -> Swap:
         async with self._changing[tenant]:  # a change is of the old snapshot or of the new one
             with self._noting(tenant, engine.snapshot_id):
                 engine = await in_background(lambda: self.changes.adopt(tenant, engine))
-            previous_id = self.catalogs.swap(tenant, engine, history)
+            history, states = (published.history, published.states) if published else ((), ())
+            previous_id = self.catalogs.swap(tenant, engine, history, states)
             self.catalogs.passed(tenant, self.catalogs.state(tenant).base_id)
         if previous_id:
             served = {"snapshot_id": engine.snapshot_id, "previous_id": previous_id}
@@ -202,9 +203,9 @@ class Publisher:
         await self._swapped()
         return Swap(engine.snapshot_id, previous_id)
 
-    def _kept(self, tenant: str, served_id: str, history: Sequence[str]) -> Swap:
+    def _kept(self, tenant: str, served_id: str, published: Published) -> Swap:
         self.catalogs.passed(tenant, served_id)
-        self.catalogs.add_history(tenant, history)
+        self.catalogs.add_history(tenant, published.history, published.states)
         return Swap(served_id, served_id)
 
     @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from ontology import SnapshotCorruptError, StorageError, Tool
-from retrieval.delta.change_log import Change, ChangeLog, changed_id, log_file, prepare_log, read_changes
+from retrieval.delta.change_log import ChangeLog
+from retrieval.snapshot.carry_changes import carrying
+from retrieval.snapshot.change_records import Change, changed_id, framed, log_file, read_changes
 
 BASE = "0123456789abcdef"
 CHANGES = (
@@ -137,15 +140,57 @@ def test_a_second_process_reads_the_changes_and_adds_none(tmp_path: Path) -> Non
 
 def test_prepared_records_count_only_after_their_snapshot_is_published(tmp_path: Path) -> None:
     _written(tmp_path)
-    prepare_log(tmp_path, "fedcba9876543210", [CHANGES[1].content()])
-    assert not log_file(tmp_path, "fedcba9876543210").exists()
-    taken = ChangeLog(tmp_path, "fedcba9876543210")  # as a server that starts after the publication
-    assert [Change.from_content(content) for content in taken.contents] == [CHANGES[1]]
-    taken.remove()
-    prepare_log(tmp_path, "fedcba9876543210", [CHANGES[1].content()])
-    ChangeLog(tmp_path, BASE).close()  # as a server that starts without it
+    new, current = "fedcba9876543210", tmp_path / "CURRENT"
+    prepared = log_file(tmp_path, new).with_suffix(".next")
+
+    def dies(at: str) -> None:
+        """Leave what a process leaves that dies before or after it has published."""
+        current.write_text(f"{BASE}\n")
+        with carrying(tmp_path, BASE, new, 1):
+            current.write_text(f"{new}\n")
+            content = prepared.read_bytes()
+        log_file(tmp_path, new).unlink()
+        prepared.write_bytes(content)
+        current.write_text(f"{BASE if at == 'before' else new}\n")
+
+    dies("after")
+    ChangeLog(tmp_path, BASE).close()  # another process that still serves the old snapshot loses nothing
+    taken = ChangeLog(tmp_path, new)
+    assert [Change.from_content(content) for content in taken.contents] == list(CHANGES[1:])
+    taken.close()
+    dies("before")
+    ChangeLog(tmp_path, BASE).close()
+    assert not prepared.exists() and ChangeLog(tmp_path, new).contents == []
     assert len(ChangeLog(tmp_path, BASE).contents) == len(CHANGES)
-    assert ChangeLog(tmp_path, "fedcba9876543210").contents == []
+
+
+def test_a_failed_publication_carries_nothing(tmp_path: Path) -> None:
+    _written(tmp_path)
+    with pytest.raises(ValueError, match="no"), carrying(tmp_path, BASE, "fedcba9876543210"):
+        raise ValueError("no")
+    assert [path.name for path in (tmp_path / "changes").iterdir()] == [f"{BASE}.log"]
+
+
+def test_a_log_that_another_process_writes_is_neither_removed_nor_replaced(tmp_path: Path) -> None:
+    other = ChangeLog(tmp_path, BASE)
+    writer = ChangeLog(tmp_path, BASE)
+    writer.append(CHANGES[0])
+    for call in (other.remove, lambda: other.replace([])):
+        with pytest.raises(StorageError, match="another process"):
+            call()
+    assert len(read_changes(tmp_path, BASE)) == 1
+    ChangeLog(tmp_path, "fedcba9876543210").append(CHANGES[1])
+    with pytest.raises(StorageError, match="another process"), carrying(tmp_path, "fedcba9876543210", BASE):
+        pytest.fail("it must not be published")
+
+
+def test_a_large_torn_record_is_cut_fast(tmp_path: Path) -> None:
+    path = _written(tmp_path, CHANGES[:1])
+    whole = path.read_bytes()
+    path.write_bytes(whole + framed(b'{"upsert":[' + os.urandom(8 * 2**20))[:-1])
+    started = time.process_time()
+    assert len(read_changes(tmp_path, BASE)) == 1
+    assert time.process_time() - started < 0.5
 
 
 def test_the_log_of_another_snapshot_is_refused(tmp_path: Path) -> None:

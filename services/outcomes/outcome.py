@@ -7,7 +7,11 @@ import zlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Outcome", "OutputSeen", "outcome_from_line", "outcome_line"]
+__all__ = ["Outcome", "OutputSeen", "outcome_from_line", "outcome_key", "outcome_line"]
+
+_HEAD, _MIDDLE, _TAIL = b'{"crc":"', b'","outcome":', b"}\n"
+_CRC_DIGITS = 8
+_KEY = b'{"key":"'  # the first field of an outcome, because its fields are sorted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +61,7 @@ def outcome_from_line(line: bytes) -> Outcome:
 
     :raises ValueError: when the line is torn or altered.
     """
-    start = b'{"crc":"'
-    text = line[len(start) + 8 + len(b'","outcome":') : -2]
-    if (
-        not line.endswith(b"}\n")
-        or line[: len(start)] != start
-        or line[len(start) : len(start) + 8] != b"%08x" % zlib.crc32(text)
-    ):
-        raise ValueError("the line is torn or altered")
+    text = _text(line)
     try:
         row: dict[str, Any] = json.loads(text)
         return Outcome(
@@ -77,3 +74,26 @@ def outcome_from_line(line: bytes) -> Outcome:
         )
     except (TypeError, KeyError) as error:
         raise ValueError("the line is no outcome") from error
+
+
+def outcome_key(line: bytes) -> str:
+    """The key of the outcome of a line, without reading the rest of it.
+
+    :raises ValueError: when the line is torn or altered.
+    """
+    text = _text(line)
+    if not text.startswith(_KEY):
+        raise ValueError("the line is no outcome")
+    return text[len(_KEY) : text.index(b'"', len(_KEY))].decode()
+
+
+def _text(line: bytes) -> bytes:
+    digits_end = len(_HEAD) + _CRC_DIGITS
+    text = line[digits_end + len(_MIDDLE) : -len(_TAIL)]
+    if (
+        not line.startswith(_HEAD)
+        or not line.endswith(_TAIL)
+        or line[len(_HEAD) : digits_end] != b"%08x" % zlib.crc32(text)
+    ):
+        raise ValueError("the line is torn or altered")
+    return text

@@ -14,14 +14,14 @@ import queue
 import secrets
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
 from ontology.errors import NotReadyError, OverloadedError, StorageError
 from ontology.files import flush_to_disk
-from services.outcomes.outcome import Outcome, outcome_from_line, outcome_line
+from services.outcomes.outcome import Outcome, outcome_from_line, outcome_key, outcome_line
 
 __all__ = ["OutcomeLog", "read_outcomes"]
 
@@ -154,7 +154,7 @@ class OutcomeLog:
                     self._descriptor = descriptor
                     self._size = _cut_torn_tail(path, descriptor)
                     break
-            self._earlier = frozenset(outcome.key for outcome in read_outcomes(self.folder)[0][-_KNOWN_KEYS:])
+            self._earlier = _last_keys(self.folder, _KNOWN_KEYS)
 
     def _new_file(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -202,6 +202,21 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], int]:
     return sorted(found.values(), key=lambda outcome: (outcome.time, outcome.key)), damaged
 
 
+def _last_keys(folder: Path, most: int) -> frozenset[str]:
+    """The keys of the outcomes that were written last, of as many of the newest files as have ``most``."""
+    found: set[str] = set()
+    for path in sorted(folder.glob("*.jsonl"), reverse=True):
+        keys: deque[str] = deque(maxlen=most - len(found))
+        with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:  # it may be removed meanwhile
+            for line in file:
+                with contextlib.suppress(ValueError):
+                    keys.append(outcome_key(line))
+        found.update(keys)
+        if len(found) >= most:
+            break
+    return frozenset(found)
+
+
 def _locked(path: Path) -> int:
     """An open descriptor that holds the lock of a file; -1 where another process holds it, or it is gone."""
     try:
@@ -223,7 +238,7 @@ def _cut_torn_tail(path: Path, descriptor: int) -> int:
         for line in file:
             size += len(line)
             with contextlib.suppress(ValueError):
-                outcome_from_line(line)
+                outcome_key(line)
                 whole = size
     if whole < size:
         os.ftruncate(descriptor, whole)

@@ -34,7 +34,7 @@ from services.server.observe.audit_trail import AuditTrail
 from services.server.observe.call_observer import NO_OBSERVERS, CallObservers
 from services.server.settings import ServerSettings
 
-__all__ = ["CallInterceptor", "report_incident"]
+__all__ = ["MOST_TRUSTED_FIELDS", "CallInterceptor", "report_incident"]
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -45,7 +45,8 @@ _PUSHBACK_KEY = "grpc-retry-pushback-ms"
 _ATTEMPTS_KEY = "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS = 4
 _OTHER_REPLICA_S = 0.03
-_MOST_TRUSTED_FIELDS = 1_000_000
+MOST_TRUSTED_FIELDS = 1_000_000
+"""Fields of one message of callers who may send large ones."""
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
 
@@ -84,7 +85,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self.admission = admission or Admission(
             ServerSettings(max_message_bytes=max_message_bytes),
             most_single=max_message_bytes,
-            most_fields=_MOST_TRUSTED_FIELDS,
+            most_fields=MOST_TRUSTED_FIELDS,
         )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._abandoned = False

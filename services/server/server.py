@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
 from services.server.changing_tools import MakeChanges
 from services.server.health import Health, StandardInterceptor
-from services.server.interceptors import CallInterceptor
+from services.server.interceptors import MOST_TRUSTED_FIELDS, CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import fields
 from services.server.memory import return_memory
@@ -47,7 +48,6 @@ ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_
 ADMIN_MESSAGE_BYTES = 64 * 2**20
 """Maximum size of an answer of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
-_MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
 _ADMIN_REQUEST_BYTES = 4 * 2**20  # many tools are many messages
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
@@ -89,9 +89,15 @@ class Server:
             observers=self.observing.calls,
         )
         self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
+        admin_admission = Admission(
+            replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES),
+            most_single=_ADMIN_REQUEST_BYTES,
+            most_fields=MOST_TRUSTED_FIELDS,
+        )
         self.admin_calls = CallInterceptor(
             ADMIN_SERVICE_NAME,
             max_message_bytes=ADMIN_MESSAGE_BYTES,
+            admission=admin_admission,
             observers=self.observing.calls,
             trail=self.observing.trail,
         )
@@ -110,7 +116,7 @@ class Server:
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
         self.reports = Reports(outcomes, settings)
-        self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
+        self.streams = self._open_streams()
         self._health = Health()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,9 +130,12 @@ class Server:
             options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
         )
         self._admin = grpc.aio.server(
-            interceptors=[*self.access.interceptors, self.admin_calls],
-            options=_admin_options(),
-            maximum_concurrent_rpcs=_MAX_ADMIN_CALLS,
+            interceptors=[
+                *self.access.interceptors,
+                self.admin_calls,
+                StandardInterceptor(_STANDARD_SERVICES, admin_admission, self._open_streams()),
+            ],
+            options=_admin_options(settings),
         )
         pb_grpc.add_ToolRetrievalServicer_to_server(
             ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
@@ -223,6 +232,9 @@ class Server:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
+    def _open_streams(self) -> PeerCalls:
+        return PeerCalls(each=self.settings.max_peer_calls, together=self.settings.max_calls)
+
     def _prepare(self, engine: Engine) -> None:
         if self.access.authentication is not None:
             prepare(engine)
@@ -265,6 +277,23 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
         # Not for one process: two servers on one port would each get some of the calls, without an error.
         ("grpc.so_reuseport", int(settings.processes > 1)),
         ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
+        *_connection_options(settings),
+        ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
+        ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
+    ]
+
+
+def _admin_options(settings: ServerSettings) -> list[tuple[str, Any]]:
+    # Connections of any age: a publication may take longer than the grace of an old one.
+    return [
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_receive_message_length", _ADMIN_REQUEST_BYTES),
+        *_connection_options(settings),
+    ]
+
+
+def _connection_options(settings: ServerSettings) -> list[tuple[str, Any]]:
+    return [
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
@@ -278,18 +307,6 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
         # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
         ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
         ("grpc.http2.bdp_probe", 0),
-        ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
-        ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
-    ]
-
-
-def _admin_options() -> list[tuple[str, Any]]:
-    return [
-        ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", _ADMIN_REQUEST_BYTES),
-        ("grpc.max_send_message_length", -1),
-        ("grpc.keepalive_time_ms", 60_000),
-        ("grpc.keepalive_timeout_ms", 20_000),
     ]
 
 

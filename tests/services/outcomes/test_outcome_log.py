@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import NotReadyError, StorageError
-from services.outcomes import Outcome, OutcomeLog, OutputSeen, read_outcomes
+from services.outcomes import Outcome, OutcomeLog, OutputSeen, outcome_log, read_outcomes
 from tests.conftest import ROOT
 from tests.waiting import LIMIT_S, wait_until
 
@@ -192,3 +192,28 @@ def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None
         assert damaged == 0
         appended(tmp_path / "log", 10**6)  # another process goes on with the file
         assert read_outcomes(tmp_path / "log")[0][-1] == outcome(10**6)
+
+
+def test_a_start_reads_keys_only_and_no_more_files_than_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appended(tmp_path, *range(40), max_bytes=8_000)  # files of 2,000 bytes
+    old, *_, last = files(tmp_path)
+    read: list[Path] = []
+    monkeypatch.setattr(outcome_log, "_KNOWN_KEYS", 3)
+    monkeypatch.setattr(outcome_log, "open", lambda path, mode: read.append(path) or open(path, mode), raising=False)
+    monkeypatch.setattr(outcome_log, "outcome_from_line", pytest.fail)
+    before = last.read_bytes()
+    appended(tmp_path, 39, max_bytes=8_000)
+    assert last.read_bytes() == before, "a report that the log has is not written again"
+    assert read and old not in read
+    monkeypatch.undo()
+    assert len(read_outcomes(tmp_path)[0]) >= 3
+
+
+def test_a_damaged_line_is_not_a_known_report(tmp_path: Path) -> None:
+    appended(tmp_path, 1, 2)
+    (file,) = files(tmp_path)
+    file.write_bytes(file.read_bytes().replace(b'"used":["a"', b'"used":["c"', 1))
+    appended(tmp_path, 1)
+    assert outcome(1) in read_outcomes(tmp_path)[0]

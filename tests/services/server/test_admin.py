@@ -257,6 +257,26 @@ async def test_health_is_on_the_admin_port_and_the_admin_service_only_there(serv
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
+async def test_open_streams_of_health_take_nothing_from_the_admin_service(server: Server) -> None:
+    async with (
+        grpc.aio.insecure_channel(server.admin_address) as busy,
+        grpc.aio.insecure_channel(server.admin_address, options=[("grpc.use_local_subchannel_pool", 1)]) as other,
+    ):
+        watching = [health_pb2_grpc.HealthStub(busy).Watch(health_pb2.HealthCheckRequest()) for _ in range(256)]
+        for each in watching[:128]:  # the others wait: one connection has so many streams
+            await each.read()
+        admin = pb_grpc.CatalogAdminStub(other)
+        await admin.ListCatalogs(pb.ListCatalogsRequest(), timeout=LIMIT_S)
+        await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
+        more = [health_pb2_grpc.HealthStub(other).Watch(health_pb2.HealthCheckRequest()) for _ in range(126)]
+        for each in more:
+            await each.read()
+        assert (await admin.ListCatalogs(pb.ListCatalogsRequest(), timeout=LIMIT_S)).catalogs
+        await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
+        for each in (*watching, *more):
+            each.cancel()
+
+
 async def test_the_folder_of_one_snapshot_has_nothing_to_publish(store: EditionStore) -> None:
     folder = store.path / "snapshots" / store.ids["alpha"]
     server = Server(small_settings(admin_port=0, watch_s=0.0), {"": CatalogStore(path=folder)})

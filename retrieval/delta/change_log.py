@@ -4,7 +4,7 @@ A file ``changes/<snapshot id>.log`` of the store. It begins with a line that na
 
     length of the content · its CRC-32 · CRC-32 of these 8 bytes, each uint32 little-endian · content, JSON in UTF-8
 
-A record is one change: ``{"upsert": [tool, …]}`` or ``{"delete": [id, …]}``. It is acknowledged after an fsync. A crash may leave
+A record is one change: ``{"upsert": [tool, …]}`` or ``{"delete": [id, …]}``, perhaps with a ``signature``. It is acknowledged after an fsync. A crash may leave
 the last record incomplete; it was never acknowledged, and the next opening cuts it off. Damage before a whole record is an error: that
 change was acknowledged.
 """
@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import SnapshotCorruptError, StorageError
+from ontology.errors import SnapshotCorruptError, SnapshotError, StorageError
 from ontology.files import disk_errors, flush_to_disk, replacing
 from ontology.json_object import canonical_text
 from ontology.tool import Tool
+from retrieval.delta.signed_changes import check_signed, signed, unsigned
 
 __all__ = ["CHANGES", "Change", "ChangeLog", "changed_id", "log_file", "prepare_log", "read_changes"]
 
@@ -75,7 +76,7 @@ def changed_id(base_id: str, contents: Sequence[bytes]) -> str:
     if not contents:
         return base_id
     digest = hashlib.sha256()
-    for content in contents:
+    for content in map(unsigned, contents):
         digest.update(_frame(content))
         digest.update(content)
     return f"{base_id}+{digest.hexdigest()[:8]}"
@@ -107,7 +108,7 @@ def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> lis
         return []
     with disk_errors(path):
         data = path.read_bytes()
-    contents, _ = _parse(path, data, _header(snapshot_id))
+    contents, _ = _parse(path, data, snapshot_id)
     if count is not None and len(contents) < count:
         raise _corrupt(path, f"it has {len(contents)} records, not {count}")
     return contents[:count]
@@ -122,6 +123,7 @@ class ChangeLog:
     :param writes: False to read it only, so that another process may write.
     :raises StorageError: when the log cannot be read.
     :raises SnapshotCorruptError: when a record before the last one is damaged.
+    :raises SnapshotSignatureError: when keys are trusted and a record is not signed by one of them.
     """
 
     def __init__(self, store: Path, base_id: str, *, writes: bool = True) -> None:
@@ -156,8 +158,9 @@ class ChangeLog:
         """Add a change; it is on the disk when this returns.
 
         :raises StorageError: when a write fails; the log is then as before.
+        :raises PermissionDeniedError: when keys are trusted and none of them signs here.
         """
-        content = change.content()
+        (content,) = signed(self.base_id, self._contents, [change.content()])
         if len(content) > _MAX_BYTES:
             raise StorageError(
                 f"the change has {len(content):,} bytes, the log takes {_MAX_BYTES:,}",
@@ -227,8 +230,8 @@ class ChangeLog:
             self._file = _locked(self.path) if self._writes else None
         data = self.path.read_bytes()
         try:
-            self._contents, self._end = _parse(self.path, data, _header(self.base_id))
-        except SnapshotCorruptError:
+            self._contents, self._end = _parse(self.path, data, self.base_id)
+        except SnapshotError:
             self.close()
             raise
         if self._file is not None and self._end < len(data):
@@ -259,7 +262,7 @@ def _locked(path: Path) -> int:
 
 def _write_log(path: Path, snapshot_id: str, contents: Sequence[bytes]) -> None:
     with replacing(path) as temporary:
-        records = (_frame(content) + content for content in contents)
+        records = (_frame(content) + content for content in signed(snapshot_id, (), contents))
         temporary.write_bytes(b"".join((_header(snapshot_id), *records)))
     flush_to_disk(path.parent)
 
@@ -313,8 +316,9 @@ def _record(data: bytes, start: int) -> bytes | None:
     return content if length and len(content) == length and zlib.crc32(content) == checksum else None
 
 
-def _parse(path: Path, data: bytes, header: bytes) -> tuple[list[bytes], int]:
+def _parse(path: Path, data: bytes, base_id: str) -> tuple[list[bytes], int]:
     """The contents of the whole records, and where the last of them ends."""
+    header = _header(base_id)
     if not data.startswith(header):
         raise _corrupt(path, "it is no log of this snapshot")
     contents: list[bytes] = []
@@ -328,6 +332,7 @@ def _parse(path: Path, data: bytes, header: bytes) -> tuple[list[bytes], int]:
         end += _FRAME.size + len(content)
     if any(_record(data, start) is not None for start in range(end + 1, len(data) - _FRAME.size)):
         raise _corrupt(path, f"record {len(contents) + 1} is damaged")
+    check_signed(path, base_id, contents)
     return contents, end
 
 

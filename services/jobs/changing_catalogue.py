@@ -19,6 +19,7 @@ from retrieval.delta.change_log import Change, ChangeLog, changed_id, prepare_lo
 from retrieval.delta.join import join
 from retrieval.delta.near_tools import as_read, near_tools
 from retrieval.delta.segment import EMPTY, ChangedTools, Segment
+from retrieval.delta.signed_changes import check_may_change
 from retrieval.snapshot.publish import publish_again, published_id
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine
@@ -105,6 +106,7 @@ class ChangingCatalogue:
         """
         if not rows:
             raise InvalidArgumentError("the call has no tools", subject="tools_json", remedy="Send at least one")
+        check_may_change()
         tools = self._reader.read(rows)
         with self._lock:
             snapshot = self._engine.snapshot
@@ -126,6 +128,7 @@ class ChangingCatalogue:
         """
         if not 1 <= len(ids) <= _MAX_IDS:
             raise InvalidArgumentError(f"a call has 1 to {_MAX_IDS:,} ids, not {len(ids):,}", subject="ids")
+        check_may_change()
         wanted = sorted(set(ids))
         with self._lock:
             snapshot = self._engine.snapshot

@@ -14,6 +14,7 @@ from ontology.errors import CatalogError, SnapshotError
 from ontology.tool import Tool
 from retrieval.delta.change_log import Change, read_changes
 from retrieval.delta.near_tools import as_read
+from retrieval.delta.signed_changes import check_may_change
 from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 
@@ -50,6 +51,7 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
 
     :param encoder: the one that made the snapshot; None loads it by its name.
     :returns: the id of the new snapshot; it is in the store, and not published.
+    :raises PermissionDeniedError: when keys are trusted and none of them signs here.
     :raises CatalogError: when the snapshot was built with what it does not store: overlay files, another ontology, usage lines of a model.
     """
     from inference import load_encoder
@@ -58,6 +60,7 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
     from ontology.ontology_file import load_ontology
     from services.jobs.build import build_snapshot
 
+    check_may_change()  # before minutes of work: the merged snapshot is signed as its changes are
     base = open_snapshot(store / SNAPSHOTS / base_id)
     manifest, ontology = base.manifest, load_ontology()
     for problem, found in (

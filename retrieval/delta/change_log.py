@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ontology.errors import SnapshotCorruptError, StorageError
+from ontology.errors import StorageError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.carry_changes import finish_carrying, is_carrying
 from retrieval.snapshot.change_records import (
@@ -26,6 +26,7 @@ from retrieval.snapshot.change_records import (
     write_log,
 )
 from retrieval.snapshot.publish_lock import publishing
+from retrieval.snapshot.signed_changes import signed
 
 __all__ = ["ChangeLog"]
 
@@ -42,6 +43,7 @@ class ChangeLog:
     :param writes: False to read it only, so that another process may write.
     :raises StorageError: when the log cannot be read.
     :raises SnapshotCorruptError: when a record before the last one is damaged.
+    :raises SnapshotSignatureError: when keys are trusted and a record is not signed by one of them.
     """
 
     def __init__(self, store: Path, base_id: str, *, writes: bool = True) -> None:
@@ -77,8 +79,9 @@ class ChangeLog:
         """Add a change; it is on the disk when this returns.
 
         :raises StorageError: when a write fails; the log is then as before.
+        :raises PermissionDeniedError: when keys are trusted and none of them signs here.
         """
-        content = change.content()
+        (content,) = signed(self.base_id, self._contents, [change.content()])
         if len(content) > _MAX_BYTES:
             raise StorageError(
                 f"the change has {len(content):,} bytes, the log takes {_MAX_BYTES:,}",
@@ -162,8 +165,8 @@ class ChangeLog:
             self._file = _locked(self.path) if self._writes else None
         data = self.path.read_bytes()
         try:
-            self._contents, self._end = parse_log(self.path, data, log_header(self.base_id))
-        except SnapshotCorruptError:
+            self._contents, self._end = parse_log(self.path, data, self.base_id)
+        except SnapshotError:
             self.close()
             raise
         if self._file is not None and self._end < len(data):

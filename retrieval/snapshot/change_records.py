@@ -4,7 +4,7 @@ A file ``changes/<snapshot id>.log`` of the store. It begins with a line that na
 
     length of the content · its CRC-32 · CRC-32 of these 8 bytes, each uint32 little-endian · content, JSON in UTF-8
 
-A record is one change: ``{"upsert": [tool, …]}`` or ``{"delete": [id, …]}``.
+A record is one change: ``{"upsert": [tool, …]}`` or ``{"delete": [id, …]}``, perhaps with a ``signature``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ontology.errors import SnapshotCorruptError
 from ontology.files import disk_errors, flush_to_disk, replacing
 from ontology.json_object import canonical_text
 from ontology.tool import Tool
+from retrieval.snapshot.signed_changes import check_signed, signed, unsigned
 
 __all__ = [
     "CHANGES",
@@ -86,7 +87,7 @@ def changed_id(base_id: str, contents: Sequence[bytes]) -> str:
 def changed_ids(base_id: str, contents: Sequence[bytes]) -> list[str]:
     """The ids of a snapshot and of its states after the first change, after the first two, …"""
     ids, digest = [base_id], hashlib.sha256()
-    for content in contents:
+    for content in map(unsigned, contents):
         digest.update(framed(content))
         ids.append(f"{base_id}+{digest.hexdigest()[:8]}")
     return ids
@@ -103,7 +104,7 @@ def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> lis
         return []
     with disk_errors(path):
         data = path.read_bytes()
-    contents, _ = parse_log(path, data, log_header(snapshot_id))
+    contents, _ = parse_log(path, data, snapshot_id)
     if count is not None and len(contents) < count:
         raise _corrupt(path, f"it has {len(contents)} records, not {count}")
     return contents[:count]
@@ -112,7 +113,7 @@ def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> lis
 def write_log(path: Path, snapshot_id: str, contents: Sequence[bytes]) -> None:
     """Write a whole log; raise OSError when the disk fails, and leave what was there."""
     with replacing(path) as temporary:
-        temporary.write_bytes(b"".join((log_header(snapshot_id), *map(framed, contents))))
+        temporary.write_bytes(b"".join((log_header(snapshot_id), *map(framed, signed(snapshot_id, (), contents)))))
     flush_to_disk(path.parent)
 
 
@@ -127,11 +128,13 @@ def framed(content: bytes) -> bytes:
     return sums + struct.pack("<I", zlib.crc32(sums)) + content
 
 
-def parse_log(path: Path, data: bytes, header: bytes) -> tuple[list[bytes], int]:
+def parse_log(path: Path, data: bytes, base_id: str) -> tuple[list[bytes], int]:
     """The contents of the whole records, and where the last of them ends.
 
     :raises SnapshotCorruptError: for another header, and when a whole record comes after a damaged one.
+    :raises SnapshotSignatureError: when keys are trusted and a record is not signed by one of them.
     """
+    header = log_header(base_id)
     if not data.startswith(header):
         raise _corrupt(path, "it is no log of this snapshot")
     contents: list[bytes] = []
@@ -146,6 +149,7 @@ def parse_log(path: Path, data: bytes, header: bytes) -> tuple[list[bytes], int]
     later = (match.start() - _FRAME.size for match in _CONTENT.finditer(data, end + _FRAME.size))
     if any(start > end and _record(data, start) is not None for start in later):
         raise _corrupt(path, f"record {len(contents) + 1} is damaged")
+    check_signed(path, base_id, contents)
     return contents, end
 
 

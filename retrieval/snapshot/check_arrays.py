@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["check_arrays"]
 _Array: TypeAlias = NDArray[Any]
 _INFINITE = 0x7C00  # the exponent bits of a float16: all set for infinities and NaN
 _CHUNK = 1 << 20
+_UNREADABLE = (OSError, ValueError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError, TypeError)
 
 
 def check_arrays(folder: Path, manifest: Manifest) -> None:
@@ -73,7 +75,7 @@ class _Folder:
         path = self.folder / f"{name}.npy"
         try:
             array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError, EOFError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        except _UNREADABLE as error:
             raise _impossible(path, f"the array cannot be read: {str(error)[:100]}") from error
         fits = len(array.shape) == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)

@@ -26,6 +26,7 @@ from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.publish import publish_again, published_id
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.signed_changes import check_may_change
 from retrieval.snapshot_engine import SnapshotEngine
 from services.jobs.merge_changes import Merger
 from services.jobs.plans import DEFAULT_KEEP
@@ -116,6 +117,7 @@ class ChangingCatalogue:
         """
         if not rows:
             raise InvalidArgumentError("the call has no tools", subject="tools_json", remedy="Send at least one")
+        check_may_change()
         tools = self._reader.read(rows)
         with self._lock:
             snapshot = self._engine.snapshot
@@ -137,6 +139,7 @@ class ChangingCatalogue:
         """
         if not 1 <= len(ids) <= _MAX_IDS:
             raise InvalidArgumentError(f"a call has 1 to {_MAX_IDS:,} ids, not {len(ids):,}", subject="ids")
+        check_may_change()
         wanted = sorted(set(ids))
         with self._lock:
             snapshot = self._engine.snapshot

@@ -22,6 +22,7 @@ from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.relearn import publish_learned
 from retrieval.snapshot.reweight import publish_reweighted
+from retrieval.snapshot.signed_changes import check_may_change
 
 if TYPE_CHECKING:
     from inference.encoder import Encoder
@@ -58,6 +59,8 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
     :returns: the id of the new snapshot; it is in the store, and not published.
     :raises CatalogError: when the snapshot was built with what it does not store: overlay files, another ontology, usage lines of a
         model, observed values.
+    :raises PermissionDeniedError: when keys are trusted and none of them signs here.
+    :raises CatalogError: when the snapshot was built with what it does not store: overlay files, another ontology, usage lines of a model.
     """
     from inference import load_encoder
     from ingest.usage.usage_build import RulesUsage
@@ -65,6 +68,7 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
     from ontology.ontology_file import load_ontology
     from services.jobs.build import build_snapshot
 
+    check_may_change()  # before minutes of work: the merged snapshot is signed as its changes are
     base = open_snapshot(store / SNAPSHOTS / base_id)
     manifest, ontology = base.manifest, load_ontology()
     for problem, found in (

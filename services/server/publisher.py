@@ -232,4 +232,5 @@ class Publisher:
         level = logging.DEBUG if known == str(error) else logging.WARNING  # a watcher tries again and again
         if known != str(error):
             self._refused(tenant, snapshot_id, reason_of(error))
-        _LOG.log(level, "refused", extra=fields(tenant=tenant, snapshot_id=snapshot_id, problem=error.problem))
+        said = {"tenant": tenant, "snapshot_id": snapshot_id, "problem": error.problem, "subject": error.subject}
+        _LOG.log(level, "refused", extra=fields(**said))

@@ -160,7 +160,7 @@ class Server:
             self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
             await self._admin.start()
         await self.observing.start(
-            lambda: self._serving, authorize=self.access.may_read_metrics, tls=self.access.metrics_tls()
+            lambda: self._serving, authorize=self.access.metrics_status, tls=self.access.metrics_tls()
         )
         await self._grpc.start()
         admin = {"admin_address": self.admin_address} if self.admin_address else {}

@@ -43,22 +43,22 @@ class Access:
         """The interceptor to run before all others; none without access control."""
         return [] if self.authentication is None else [AccessInterceptor(self.authentication, self._denied)]
 
-    async def may_read_metrics(self, authorization: str) -> bool:
-        """Whether an HTTP header ``Authorization`` is that of a caller with the role ``metrics``."""
+    async def metrics_status(self, authorization: str) -> int:
+        """The HTTP status for a header ``Authorization``: 200 for a caller with the role ``metrics``, 403 for one without, 401 for others."""
         if self.authentication is None:
-            return True
+            return 200
         name = ""
         error: EgotoolsError = PermissionDeniedError("the caller does not have the role of this call")
         try:
             identity = await self.authentication.bearer(authorization)
             name = identity.name
             if "metrics" in self.authentication.caller(identity).roles:
-                return True
+                return 200
         except EgotoolsError as refused:
             error = refused
         if self._denied is not None:
             self._denied("metrics", actor=name, tenant="", code=error.grpc_code, reason=reason_of(error))
-        return False
+        return 403 if isinstance(error, PermissionDeniedError) else 401
 
     def metrics_tls(self) -> SSLContext | None:
         """The TLS of the HTTP port beyond loopback; None for plain text.

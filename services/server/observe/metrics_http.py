@@ -17,8 +17,9 @@ from ontology.errors import InvalidArgumentError
 __all__ = ["Authorize", "MetricsHttp", "anybody", "bearer"]
 
 _LOG = logging.getLogger("egotools.server")
-Authorize: TypeAlias = Callable[[str], Awaitable[bool]]
-"""Whether the value of a header ``Authorization``, empty where it is absent, may read the metrics."""
+Authorize: TypeAlias = Callable[[str], Awaitable[int]]
+"""Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody known, 403 for a caller
+without the role."""
 _MOST_CONNECTIONS = 32
 _HEAD_BYTES = 8_192
 _SECONDS = 5.0
@@ -28,6 +29,7 @@ _STATUS = {
     200: "OK",
     400: "Bad Request",
     401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     431: "Request Header Fields Too Large",
@@ -36,17 +38,17 @@ _STATUS = {
 }
 
 
-async def anybody(header: str) -> bool:
+async def anybody(header: str) -> int:
     """Whoever reaches the port may read the metrics."""
-    return True
+    return 200
 
 
 def bearer(token: str) -> Authorize:
     """Return what admits those who send this bearer token; compared in constant time."""
     expected = f"Bearer {token}".encode()
 
-    async def authorize(header: str) -> bool:
-        return hmac.compare_digest(header.encode("utf-8", "replace"), expected)
+    async def authorize(header: str) -> int:
+        return 200 if hmac.compare_digest(header.encode("utf-8", "replace"), expected) else 401
 
     return authorize
 
@@ -146,7 +148,10 @@ class MetricsHttp:
             return _response(200, "ready") if self._ready() else _response(503, "not ready")
         if path != "/metrics":
             return _response(404, "There are /metrics, /livez and /readyz.")
-        if not await self._authorize(authorization):
+        status = await self._authorize(authorization)
+        if status == 403:
+            return _response(403, "The caller does not have the role metrics.")
+        if status != 200:
             return _response(401, "The metrics need a bearer token.", "WWW-Authenticate: Bearer")
         async with self._one_scrape:
             try:

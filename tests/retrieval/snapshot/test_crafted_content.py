@@ -114,6 +114,17 @@ def test_every_number_of_an_array_is_in_its_range(tmp_path: Path, store: Path, n
     assert refused.value.subject == str(path)
 
 
+def test_a_header_with_a_stray_bracket_is_an_array_that_cannot_be_read(tmp_path: Path, store: Path) -> None:
+    path = copied(store, tmp_path / "copy") / "graph.heads.npy"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"(", b"((", 1).replace(b" \n", b"\n", 1))
+    assert path.stat().st_size == len(content)
+    rewrite_manifest(path.parent)
+    with pytest.raises(SnapshotCorruptError, match="cannot be read") as refused:
+        open_snapshot(path.parent)
+    assert refused.value.subject == str(path)
+
+
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An approximate index of 500 vectors of 8 numbers."""

@@ -315,9 +315,9 @@ async def test_metrics_need_their_role(tmp_path: Path) -> None:
         {"match": {"token": "prometheus"}, "roles": ["metrics"]},
     )
     access = access_of(small_settings(access_policy=policy, tokens_file=tokens_file))
-    allowed = [await access.may_read_metrics(header) for header in ("", f"Bearer {agent}", f"Bearer {prometheus}", "x")]
-    assert allowed == [False, False, True, False]
-    assert await access_of(small_settings()).may_read_metrics("")
+    allowed = [await access.metrics_status(header) for header in ("", f"Bearer {agent}", f"Bearer {prometheus}", "x")]
+    assert allowed == [401, 403, 200, 401]
+    assert await access_of(small_settings()).metrics_status("") == 200
 
 
 def test_messages_of_all_methods_are_known() -> None:

@@ -102,7 +102,9 @@ async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, 
         assert served is not None and served.snapshot_id == store.ids["alpha"]
 
 
-async def test_what_a_watcher_cannot_serve_is_counted_once(built: EditionStore, tmp_path: Path) -> None:
+async def test_what_a_watcher_cannot_serve_is_counted_once(
+    built: EditionStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
     async with publishing(store, audit, watch_s=0.01) as server:
         store.damage("beta")
@@ -113,6 +115,8 @@ async def test_what_a_watcher_cannot_serve_is_counted_once(built: EditionStore, 
                 await server.publisher.refresh("")
         found = dict(samples(server.observing.metrics.scrape().decode()))
     assert found["egotools_refused_publications_total", ""] == 1
+    said = next(record.__dict__["fields"] for record in caplog.records if record.message == "refused")
+    assert store.ids["beta"] in said["subject"], "the log says which file"
     assert [entry for entry in entries(audit) if entry[3] != "done"] == [
         ("swap", "server", store.ids["beta"], "SNAPSHOT_CORRUPT")
     ]
@@ -172,7 +176,10 @@ async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:
         codes = {
             name: (await fetch(port, "/metrics", f"Authorization: Bearer {token}"))[0] for name, token in tokens.items()
         }
-        assert codes == {"agent": 401, "prometheus": 200, "admin": 401}
+        assert codes == {"agent": 403, "prometheus": 200, "admin": 403}
+        assert (await fetch(port, "/metrics", f"Authorization: Bearer {tokens['agent']}"))[2].endswith(
+            "role metrics.\n"
+        )
         assert (
             (await fetch(port, "/metrics"))[0] == (await fetch(port, "/metrics", "Authorization: Basic eA=="))[0] == 401
         )

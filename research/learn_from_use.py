@@ -4,6 +4,7 @@ The folder has ``tools.jsonl``, ``usage_log.jsonl`` (the past) and ``queries.jso
 store is built from the tools, ``egotools learn`` learns from the log and decides by its own held-out sessions, and then the requests are
 asked without and with what was learned. Four controls: only words, no vectors, as the log of a server keeps them by default; only pairs;
 a short log; and a log whose tools are shuffled, from which nothing can be learned. At the end, what a spammer moves.
+On tool sets that the log does not have: :mod:`research.unseen_tool_sets`.
 """
 
 from __future__ import annotations
@@ -47,19 +48,8 @@ def main(
 
 def measure(folder: Path, store: Path, most: int, *, controls: bool) -> None:
     """Print a row for each past."""
-    from eval.learning import known_sessions, read_usage_log
-    from eval.queries import read_queries
-    from inference import DEFAULT_ENCODER, load_encoder
-    from retrieval.snapshot.publish import published_id
-    from retrieval.snapshot_engine import open_engine
-    from services.jobs.build import build_snapshot
-
-    if not published_id(store):
-        build_snapshot([str(folder / "tools.jsonl")], store, encoder=load_encoder(DEFAULT_ENCODER))
-    engine = open_engine(store)
-    queries = read_queries([folder / "queries.jsonl"]).queries
+    engine, queries, log = opened(folder, store)
     queries = tuple(random.Random(0).sample(queries, most)) if most else queries
-    log = known_sessions(read_usage_log(folder / "usage_log.jsonl"), frozenset(engine.tool_ids(0, 10**9)))
     print(f"{len(queries):,} requests, {len(log):,} sessions of the past\n")
     print(
         "| past | CompleteRecall "
@@ -80,6 +70,22 @@ def measure(folder: Path, store: Path, most: int, *, controls: bool) -> None:
         _learned_row(name, sessions, engine, queries)
     if controls:
         _spam_table(engine, log)
+
+
+def opened(folder: Path, store: Path) -> tuple[SnapshotEngine, tuple[LabelledQuery, ...], list[Session]]:
+    """The engine over the tools, built where the store has none; the requests; and the sessions of the log."""
+    from eval.learning import known_sessions, read_usage_log
+    from eval.queries import read_queries
+    from inference import DEFAULT_ENCODER, load_encoder
+    from retrieval.snapshot.publish import published_id
+    from retrieval.snapshot_engine import open_engine
+    from services.jobs.build import build_snapshot
+
+    if not published_id(store):
+        build_snapshot([str(folder / "tools.jsonl")], store, encoder=load_encoder(DEFAULT_ENCODER))
+    engine = open_engine(store)
+    log = known_sessions(read_usage_log(folder / "usage_log.jsonl"), frozenset(engine.tool_ids(0, 10**9)))
+    return engine, read_queries([folder / "queries.jsonl"]).queries, log
 
 
 def _spam_table(engine: SnapshotEngine, log: Sequence[Session]) -> None:

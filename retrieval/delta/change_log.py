@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ontology.errors import StorageError
+from ontology.errors import SnapshotError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.carry_changes import finish_carrying, is_carrying
 from retrieval.snapshot.change_records import (

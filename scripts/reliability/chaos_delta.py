@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ontology.errors import SnapshotCorruptError
 from retrieval.delta.change_log import ChangeLog
 from retrieval.delta.near_tools import as_read
 from retrieval.query.request import Request
 from retrieval.snapshot.change_records import Change, log_file
-from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.publish import SNAPSHOTS, published_id
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.reliability.changing import ENCODER, Changing, built, compare_with_map, row
 from scripts.reliability.row import Figure, Row
@@ -29,6 +32,7 @@ _OPERATIONS = int(os.environ.get("EGOTOOLS_CHAOS_OPERATIONS", "20000"))
 _KILLS = int(os.environ.get("EGOTOOLS_CHAOS_KILLS", "50"))
 _LARGE = os.environ.get("EGOTOOLS_LARGE_STORE", "")  # a store with a large catalogue; without it a small one is built
 _CHANGES, _REQUESTS = 30, 100
+_SAME_SHARE = 0.95
 _COMPANY = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
 
 
@@ -42,6 +46,7 @@ def _random_changes(folder: Path) -> Figure:
 
 
 def _torn_tails(folder: Path) -> Figure:
+    """Cut the log at each byte of its last record, and change each of them: that record is gone, the others stay, and the log goes on."""
     changes = [Change(upserted=tuple(_tools(3))), Change(deleted=("a", "b")), Change(upserted=tuple(_tools(1)))]
     log = ChangeLog(folder, "base")
     for change in changes:
@@ -49,14 +54,26 @@ def _torn_tails(folder: Path) -> Figure:
     log.close()
     whole = log_file(folder, "base").read_bytes()
     last = len(whole) - 12 - len(changes[-1].content())
-    good = 0
-    for size in range(last, len(whole)):
-        log_file(folder, "base").write_bytes(whole[:size])
-        torn = ChangeLog(folder, "base")
+    kept = [change.content() for change in changes[:-1]]
+
+    def recovered(damaged: bytes) -> bool:
+        log_file(folder, "base").write_bytes(damaged)
+        try:
+            torn = ChangeLog(folder, "base")
+        except SnapshotCorruptError:
+            return False
+        only_others = list(torn.contents) == kept
         torn.append(changes[-1])
         torn.close()
-        good += log_file(folder, "base").read_bytes() == whole
-    return Figure(text=f"{good} of {len(whole) - last} cuts", held=good == len(whole) - last)
+        return only_others and log_file(folder, "base").read_bytes() == whole
+
+    size = len(whole) - last
+    cuts = sum(recovered(whole[:end]) for end in range(last, len(whole)))
+    flips = sum(
+        recovered(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])  # a digit or a letter becomes another one
+        for at in range(last, len(whole))
+    )
+    return Figure(text=f"{cuts} of {size} cuts, {flips} of {size} changed bytes", held=cuts == flips == size)
 
 
 def _tools(count: int) -> list[Any]:
@@ -108,8 +125,7 @@ def _found_at_once(folder: Path) -> Figure:
     engines: list[SnapshotEngine] = []
     if _LARGE:
         current = published_id(Path(_LARGE))
-        (store / "snapshots").mkdir(parents=True)
-        (store / "snapshots" / current).symlink_to((Path(_LARGE) / "snapshots" / current).resolve())
+        shutil.copytree((Path(_LARGE) / SNAPSHOTS / current).resolve(), store / SNAPSHOTS / current)
         (store / "CURRENT").write_text(f"{current}\n", encoding="utf-8")
     else:
         built(store, [row(number) for number in range(1_000)])
@@ -117,23 +133,27 @@ def _found_at_once(folder: Path) -> Figure:
     changes = ToolChanges({"": store}, lambda _, engine: engines.append(engine), opened=opened, merge_after_s=0)
     base = changes.adopt("", opened(store))
     changes.upsert("", [_variant(base, 0)])  # the worker process starts
-    sent, after, found = [], [], 0
+    sent, whole, found = [], [], 0
     for number in range(1, _CHANGES + 1):
         tool = _variant(base, number)
         started = time.perf_counter()
         changes.upsert("", [tool])
-        acknowledged = time.perf_counter()
+        sent.append(time.perf_counter() - started)
         answer = engines[-1].retriever().retrieve(Request(query=f"{tool['name']} {tool['description']}"[:500], k=10))
-        after.append(time.perf_counter() - acknowledged)
-        sent.append(acknowledged - started)
+        whole.append(time.perf_counter() - started)
         found += tool["id"] in {each.id for each in answer.tools}
         del engines[:-1]
     changes.close()
     text = (
-        f"{found} of {_CHANGES} found by the first request after the acknowledgement, {max(after):.2f} s after it at most; the change "
-        f"itself took {sorted(sent)[len(sent) // 2]:.2f} s in the middle, {max(sent):.2f} s at most; {base.snapshot.tool_count:,} tools"
+        f"{found} of {_CHANGES} found by the first request after the acknowledgement; from submission to answer {_middle(whole):.2f} s in "
+        f"the middle, {max(whole):.2f} s at most, of which the change {_middle(sent):.2f} and {max(sent):.2f} s; "
+        f"{base.snapshot.tool_count:,} tools"
     )
-    return Figure(text=text, held=found == _CHANGES and max(after) <= 1.0)
+    return Figure(text=text, held=found == _CHANGES and max(whole) <= 1.0)
+
+
+def _middle(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]
 
 
 def _variant(base: SnapshotEngine, number: int) -> dict[str, Any]:
@@ -157,7 +177,7 @@ def _same_answers(folder: Path) -> Figure:
     tools = [json.loads(as_read(tool).canonical_json()) for tool in whole.tools]
     lines = (_COMPANY / "requests.jsonl").read_text(encoding="utf-8").splitlines()
     requests = [json.loads(line)["query"] for line in lines][:_REQUESTS]
-    parts = []
+    parts, least = [], len(requests)
     for size in (1, 10, 100):
         held = tools[:: len(tools) // size][:size]
         built(folder / str(size), [tool for tool in tools if tool not in held])
@@ -168,8 +188,9 @@ def _same_answers(folder: Path) -> Figure:
         after = [changing.found(request, k=10) for request in requests]
         ordered = sum(map(list.__eq__, before, after))
         same = sum(set(one) == set(other) for one, other in zip(before, after, strict=True))
+        least = min(least, same)
         parts.append(f"{size} changed: {same} of {len(requests)} the same ten, {ordered} in the same order")
-    return Figure(text=f"of {len(tools)} tools " + "; ".join(parts), held=True)
+    return Figure(text=f"of {len(tools)} tools " + "; ".join(parts), held=least >= _SAME_SHARE * len(requests))
 
 
 ROWS = [
@@ -182,8 +203,8 @@ ROWS = [
     ),
     Row(
         key="changes-torn",
-        item="A log of changes that is cut at any byte of its last record keeps all others and goes on",
-        bar="every byte",
+        item="A log of changes that is cut or changed at any byte of its last record keeps all others and goes on",
+        bar="every cut and every changed byte",
         measure=_torn_tails,
     ),
     Row(
@@ -195,15 +216,15 @@ ROWS = [
     ),
     Row(
         key="changes-found",
-        item="A changed tool of a large catalogue is found after its acknowledgement",
-        bar="1 s",
+        item="A changed tool of a large catalogue is found by the first request after its acknowledgement",
+        bar="30 of 30, each within 1 s from the submission of the change to the answer",
         measure=_found_at_once,
         fast=False,
     ),
     Row(
         key="changes-same",
         item="Before the merge a changed catalogue answers as after it",
-        bar="none: it says what a merge changes",
+        bar="the same ten tools in at least 95 of 100 requests, beside those of the build of all tools",
         measure=_same_answers,
         fast=False,
     ),

@@ -62,7 +62,7 @@ def build_editions(path: Path, *editions: str, tools: int = 8, encoder: str = "h
         document = path.with_name(f"{path.name}-{edition}.json")
         document.parent.mkdir(parents=True, exist_ok=True)
         document.write_text(json.dumps(list(_functions(edition, tools))), encoding="utf-8")
-        build_snapshot([f"shop={document}"], path, encoder=model)
+        build_snapshot([f"shop={document}"], path, encoder=model, keep=0)
         ids[edition] = published_id(path)
     publish_again(path, ids[editions[0]])
     return EditionStore(path, ids)

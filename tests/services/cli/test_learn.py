@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egotools import AsyncClient, EgoGraph, ObservedOutput, Response
+from egotools import AsyncClient, EgoGraph, InvalidRequestError, ObservedOutput, Response
 from inference import HashingEncoder
 from ontology.errors import SnapshotCorruptError
 from ontology.progress import no_progress
@@ -24,13 +25,16 @@ from retrieval.snapshot.publish import current_snapshot, published_id
 from retrieval.snapshot_engine import open_engine
 from services.jobs.learn import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
-from services.outcomes import read_outcomes
+from services.outcomes import open_secret, read_outcomes
+from services.server.catalog_store import CatalogStore
+from services.server.reports import OUTCOMES
 from services.server.server import Server
 from services.server.settings import ServerSettings
-from tests.eval.learning.planted import TASKS, build_store, gold, rows, text, tool_id, written
+from tests.eval.learning.planted import START, TASKS, build_store, gold, rows, text, tool_id, written
 from tests.services.conftest import Run
 
 pytestmark = pytest.mark.slow
+DAY = 86_400
 
 
 @pytest.fixture(scope="module")
@@ -155,35 +159,42 @@ async def test_reports_over_grpc_become_edges_and_answers(store: Path) -> None:
 
 
 async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path) -> None:
-    """The ids are of one tenant, and so is the log: whatever b reports, nothing of a changes."""
-    folders = {"a": tmp_path / "a", "b": tmp_path / "b"}
-    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes=folders)
+    """The ids are of one tenant, and so is the log: whatever b reports and learns, nothing of a changes.
+
+    Both have the same snapshot and even the same secret, so only the tenant in the id tells them apart.
+    """
+    open_secret(store / "outcomes")
+    stores = {tenant: CatalogStore(path=Path(shutil.copytree(store, tmp_path / tenant))) for tenant in "ab"}
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), stores)
     address = await server.start()
-    await server.load(lambda: open_engine(store, encoder=HashingEncoder()))
-    for tenant in folders:
-        server.catalogs.swap(tenant, open_engine(store, encoder=HashingEncoder()))
-    given = server.reports.issuer("a")(published_id(store), "q1")
-    same_key = server.reports.issuer("b")(published_id(store), "q1")
-    stub = _tenant_calls(address, "b")
-    with pytest.raises(Exception, match="gave no such id"):
-        await stub(given)
-    await stub(same_key)
-    await server.stop(1.0)
-    assert [len(read_outcomes(folders[tenant])[0]) for tenant in "ab"] == [0, 1]
+    try:
+        await server.load_stores()
+        query = rows(1)[0]["query"]
+        async with AsyncClient(address, tenant="a") as of_a, AsyncClient(address, tenant="b") as of_b:
+            before = await of_a.retrieve(query, k=5)
+            with pytest.raises(InvalidRequestError, match="gave no such id"):
+                await of_b.report_outcome(before.request_id, [tool_id(59)], query=query)
+            assert (_reported(stores["a"]), _reported(stores["b"])) == (0, 0)
+            await of_a.report_outcome(before.request_id, [tool_id(0)], query=query)
+            for _ in range(5):
+                await of_b.report_outcome((await of_b.retrieve(query)).request_id, [tool_id(59)], query=query)
+            assert (_reported(stores["a"]), _reported(stores["b"])) == (1, 5)
+
+            recent = ({**row, "time": row["time"] - START + time.time() - DAY} for row in rows(400))
+            log = written(tmp_path / "log.jsonl", list(recent))
+            learned = await asyncio.to_thread(learned_of, stores["b"].path, logs=(log,))
+            await server.reload()
+            after, other = await of_a.retrieve(query, k=5), await of_b.retrieve(query, k=5)
+    finally:
+        await server.stop(1.0)
+    assert learned.published
+    assert (after.snapshot_id, ids([after])) == (before.snapshot_id, ids([before]))
+    assert other.snapshot_id != before.snapshot_id
+    assert ids([other]) != ids([before])
 
 
-def _tenant_calls(address: str, tenant: str) -> Any:
-    import grpc
-
-    from egotools.v1 import egotools_pb2 as pb
-    from egotools.v1 import egotools_pb2_grpc as pb_grpc
-
-    async def call(request_id: str) -> None:
-        async with grpc.aio.insecure_channel(address) as channel:
-            message = pb.ReportOutcomeRequest(request_id=request_id, used=[tool_id(0)])
-            await pb_grpc.ToolRetrievalStub(channel).ReportOutcome(message, metadata=(("egotools-tenant", tenant),))
-
-    return call
+def _reported(store: CatalogStore) -> int:
+    return len(read_outcomes(store.path / OUTCOMES)[0])
 
 
 def test_filters_hold_for_what_was_learned(learned_store: Path) -> None:

@@ -69,6 +69,13 @@ def part(value: dict[str, Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
 
+def signed(issuer: Issuer, header: dict[str, Any], body: str) -> str:
+    """A token with any header, also one that the library would not write."""
+    text = f"{part(header)}.{body}"
+    signature = jwt.get_algorithm_by_name("RS256").sign(text.encode(), issuer.key)
+    return f"{text}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
 async def test_a_token_that_is_not_signed_with_a_key_of_the_set_is_refused(tmp_path: Path) -> None:
     issuer, tokens = Issuer(algorithm="RS256"), verifier(tmp_path, Issuer(algorithm="RS256"))
     claims = {"iss": ISSUER, "aud": AUDIENCE, "exp": 4e9}
@@ -87,6 +94,9 @@ async def test_a_token_that_is_not_signed_with_a_key_of_the_set_is_refused(tmp_p
         jwt.encode(claims, issuer.key, algorithm="RS512", headers={"kid": "one"}),
         jwt.encode(claims, stranger.key, algorithm="RS256", headers={"kid": "one", "jwk": stranger.public}),
         jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "one", "crit": ["b64"]}),
+        signed(issuer, {"alg": "RS256", "kid": "one", "crit": ["b64"], "b64": True}, body),
+        jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "one", "crit": ["policy"], "policy": 1}),
+        jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "one", "crit": []}),
         jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "../../etc/passwd"}),
         *("", ".", "..", "a.b.c", "é.é.é", "x" * 10_000, issuer.token()[:-6], issuer.token() + ".x"),
     ]
@@ -94,6 +104,7 @@ async def test_a_token_that_is_not_signed_with_a_key_of_the_set_is_refused(tmp_p
         with pytest.raises(UnauthenticatedError):
             await tokens.verify(token)
     assert (await tokens.verify(issuer.token())).name == "someone"
+    assert (await tokens.verify(signed(issuer, {"alg": "RS256", "kid": "one"}, body))).kind == "jwt"
 
 
 def test_keys_that_must_not_verify_are_left_out() -> None:

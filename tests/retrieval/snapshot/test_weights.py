@@ -243,7 +243,7 @@ def test_a_snapshot_published_meanwhile_is_not_hidden(tmp_path: Path, content: S
     published(tmp_path, content)
     old = open_snapshot(tmp_path)
     newer = published(tmp_path, replace(content, created_by="egotools later"))
-    with pytest.raises(SnapshotError, match=f"another snapshot meanwhile \\({newer.name}\\)"):
+    with pytest.raises(SnapshotError, match=f"another snapshot was published meanwhile \\({newer.name}\\)"):
         publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert published_id(tmp_path) == newer.name
     assert not list(tmp_path.glob(".building*"))

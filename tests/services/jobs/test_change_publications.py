@@ -21,7 +21,7 @@ from eval.learning.make_learned import encode_sessions, make_learned
 from ontology import CatalogError, EgotoolsError, NotReadyError, SnapshotError
 from retrieval.delta.change_log import ChangeLog
 from retrieval.index.learned_use import LearnedUse
-from retrieval.ranking.weights import SHIPPED, ranking_section
+from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section
 from retrieval.snapshot.publish import publish_again, published_id
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.relearn import publish_learned
@@ -50,7 +50,7 @@ def store(base: Path, tmp_path: Path) -> Path:
 
 
 NEW, LATER = row(20), row(21)
-OWN = ranking_section({**SHIPPED, "bm25_text": 2.0})
+OWN = ranking_section(RankingWeights(**{**SHIPPED, "bm25_text": 2.0}))
 
 
 def tuned(store: Path) -> str:
@@ -130,13 +130,13 @@ def test_the_merge_of_a_catalogue_that_was_left_publishes_nothing(store: Path) -
     changing.upsert(NEW)
     left = changing.changes._catalogue("")
 
-    def during(store: Path, base: str, count: int) -> str:
+    def during(store: Path, base_id: str, count: int) -> str:
         built(store, [row(number) for number in range(5)])
         changing.engine = changing.changes.adopt("", changing.opened(store))
         publish_again(store, first, action="rollback")
         changing.engine = changing.changes.adopt("", changing.opened(store))
         changing.upsert(LATER)
-        return merge_changes(store, base, count, encoder=ENCODER)
+        return merge_changes(store, base_id, count, encoder=ENCODER)
 
     with pytest.raises(SnapshotError):
         left.merge(during, changing.opened)
@@ -151,11 +151,11 @@ def test_a_merge_that_ends_after_the_server_publishes_nothing(store: Path, monke
     merger = changing.changes._merger
     others: list[Changing] = []
 
-    def during(store: Path, base: str, count: int) -> str:
+    def during(store: Path, base_id: str, count: int) -> str:
         changing.changes.close()
         others.append(Changing(store))
         others[0].upsert(LATER)
-        return merger(store, base, count)
+        return merger(store, base_id, count)
 
     monkeypatch.setattr(changing.changes, "_merger", during)
     with pytest.raises(SnapshotError):
@@ -172,9 +172,9 @@ def test_another_process_that_opens_the_store_during_a_publication_loses_nothing
     merger, name_current = changing.changes._merger, publish_module._name_current
     opens: list[threading.Thread] = []
 
-    def during(store: Path, base: str, count: int) -> str:
+    def during(store: Path, base_id: str, count: int) -> str:
         changing.upsert(LATER)
-        return merger(store, base, count)
+        return merger(store, base_id, count)
 
     def slow(*given: Any) -> Any:
         opens.append(threading.Thread(target=lambda: ChangeLog(store, first).close()))
@@ -192,12 +192,11 @@ def test_another_process_that_opens_the_store_during_a_publication_loses_nothing
 def test_a_merge_does_not_hide_a_build(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changing = Changing(store)
     changing.upsert(NEW)
-    publish = catalogue_module.publish_again
     builds: list[str] = []
 
     def overtaken(*given: Any, **named: Any) -> Any:
         builds.append(built(store, [row(1), row(2)]))
-        return publish(*given, **named)
+        return publish_again(*given, **named)
 
     monkeypatch.setattr(catalogue_module, "publish_again", overtaken)
     with pytest.raises(SnapshotError, match="another snapshot was published"):

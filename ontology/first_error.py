@@ -18,6 +18,7 @@ def first_error(error: ValidationError) -> str:
     field = ".".join(map(str, first["loc"]))
     if first["type"] == "missing":  # its input is the whole object that lacks it
         return f"{field!r} is missing"
+    message = first["msg"].removeprefix("Value error, ")
     value = repr(first["input"])
     shown = value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}…"
-    return f"{field!r} is {shown}: {first['msg']}" if field else first["msg"]
+    return f"{field!r} is {shown}: {message}" if field else message

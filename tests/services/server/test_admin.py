@@ -256,6 +256,30 @@ async def test_silent_streams_of_a_tenant_keep_nobody_from_changing_theirs(store
         await server.stop(0)
 
 
+async def test_a_changed_engine_is_prepared_before_it_is_served(
+    store: EditionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        Server, "_prepare", lambda self, engine: prepared.append((engine.snapshot_id, threading.get_ident()))
+    )
+    entries = {"": CatalogStore(path=store.path)}
+    server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=Changes)
+    await server.start()
+    try:
+        await server.load_stores()
+        changed = await asked(server, lambda client: client.upsert_tools(["{}"]))
+        assert [state for state, _ in prepared] == [store.ids["alpha"], changed.snapshot_id]
+        followed = MemoryEngine(snapshot_id="followed")
+        monkeypatch.setattr(server.publisher.changes, "follow", lambda tenant: followed)
+        await server.reload()
+        assert server.catalogs.state("").engine is followed
+        assert prepared[-1][0] == "followed"
+        assert threading.get_ident() not in {thread for _, thread in prepared}
+    finally:
+        await server.stop(0)
+
+
 async def test_a_publication_goes_on_when_its_caller_has_gone(store: EditionStore) -> None:
     held, entered = threading.Event(), threading.Event()
 

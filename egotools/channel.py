@@ -33,7 +33,7 @@ def _service_config(attempt_timeout_s: float | None) -> str:
         "loadBalancingConfig": [{"round_robin": {}}],
         # Replicas that report NOT_SERVING (loading, or about to stop) get no calls.
         "healthCheckConfig": {"serviceName": _SERVICE},
-        # Every call only reads, so another attempt is always safe; it goes to the next replica.
+        # Another attempt is always safe: calls only read, and a report that the server has already is not kept twice.
         "methodConfig": [{"name": [{"service": _SERVICE}], "retryPolicy": retries}],
         # Retries stop while most calls fail, so that an overloaded fleet does not get four times the load.
         "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},

@@ -15,20 +15,20 @@ from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, NotReadyError
 from retrieval.snapshot.snapshot_diff import SnapshotDiff
+from services.server.admission.byte_budget import HeldBytes
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
 from services.server.catalogs import Catalogs, ServedCatalog
 from services.server.changing_tools import ChangeCounts, ToolChanges
 from services.server.publisher import Publisher, Swap
+from services.server.receiving_tools import MAX_TOOLS, ReceivingTools
+from services.server.settings import ServerSettings
 
 __all__ = ["CatalogAdmin"]
 
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _MAX_LISTED = 10_000
-_MAX_TOOLS = 10_000
-_MAX_TOOL_BYTES = 64 * 2**20
-_RECEIVING = 2  # calls that receive tools at once; each may hold as many bytes
 
 
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
@@ -37,11 +37,11 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
     """
 
-    def __init__(self, catalogs: Catalogs, publisher: Publisher) -> None:
+    def __init__(self, catalogs: Catalogs, publisher: Publisher, settings: ServerSettings) -> None:
         self._catalogs = catalogs
         self._publisher = publisher
         self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
-        self._receiving = asyncio.Semaphore(_RECEIVING)
+        self._receiving = ReceivingTools(settings)
         self._unfinished: set[asyncio.Task[Any]] = set()
 
     async def Publish(self, request: pb.PublishRequest, context: _Context) -> pb.PublishResponse:
@@ -93,11 +93,15 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     ) -> pb.ChangeToolsResponse:
         """Add tools, or replace those with the same ids."""
         tenant = self._tenant()
-        async with self._receiving:
-            tools = await _received(request_iterator)
+        call = current_call()
+        tools, held = await self._receiving.receive(tenant, call.caller.name or call.peer, request_iterator)
+        try:
             _require("tools_json", tools)
-            add_log_fields(tools=len(tools))
-            return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)))
+        except InvalidArgumentError:
+            held.release()
+            raise
+        add_log_fields(tools=len(tools))
+        return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)), held)
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
         """Remove tools."""
@@ -117,8 +121,10 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         add_log_fields(tenant=tenant)
         return tenant
 
-    async def _changed(self, tenant: str, change: Callable[[ToolChanges], ChangeCounts]) -> pb.ChangeToolsResponse:
-        found = await self._finished(self._publisher.change(tenant, change))
+    async def _changed(
+        self, tenant: str, change: Callable[[ToolChanges], ChangeCounts], held: HeldBytes | None = None
+    ) -> pb.ChangeToolsResponse:
+        found = await self._finished(self._publisher.change(tenant, change), held)
         add_log_fields(snapshot_id=found.snapshot_id)
         return pb.ChangeToolsResponse(
             added=found.added,
@@ -129,9 +135,11 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
             snapshot_id=found.snapshot_id,
         )
 
-    async def _finished(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Await ``work``, which goes on when the call is cancelled."""
+    async def _finished(self, work: Coroutine[Any, Any, _T], held: HeldBytes | None = None) -> _T:
+        """Await ``work``, which goes on when the call is cancelled, and then releases what is held for it."""
         task = asyncio.ensure_future(work)
+        if held is not None:
+            task.add_done_callback(lambda _: held.release())
         self._unfinished.add(task)  # else nothing holds it when the call has gone
         task.add_done_callback(self._unfinished.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved
@@ -139,23 +147,8 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
 
 
 def _require(field: str, values: Sequence[str]) -> None:
-    if not 1 <= len(values) <= _MAX_TOOLS:
-        raise InvalidArgumentError(f"give 1 to {_MAX_TOOLS:,}, not {len(values):,}", subject=field)
-
-
-async def _received(messages: AsyncIterator[pb.UpsertToolsRequest]) -> list[str]:
-    tools: list[str] = []
-    size = 0
-    async for message in messages:
-        tools += message.tools_json
-        size += message.ByteSize()
-        if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
-            raise InvalidArgumentError(
-                f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
-                subject="tools_json",
-                remedy="Split them into several calls, or build a snapshot",
-            )
-    return tools
+    if not 1 <= len(values) <= MAX_TOOLS:
+        raise InvalidArgumentError(f"give 1 to {MAX_TOOLS:,}, not {len(values):,}", subject=field)
 
 
 def _objects(tools: Sequence[str]) -> list[dict[str, Any]]:

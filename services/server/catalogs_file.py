@@ -22,6 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
 from retrieval.ranking.weights import FUSION
+from services.server.unique_keys import load_unique_keys
 
 __all__ = ["CatalogEntry", "read_catalogs"]
 
@@ -66,7 +67,7 @@ def read_catalogs(path: Path) -> dict[str, CatalogEntry]:
     try:
         with path.open("rb") as handle:
             text = handle.read(_MAX_BYTES)
-        content = yaml.load(text, Loader=_UniqueKeys)
+        content = load_unique_keys(text)
         found = _File.model_validate(content).catalogs
     except OSError as error:
         raise _invalid(path, f"the file cannot be read: {error.strerror or error}") from error
@@ -91,19 +92,3 @@ def _invalid(path: Path, problem: str) -> InvalidArgumentError:
     return InvalidArgumentError(
         problem, subject=str(path), remedy="Write `catalogs:` with a tenant and its `store:` for each"
     )
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """Refuses a key that stands twice: YAML would take the last one."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node.
-
-        :raises yaml.constructor.ConstructorError: for a key that stands twice.
-        """
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if str(key.value) in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep)

@@ -100,7 +100,7 @@ class Publisher:
         if engine is None or engine.snapshot_id == state_id:
             return
         async with self._changing[tenant]:
-            changed = await in_background(lambda: self.changes.follow(tenant))
+            changed = await in_background(lambda: self._prepared(self.changes.follow(tenant)))
             if changed is not None:
                 self.catalogs.swap(tenant, changed)
 
@@ -134,6 +134,7 @@ class Publisher:
 
         :raises NotReadyError: when the server has stopped.
         """
+        self._prepare(engine)
         served: Future[str] = Future()
         try:
             self._loop.call_soon_threadsafe(lambda: served.set_result(self.catalogs.swap(tenant, engine)))
@@ -193,7 +194,8 @@ class Publisher:
     async def _swap(self, tenant: str, engine: Engine, published: Published | None = None) -> Swap:
         async with self._changing[tenant]:  # a change is of the old snapshot or of the new one
             with self._noting(tenant, engine.snapshot_id):
-                engine = await in_background(lambda: self.changes.adopt(tenant, engine))
+                adopted = await in_background(lambda: self._prepared(self.changes.adopt(tenant, engine), engine))
+            engine = adopted or engine
             history, states = (published.history, published.states) if published else ((), ())
             previous_id = self.catalogs.swap(tenant, engine, history, states)
             self.catalogs.passed(tenant, self.catalogs.state(tenant).base_id)
@@ -202,6 +204,11 @@ class Publisher:
             _LOG.info("swapped", extra=fields(tenant=tenant, **served))
         await self._swapped()
         return Swap(engine.snapshot_id, previous_id)
+
+    def _prepared(self, engine: Engine | None, before: Engine | None = None) -> Engine | None:
+        if engine is not None and engine is not before:
+            self._prepare(engine)
+        return engine
 
     def _kept(self, tenant: str, served_id: str, published: Published) -> Swap:
         self.catalogs.passed(tenant, served_id)

@@ -140,7 +140,7 @@ class Server:
         pb_grpc.add_ToolRetrievalServicer_to_server(
             ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
         )
-        admin = CatalogAdmin(self.catalogs, self.publisher)
+        admin = CatalogAdmin(self.catalogs, self.publisher, settings)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)

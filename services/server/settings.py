@@ -45,7 +45,7 @@ class ServerSettings:
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
     :param watch_s: seconds between two looks at the stores for a new publication, 0 to 3,600; 0: no looks.
-    :param admin_host: address of the admin service; beyond loopback it must be behind a proxy with access control.
+    :param admin_host: address of the admin service; beyond loopback only with TLS and access control, or ``insecure``.
     :param admin_port: its port, 0 (any free port) to 65,535; -1: no admin service.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
     :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
@@ -170,7 +170,7 @@ class ServerSettings:
         for entry in fields(cls):
             variable = ENV_PREFIX + entry.name.upper()
             text = environ.get(variable, "").strip()
-            if not text or entry.name in given:
+            if not text or entry.name in given or entry.name in _NOT_OF_ENVIRONMENT:
                 continue
             try:
                 settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
@@ -209,6 +209,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_connections": (1, 100_000),
     "jwt_leeway_s": (0, 300),
 }
+_NOT_OF_ENVIRONMENT = ("process",)  # a process is told by the one that forked it
 _WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
 _PATHS = frozenset({"access_policy", "audit_log", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
 _CHOICES = {"log_level": _LOG_LEVELS, "reflection": _REFLECTION, "keep_requests": KEEP_REQUESTS}

@@ -69,7 +69,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             if authorization or not authentication.certificates:
                 identity = await authentication.bearer(authorization)
                 name = identity.name
-                caller = authentication.caller(identity)
+                caller = await authentication.caller(identity)
                 handler = await continuation(handler_call_details)
                 if handler is None:
                     return None  # UNIMPLEMENTED, which only a known caller is told
@@ -91,7 +91,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         try:
             identity = authentication.certificate(context.auth_context() or {})
             name = identity.name
-            _admit(authentication.caller(identity), method, tenant)
+            _admit(await authentication.caller(identity), method, tenant)
         except EgotoolsError as error:
             await self._deny(context, method, error, name, tenant)
 

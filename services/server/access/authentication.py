@@ -79,12 +79,12 @@ class Authentication:
             )
         return Identity(kind="certificate", name=names[0], names=names)
 
-    def caller(self, identity: Identity) -> Caller:
+    async def caller(self, identity: Identity) -> Caller:
         """Return the caller that an identity is under the policy.
 
         :raises PermissionDeniedError: when no rule is for it.
         """
-        caller = self._policy.value.caller(identity)
+        caller = (await self._policy.fresh()).caller(identity)
         if caller is None:
             raise PermissionDeniedError(
                 "the access policy has no rule for this caller", remedy="Ask the operator for access"

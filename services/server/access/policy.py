@@ -11,9 +11,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ontology.errors import InvalidArgumentError
+from ontology.first_error import first_error
 from services.server.access.identity import Identity
 from services.server.access.watched_file import read_limited
 from services.server.caller import Caller, Role
+from services.server.unique_keys import load_unique_keys
 
 __all__ = ["Match", "Policy", "Rule", "read_policy"]
 
@@ -132,28 +134,14 @@ def read_policy(path: Path) -> Policy:
     :raises InvalidArgumentError: naming the faults.
     """
     try:
-        return Policy.model_validate(yaml.load(read_limited(path), Loader=_OneOfEachKey))
+        return Policy.model_validate(load_unique_keys(read_limited(path)))
     except ValidationError as error:
-        problem = "; ".join(
-            f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}"
-            for each in error.errors()[:5]
-        )
+        problem = first_error(error)
     except (OSError, ValueError, yaml.YAMLError) as error:
         problem = str(error)
     raise InvalidArgumentError(
         f"this is not an access policy: {problem}", subject=str(path), remedy="See docs/access.md"
     )
-
-
-class _OneOfEachKey(yaml.SafeLoader):
-    """A loader that refuses a key that stands twice: one of the two would not count, and nobody would see it."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"line {node.start_mark.line + 1}: the key {twice!r} stands twice")
-        return super().construct_mapping(node, deep)
 
 
 def _claim_values(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class Access:
         try:
             identity = await self.authentication.bearer(authorization)
             name = identity.name
-            if "metrics" in self.authentication.caller(identity).roles:
+            if "metrics" in (await self.authentication.caller(identity)).roles:
                 return 200
         except EgotoolsError as refused:
             error = refused

@@ -16,6 +16,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from ontology.errors import InvalidArgumentError, NotFoundError, UnauthenticatedError
 from ontology.files import only_writer, write_file
+from ontology.first_error import first_error
 from services.server.access.identity import Identity
 from services.server.access.steady_clock import SteadyClock
 from services.server.access.watched_file import WatchedFiles, read_limited
@@ -88,7 +89,7 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
     try:
         return _TokensFile.model_validate_json(read_limited(path)).tokens
     except (OSError, ValidationError, ValueError) as error:
-        problem = f"line {error.errors()[0]['loc']}" if isinstance(error, ValidationError) else str(error)
+        problem = first_error(error, show_value=False) if isinstance(error, ValidationError) else str(error)
         raise InvalidArgumentError(
             f"this is not a file of tokens: {problem}",
             subject=str(path),

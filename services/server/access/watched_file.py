@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -46,6 +47,7 @@ class WatchedFiles(Generic[_T]):
         self._poll_s = poll_s
         self._told = told
         self._lock = threading.Lock()
+        self._reading = False
         self._state = self._seen()
         self._looked = time.monotonic()
         try:
@@ -64,28 +66,43 @@ class WatchedFiles(Generic[_T]):
         self.refresh()
         return self._value
 
+    async def fresh(self) -> _T:
+        """As :attr:`value`; changed files are read on a thread. Calls that come meanwhile get the value before."""
+        if self._changed():
+            await asyncio.to_thread(self._read_again)
+        return self._value
+
     def refresh(self) -> bool:
         """Look whether the files changed, at most once in ``poll_s`` seconds; return whether there is a new value."""
+        return self._changed() and self._read_again()
+
+    def _changed(self) -> bool:
+        """Whether the files changed and this caller is the one to read them."""
         with self._lock:
-            if time.monotonic() - self._looked < self._poll_s:
+            if self._reading or time.monotonic() - self._looked < self._poll_s:
                 return False
             self._looked = time.monotonic()
             state = self._seen()
-            if state == self._state:
-                return False
+            self._reading = state != self._state
             self._state = state
-            try:
-                self._value = self._read()
-            except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
-                _LOG.error(
-                    f"the new {self._what} is not valid; the old one stays",
-                    extra=fields(file=str(self._paths[0]), problem=redact(str(error))),
-                )
-                self._told(str(self._paths[0]), "invalid")
-                return False
-            self._told(str(self._paths[0]), "done")
-            _LOG.info(f"read the new {self._what}", extra=fields(file=str(self._paths[0])))
-            return True
+            return self._reading
+
+    def _read_again(self) -> bool:
+        file = str(self._paths[0])
+        try:
+            self._value = self._read()
+        except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
+            _LOG.error(
+                f"the new {self._what} is not valid; the old one stays",
+                extra=fields(file=file, problem=redact(str(error))),
+            )
+            self._told(file, "invalid")
+            return False
+        finally:
+            self._reading = False
+        self._told(file, "done")
+        _LOG.info(f"read the new {self._what}", extra=fields(file=file))
+        return True
 
     def _seen(self) -> _State:
         return tuple(map(_stamp, self._paths))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import PermissionDeniedError, SnapshotSignatureError
-from retrieval.delta.change_log import Change, ChangeLog, changed_id, read_changes
+from retrieval.delta.change_log import ChangeLog
+from retrieval.snapshot.change_records import Change, changed_id, read_changes
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import create_key

@@ -11,6 +11,7 @@ import threading
 from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -201,7 +202,12 @@ def test_a_start_reads_keys_only_and_no_more_files_than_it_needs(
     old, *_, last = files(tmp_path)
     read: list[Path] = []
     monkeypatch.setattr(outcome_log, "_KNOWN_KEYS", 3)
-    monkeypatch.setattr(outcome_log, "open", lambda path, mode: read.append(path) or open(path, mode), raising=False)
+
+    def opened(path: Path, mode: str) -> IO[Any]:
+        read.append(path)
+        return open(path, mode)
+
+    monkeypatch.setattr(outcome_log, "open", opened, raising=False)
     monkeypatch.setattr(outcome_log, "outcome_from_line", pytest.fail)
     before = last.read_bytes()
     appended(tmp_path, 39, max_bytes=8_000)

@@ -21,6 +21,7 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.engine import Engine
 from retrieval.snapshot.history import history
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
+from scripts.reliability.other_peer import other_peer
 from services.server.catalog_store import CatalogStore
 from services.server.changing_tools import ChangeCounts, ServeChanged
 from services.server.server import SERVICE_NAME, Server
@@ -215,6 +216,68 @@ async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: E
     finally:
         await server.stop(0)
     assert made[0].closed
+
+
+async def test_silent_streams_of_a_tenant_keep_nobody_from_changing_theirs(store: EditionStore, tmp_path: Path) -> None:
+    entries = {"acme": CatalogStore(path=store.path), "other": CatalogStore(path=store.copy(tmp_path / "other").path)}
+    settings = small_settings(admin_port=0, watch_s=0.0, default_deadline_s=1.0)
+    server = Server(settings, entries, changes=Changes)
+    await server.start()
+
+    async def silent() -> AsyncIterator[pb.UpsertToolsRequest]:
+        yield pb.UpsertToolsRequest(tools_json=["{}"])
+        await asyncio.sleep(LIMIT_S)
+
+    try:
+        await server.load_stores()
+        async with grpc.aio.insecure_channel(server.admin_address) as channel:
+            stub = pb_grpc.CatalogAdminStub(channel)
+            of_acme = [("egotools-tenant", "acme")]
+            stalled = [stub.UpsertTools(silent(), metadata=of_acme) for _ in range(3)]
+            await until(lambda: server.admin_calls.in_flight == len(stalled))
+            async with other_peer(server.admin_address) as elsewhere:
+                for address, tenant in ((server.admin_address, "other"), (elsewhere, "acme")):
+                    async with grpc.aio.insecure_channel(
+                        address, options=[("grpc.use_local_subchannel_pool", 1)]
+                    ) as quick:
+                        change = pb_grpc.CatalogAdminStub(quick).UpsertTools(
+                            iter([pb.UpsertToolsRequest(tools_json=["{}"])]),
+                            metadata=[("egotools-tenant", tenant)],
+                            timeout=LIMIT_S,
+                        )
+                        assert (await change).added == 1
+            assert not any(each.done() for each in stalled)
+            for each in stalled:
+                with pytest.raises(grpc.aio.AioRpcError) as caught:
+                    await each
+                assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            assert (await asked(server, lambda client: client.upsert_tools(["{}"]), "acme")).added == 1
+    finally:
+        await server.stop(0)
+
+
+async def test_a_changed_engine_is_prepared_before_it_is_served(
+    store: EditionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        Server, "_prepare", lambda self, engine: prepared.append((engine.snapshot_id, threading.get_ident()))
+    )
+    entries = {"": CatalogStore(path=store.path)}
+    server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=Changes)
+    await server.start()
+    try:
+        await server.load_stores()
+        changed = await asked(server, lambda client: client.upsert_tools(["{}"]))
+        assert [state for state, _ in prepared] == [store.ids["alpha"], changed.snapshot_id]
+        followed = MemoryEngine(snapshot_id="followed")
+        monkeypatch.setattr(server.publisher.changes, "follow", lambda tenant: followed)
+        await server.reload()
+        assert server.catalogs.state("").engine is followed
+        assert prepared[-1][0] == "followed"
+        assert threading.get_ident() not in {thread for _, thread in prepared}
+    finally:
+        await server.stop(0)
 
 
 async def test_a_publication_goes_on_when_its_caller_has_gone(store: EditionStore) -> None:

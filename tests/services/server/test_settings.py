@@ -36,7 +36,6 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_ADMIN_HOST": "::1",
         "EGOTOOLS_ADMIN_PORT": "0",
         "EGOTOOLS_PROCESSES": "2",
-        "EGOTOOLS_PROCESS": "1",
         "EGOTOOLS_RECENT_VECTORS": "100",
         "EGOTOOLS_METRICS_HOST": "0.0.0.0",
         "EGOTOOLS_METRICS_PORT": "9464",
@@ -68,7 +67,9 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_JWT_LEEWAY_S": "5",
         "EGOTOOLS_INSECURE": "1",
     }
-    assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
+    assert set(environ) == {
+        f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings) if entry.name != "process"
+    }
     assert ServerSettings.from_env(environ) == ServerSettings(
         host="0.0.0.0",
         port=0,
@@ -87,7 +88,6 @@ def test_the_environment_says_every_field() -> None:
         admin_host="::1",
         admin_port=0,
         processes=2,
-        process=1,
         recent_vectors=100,
         metrics_host="0.0.0.0",
         metrics_port=9464,
@@ -204,3 +204,8 @@ def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:
     assert line["time"].endswith("+00:00")
     assert line["traceback"][0] == "builtins.ValueError"
     assert "planted" not in stream.getvalue()
+
+
+def test_the_number_of_a_process_is_not_of_the_environment() -> None:
+    assert ServerSettings.from_env({"EGOTOOLS_PROCESS": "3"}).process == 0
+    assert ServerSettings.from_env({}, process=3).process == 3

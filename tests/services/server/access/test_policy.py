@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ontology.errors import InvalidArgumentError
 from scripts.reliability.issuers import write_policy
+from services.server import unique_keys
+from services.server.access.authentication import Authentication
 from services.server.access.identity import Identity
-from services.server.access.policy import read_policy
+from services.server.access.policy import Policy, read_policy
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
 
@@ -114,3 +118,23 @@ def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCa
     assert policy.value.caller(identity) is not None
     write_policy(path, {"match": {"token": "other"}, **READ})
     assert policy.value.caller(identity) is None
+
+
+async def test_a_changed_policy_is_read_on_a_thread(tmp_path: Path) -> None:
+    path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
+    readers: list[int] = []
+
+    def read() -> Policy:
+        readers.append(threading.get_ident())
+        return read_policy(path)
+
+    policy = WatchedFiles("access policy", [path], read, poll_s=0)
+    write_policy(path, {"match": {"token": "other"}, **READ})
+    authentication = Authentication(policy, tokens=None, web_tokens=None, certificates=True)
+    assert (await authentication.caller(Identity(kind="token", name="other"))).roles == {"read"}
+    assert len(readers) == 2
+    assert readers[1] != threading.get_ident()
+
+
+def test_a_policy_of_thousands_of_rules_is_read_with_libyaml() -> None:
+    assert issubclass(unique_keys._Loader, yaml.CSafeLoader)

@@ -283,3 +283,13 @@ def test_the_file_of_tokens_has_each_name_once(tmp_path: Path) -> None:
     path.write_text('{"version": 1, "tokens": [{"name": "x"}]}')
     with pytest.raises(EgotoolsError, match="not a file of tokens"):
         list_tokens(path)
+
+
+def test_a_damaged_file_of_tokens_is_named_by_its_field_and_no_value_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_text(
+        '{"tokens": [{"name": "a", "id": "000000000000", "sha256": "my secret", "created": "2026-01-01T00:00:00Z"}]}'
+    )
+    with pytest.raises(InvalidArgumentError, match=r"'tokens\.0\.sha256'") as caught:
+        list_tokens(path)
+    assert "my secret" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,9 @@ from ontology.tool import Dependency, Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from retrieval.delta.segment import ChangedTools, Segment, SegmentEdge
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
+from services.jobs.sent_tool import NAMESPACE, documents_of, sent_tool
 
 __all__ = ["ToolsMaker"]
-
-_NAMESPACE = "tools"
 
 
 class ToolsMaker:
@@ -42,27 +42,24 @@ class ToolsMaker:
     def read(self, rows: Sequence[Mapping[str, object]]) -> list[Tool]:
         """Return tools from JSON objects, read as the lines of a document, by id.
 
-        A tool without an id gets its name in the namespace ``tools``.
+        In every form the keys ``id`` and ``namespace`` of a row are those of its tool. A tool without an id is ``namespace/name``, in the
+        namespace ``tools`` where none is given.
 
         :raises DocumentError: for a row that is no tool, and for a secret's place; nothing is kept then.
         """
+        sent = [sent_tool(row) for row in rows]
+        found: dict[int, Tool] = {}
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{_NAMESPACE}.jsonl"
-            # A dependency on a tool that is not among these is no fault here: the catalogue may have it.
-            bare = [{key: value for key, value in row.items() if key != "depends_on"} for row in rows]
-            path.write_text("".join(f"{json.dumps(row)}\n" for row in bare), encoding="utf-8")
-            try:
-                catalog = read_catalog([str(path)], strict=True)
-            except CatalogError as error:
-                problem = error.problem.replace(f"{folder}/", "")
-                raise DocumentError(
-                    problem, subject="tools", remedy="Correct it, and send all tools of the call again"
-                ) from error
-        if len(catalog.tools) != len(rows):
-            raise DocumentError(
-                f"{len(rows)} objects are {len(catalog.tools)} tools", subject="tools", remedy="Send one tool an object"
-            )
-        tools = [replace(tool, depends_on=_dependencies(row)) for tool, row in zip(catalog.tools, rows, strict=True)]
+            for numbers in documents_of(sent):
+                lines = [json.dumps(each.row) if number in numbers else "" for number, each in enumerate(sent)]
+                tools = _read_lines(Path(folder) / f"{NAMESPACE}.jsonl", lines, len(numbers))
+                found.update(zip(numbers, tools, strict=True))
+        tools = [
+            replace(sent[number].named(found[number]), depends_on=_dependencies(row)) for number, row in enumerate(rows)
+        ]
+        repeated = [id_ for id_, count in Counter(tool.id for tool in tools).items() if count > 1]
+        if repeated:
+            raise DocumentError("several objects have this id", subject=repeated[0], remedy="Send one object a tool")
         return sorted(tools, key=lambda tool: tool.id)
 
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
@@ -98,6 +95,23 @@ class ToolsMaker:
             made = RulesUsage(self._ontology).make(graph.tools)
             usage = {tool.id: lines for tool, lines in zip(graph.tools, made.lines, strict=True)}
         return _segment(graph, usage)
+
+
+def _read_lines(path: Path, lines: Sequence[str], count: int) -> list[Tool]:
+    """Return the tools of a document with these lines, of which ``count`` have a tool. Line numbers are those of the call's objects."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    try:
+        tools = read_catalog([str(path)], strict=True).tools
+    except CatalogError as error:
+        problem = error.problem.replace(f"{path.parent}/", "")
+        raise DocumentError(
+            problem, subject="tools", remedy="Correct it, and send all tools of the call again"
+        ) from error
+    if len(tools) != count:
+        raise DocumentError(
+            f"{count} objects are {len(tools)} tools", subject="tools", remedy="Send one tool an object"
+        )
+    return list(tools)
 
 
 def _dependencies(row: Mapping[str, object]) -> tuple[Dependency, ...]:

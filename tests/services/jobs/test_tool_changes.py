@@ -320,3 +320,48 @@ def test_a_tool_that_speaks_to_the_model_is_refused_with_the_others_of_its_call(
         changing.upsert(NEW, poisoned)
     assert changing.engine.snapshot_id == before and NEW["id"] not in changing.tools()
     assert changing.upsert(NEW, FINDS).added == 2
+
+
+_SCHEMA = {"type": "object", "properties": {"park_id": {"type": "string"}}, "required": ["park_id"]}
+_BODY = {"name": "count_zebras", "description": "Counts the zebras of a national park."}
+
+
+@pytest.mark.parametrize("keys", [{"id": "zoo/count_zebras"}, {"namespace": "zoo"}, {"id": "z-1", "namespace": "zoo"}])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda keys: {**keys, **_BODY, "parameters": [{"name": "park_id"}]},
+        lambda keys: {**keys, **_BODY, "parameters": _SCHEMA},
+        lambda keys: {**keys, **_BODY, "input_schema": _SCHEMA},
+        lambda keys: {**keys, **_BODY, "inputSchema": _SCHEMA},
+        lambda keys: {"type": "function", "function": {**keys, **_BODY, "parameters": _SCHEMA}},
+        lambda keys: {"type": "function", **keys, "function": {**_BODY, "parameters": _SCHEMA}},
+    ],
+    ids=["table", "function", "input_schema", "MCP", "nested", "beside the nested"],
+)
+def test_in_every_form_a_tool_has_the_id_that_was_sent(store: Path, form: Any, keys: dict[str, str]) -> None:
+    changing = Changing(store)
+    id_ = keys.get("id", "zoo/count_zebras")
+    changing.upsert({**NEW, "id": id_}, {**FINDS, "name": "count_zebras"})
+    counts = changing.upsert(form(keys))
+    assert (counts.added, counts.replaced) == (0, 1)
+    tool = changing.engine.tool(id_)
+    assert [parameter.name for parameter in tool.parameters] == ["park_id"] and "region" not in tool.metadata
+    assert (tool.namespace, tool.metadata.get("id")) == ("zoo", None)
+    assert tool.call is None or tool.call.session == "zoo"
+    assert changing.upsert(form(keys)).unchanged == 1
+    assert changing.delete(id_).removed == 1
+
+
+def test_a_call_may_mix_forms_and_namespaces(store: Path) -> None:
+    changing = Changing(store)
+    rows = [
+        {**_BODY, key: _SCHEMA, "namespace": f"{key}{one}"} for key in ("parameters", "inputSchema") for one in "ab"
+    ]
+    assert changing.upsert(NEW, *rows, {**_BODY, "parameters": _SCHEMA}).added == 6
+    added = {f"{row['namespace']}/count_zebras" for row in rows} | {NEW["id"], "tools/count_zebras"}
+    assert added <= {*changing.tools()}
+    with pytest.raises(DocumentError, match="several objects have this id"):
+        changing.upsert({**NEW}, {**_BODY, "parameters": _SCHEMA, "id": NEW["id"]})
+    with pytest.raises(DocumentError, match="jsonl:2"):
+        changing.upsert(NEW, {"description": "no name", "parameters": _SCHEMA})

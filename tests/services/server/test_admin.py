@@ -48,6 +48,9 @@ class Changes:
         self.base = ""
         self.closed = False
 
+    def unmerged(self) -> dict[str, float]:
+        return {}
+
     def adopt(self, tenant: str, engine: Engine) -> Engine:
         self.base = engine.snapshot_id
         return engine

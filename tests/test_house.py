@@ -86,7 +86,7 @@ ROOMS = {
 BESIDE_ROOMS = {
     # modules that every room may import
     "retrieval": {"config"},
-    "services": {"threads"},
+    "services": {"threads", "audited"},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from services.cli.audited import audited
+from services.audited import AuditedChange, audited
 from services.cli.build_summary import show_build_summary
 from services.cli.console import print_json
 from services.cli.options import Json
@@ -27,8 +27,9 @@ def build(plan: BuildPlan, as_json: Json = False) -> None:
     from services.jobs.build import build as run
 
     with shown_progress(as_json=as_json) as progress:
-        with audited("publish", str(plan.store)) if plan.published else nullcontext():
+        with audited("publish", str(plan.store)) if plan.published else nullcontext(AuditedChange("")) as change:
             report = run(plan, progress, finished=lambda document: progress.finish(document.address, _counts(document)))
+            change.published(report.snapshot_id)
     if as_json:
         print_json(report.to_json())
         return

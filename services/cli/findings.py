@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from services.cli.audited import audited
+from services.audited import audited
 from services.cli.console import plain, print_json, stdout
 from services.cli.options import Json, Store, command
 from services.jobs.plans import DEFAULT_STORE

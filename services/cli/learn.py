@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.markup import escape
 
+from services.audited import audited
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json
 from services.cli.progress_display import shown_progress
@@ -28,8 +29,9 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     from services.jobs.learn import learn_from_use
     from services.jobs.tune import NOT_BETTER
 
-    with shown_progress(as_json=as_json) as progress:
+    with shown_progress(as_json=as_json) as progress, audited("publish", str(plan.store)) as change:
         learned = learn_from_use(plan, progress)
+        change.published(learned.published)
     if as_json:
         print_json(learned.to_json())
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from services.cli.audited import audited
+from services.audited import audited
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE
@@ -78,8 +78,9 @@ def rollback(
     if snapshot_id is not None and not snapshot_id.strip():
         remedy = "A variable of the shell may not be set; leave it out for the snapshot before the current one"
         raise InvalidArgumentError("the id is empty", subject="ID", remedy=remedy)
-    with audited("rollback", str(store)):
+    with audited("rollback", str(store)) as change:
         publication = run(store, snapshot_id or "")
+        change.published(publication.snapshot_id)
     entries = history(store)
     if as_json:
         print_json({**publication.to_json(), "history": [each.to_json() for each in reversed(entries)]})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.markup import escape
 
+from services.audited import audited
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json
 from services.cli.progress_display import shown_progress
@@ -28,8 +29,9 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     pin_threads()  # before a numeric library is imported
     from services.jobs.tune import NOT_BETTER, tune_snapshot
 
-    with shown_progress(as_json=as_json) as progress:
+    with shown_progress(as_json=as_json) as progress, audited("publish", str(plan.out or plan.snapshot)) as change:
         tuned = tune_snapshot(plan, progress)
+        change.published(tuned.published)
     if as_json:
         print_json(tuned.to_json())
     else:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from egotools.admin import AdminClient
 from egotools.client_errors import ClientError
 from ontology.errors import error_from_status
+from services.audited import AuditedChange, audited, named_tools
 
 if TYPE_CHECKING:
     from services.jobs.tool_changes import ToolChanges
@@ -26,20 +27,26 @@ class StoreSink:
         from services.jobs.changed_tools import ToolsMaker
         from services.jobs.tool_changes import ToolChanges
 
+        self.store = store
         self.changes: ToolChanges = ToolChanges({"": store}, lambda *_: None, reader=ToolsMaker(), merge_after_s=0)
         self.changes.adopt("", open_engine(store))
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
-        self.changes.upsert("", tools)
+        with self._audited(str(tool.get("id", "")) for tool in tools) as change:
+            change.subject = f"{self.changes.upsert('', tools).snapshot_id}: {change.subject}"
 
     def delete(self, ids: Sequence[str]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.delete`."""
-        self.changes.delete("", ids)
+        with self._audited(ids) as change:
+            change.subject = f"{self.changes.delete('', ids).snapshot_id}: {change.subject}"
 
     def close(self) -> None:
         """Close the log."""
         self.changes.close()
+
+    def _audited(self, ids: Iterable[str]) -> AbstractContextManager[AuditedChange]:
+        return audited("change-tools", f"{self.store}: {named_tools(ids)}")
 
 
 class ServerSink:

@@ -110,6 +110,11 @@ class ToolChanges:
         """
         return self._catalogue(tenant).merge(self._merger, self._opened)
 
+    def unmerged(self) -> dict[str, float]:
+        """Return tenant → seconds since its oldest change that is not merged was made, or read at the start."""
+        oldest = {tenant: catalogue.oldest for tenant, catalogue in list(self._catalogues.items())}
+        return {tenant: time.monotonic() - since for tenant, since in oldest.items() if since is not None}
+
     def close(self) -> None:
         """Stop merging, and close the logs; changes that are not merged stay in them."""
         self._stopped.set()

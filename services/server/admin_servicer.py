@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, NotReadyError
 from retrieval.snapshot.snapshot_diff import SnapshotDiff
+from services.audited import named_tools
 from services.server.admission.byte_budget import HeldBytes
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
@@ -101,7 +102,13 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
             held.release()
             raise
         add_log_fields(tools=len(tools))
-        return await self._changed(tenant, lambda changes: changes.upsert(tenant, _objects(tools)), held)
+        try:
+            found = _objects(tools)
+        except InvalidArgumentError:
+            held.release()
+            raise
+        call.subject = named_tools(map(_id_of, found))
+        return await self._changed(tenant, lambda changes: changes.upsert(tenant, found), held)
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
         """Remove tools."""
@@ -126,6 +133,8 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     ) -> pb.ChangeToolsResponse:
         found = await self._finished(self._publisher.change(tenant, change), held)
         add_log_fields(snapshot_id=found.snapshot_id)
+        counts = f"{found.added} added, {found.replaced} replaced, {found.removed} removed, {found.unknown} unknown"
+        current_call().subject = f"{found.snapshot_id}: {counts}; {current_call().subject}"
         return pb.ChangeToolsResponse(
             added=found.added,
             replaced=found.replaced,
@@ -164,6 +173,13 @@ def _objects(tools: Sequence[str]) -> list[dict[str, Any]]:
             )
         found.append(value)
     return found
+
+
+def _id_of(tool: Mapping[str, Any]) -> str:
+    """The id of a tool as it was sent; of a function definition its name."""
+    function = tool.get("function")
+    found = tool.get("id") or tool.get("name") or (function.get("name") if isinstance(function, dict) else "")
+    return str(found or "?")
 
 
 def _swapped(swap: Swap) -> pb.PublishResponse:

@@ -97,6 +97,17 @@ class CatalogStore:
         snapshot_id = current_snapshot(self.path).name
         return Published(snapshot_id, earlier, tuple(changed_ids(snapshot_id, read_changes(self.path, snapshot_id))))
 
+    def published_at(self, snapshot_id: str) -> float:
+        """Return when a snapshot was published last, in seconds since 1970; without an entry of the history, when its manifest was
+        written; 0 where neither is known.
+        """
+        try:
+            entries = () if self._is_snapshot else history(self.path)
+            times = [each.time.timestamp() for each in entries if each.snapshot_id == snapshot_id]
+            return times[-1] if times else Layout(self._folder(snapshot_id)).manifest.stat().st_mtime
+        except (EgotoolsError, OSError):
+            return 0.0
+
     def is_embedded(self) -> bool:
         """Whether the published snapshot needs no model but the embedded ones, which hold no connection and no thread.
 

@@ -62,6 +62,9 @@ class ToolChanges(Protocol):
     def follow(self, tenant: str) -> Engine | None:
         """Return the engine with the changes that another process has made since; None where this process makes them."""
 
+    def unmerged(self) -> Mapping[str, float]:
+        """Return tenant → age in seconds of its oldest change that is in no snapshot; from any thread."""
+
     def close(self) -> None:
         """Stop work in the background, and close the files."""
 
@@ -93,6 +96,10 @@ class NoToolChanges:
     def follow(self, tenant: str) -> Engine | None:
         """Nobody changes tools."""
         return None
+
+    def unmerged(self) -> Mapping[str, float]:
+        """Nothing is changed."""
+        return {}
 
     def close(self) -> None:
         """Nothing is open."""

@@ -113,6 +113,8 @@ class Server:
             prepare=self._prepare,
             refused=self.observing.publication_refused,
         )
+        self.observing.metrics.stores.published = self._published_at
+        self.observing.metrics.stores.unmerged = self.publisher.changes.unmerged
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
         self.reports = Reports(outcomes, settings)
@@ -238,6 +240,10 @@ class Server:
     def _prepare(self, engine: Engine) -> None:
         if self.access.authentication is not None:
             prepare(engine)
+
+    def _published_at(self, tenant: str, snapshot_id: str) -> float:
+        store = self.publisher.stores.get(tenant)
+        return store.published_at(snapshot_id) if store is not None else 0.0
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
         self.observing.swapped(tenant, snapshot_id)

@@ -208,7 +208,12 @@ def patched(given: Any, patch: Any) -> Any:
 
 MESH = yaml.safe_load((DEPLOY / "kubernetes" / "behind-a-mesh.yaml").read_text(encoding="utf-8"))
 DEPLOYMENT = manifests()["Deployment", "egotools"]
-DEPLOYMENTS = {"own TLS": DEPLOYMENT, "behind a mesh": patched(DEPLOYMENT, MESH)}
+WRITABLE = yaml.safe_load((DEPLOY / "kubernetes" / "writable-store.yaml").read_text(encoding="utf-8"))
+DEPLOYMENTS = {
+    "own TLS": DEPLOYMENT,
+    "behind a mesh": patched(DEPLOYMENT, MESH),
+    "a writable store": patched(DEPLOYMENT, WRITABLE),
+}
 
 
 def test_the_pods_are_those_that_services_and_policies_select() -> None:
@@ -254,6 +259,28 @@ def test_the_container_of_a_pod_has_settings_and_probes_of_the_server(deployment
     files = (settings.audit_log, settings.tls_cert, settings.tls_key, settings.access_policy, settings.tokens_file)
     assert {str(file.parent) for file in files if file is not None} <= set(mounted)
     assert container["args"][container["args"].index("--store") + 1] in mounted
+
+
+def test_a_store_is_writable_where_the_admin_service_is_and_one_pod_writes() -> None:
+    for name, deployment in DEPLOYMENTS.items():
+        pod = pod_of(deployment)
+        (container,) = pod["containers"]
+        settings = settings_of({entry["name"]: str(entry["value"]) for entry in container["env"]})
+        store = container["args"][container["args"].index("--store") + 1]
+        mount = next(each for each in container["volumeMounts"] if each["mountPath"] == store)
+        volume = next(each for each in pod["volumes"] if each["name"] == mount["name"])
+        writable = not mount.get("readOnly") and not volume["persistentVolumeClaim"]["readOnly"]
+        assert writable == (settings.admin_port >= 0) == (name == "a writable store")
+        if writable:
+            update = deployment["spec"]["strategy"]["rollingUpdate"]
+            assert (deployment["spec"]["replicas"], update["maxSurge"]) == (1, 0), "a second writer would be refused"
+
+
+def test_a_server_with_access_control_can_be_scraped() -> None:
+    (job,) = yaml.safe_load((DEPLOY / "prometheus" / "scrape.yaml").read_text(encoding="utf-8"))["scrape_configs"]
+    assert (job["job_name"], job["scheme"], job["authorization"]["type"]) == ("egotools", "https", "Bearer")
+    assert job["authorization"]["credentials_file"] and job["tls_config"]["ca_file"]
+    assert "insecure_skip_verify" not in job["tls_config"]
 
 
 def test_the_container_file_copies_what_there_is_and_starts_the_server() -> None:

@@ -16,7 +16,7 @@ from services.server.observe.audit_queue import AuditQueue
 __all__ = ["AUDITED_METHODS", "AuditTrail"]
 
 _LOG = logging.getLogger("egotools.audit")
-_BEGUN = "begun"
+_BEGUN, _CHANGE = "begun", "change-tools"
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType(
     {"Publish": "publish", "Rollback": "rollback", "UpsertTools": "change-tools", "DeleteTools": "change-tools"}
 )
@@ -37,7 +37,7 @@ class AuditTrail:
     async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
 
-        :param subject: what it names: the id of a snapshot, or empty.
+        :param subject: what it names: the id of a snapshot, tools, or empty.
         :raises StorageError: when it cannot be noted; the call must not be made then.
         """
         if record.method in AUDITED_METHODS:
@@ -48,7 +48,8 @@ class AuditTrail:
         """Note the outcome of a call that changes something: ``done``, or the name of its status code."""
         if record.method not in AUDITED_METHODS:
             return
-        record.subject = record.log_fields.get("snapshot_id", "") or record.subject
+        if AUDITED_METHODS[record.method] != _CHANGE:  # the subject of such a call names its tools
+            record.subject = record.log_fields.get("snapshot_id", "") or record.subject
         try:
             await asyncio.to_thread(self._write, record, "done" if code == "OK" else code)
         except StorageError as error:  # the change is made: its first entry is there, and the log says the rest

@@ -9,7 +9,8 @@ from __future__ import annotations
 import platform
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
@@ -22,7 +23,7 @@ from services.server.call_record import CallRecord
 from services.server.observe.call_observer import Retrieval
 from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 
-__all__ = ["METHODS", "OTHER", "STAGES", "Metrics"]
+__all__ = ["METHODS", "OTHER", "STAGES", "Metrics", "StoreTimes"]
 
 OTHER = "other"
 STAGES = ("queue", "encode", "entry", "ego", "rank", "explain", "total")
@@ -49,6 +50,8 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._tenants = tenants
         self._known: frozenset[str] = frozenset()
+        self._serving: set[str] = set()
+        self.stores = StoreTimes()
         registry = self.registry
         self._requests = Counter(
             "egotools_requests", "Calls that have ended", ("method", "code", "tenant"), registry=registry
@@ -92,7 +95,7 @@ class Metrics:
             self._fallbacks.labels(kind)
         for reason in _REASONS:
             self._refusals.labels(reason)
-        self._served = _ServedSnapshots()
+        self._served = _ServedSnapshots(self._state, self.stores)
         registry.register(self._served)
         build = Info("egotools_build", "Versions of this server", registry=registry)
         build.info({"version": version("egotools"), "python": platform.python_version()})
@@ -130,7 +133,8 @@ class Metrics:
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Count a snapshot that is served from now on."""
         self._swaps.labels(self._tenant(tenant)).inc()
-        self._served.set(self._tenant(tenant), snapshot_id)
+        self._serving.add(tenant)
+        self._served.set(self._tenant(tenant), tenant, snapshot_id)
 
     def publication_refused(self, tenant: str) -> None:
         """Count a snapshot that cannot be served; the old one serves on."""
@@ -146,6 +150,14 @@ class Metrics:
                 counter.labels(tenant)
         return generate_latest(self.registry)
 
+    def _state(self) -> dict[str, tuple[bool, float]]:
+        """Label of a tenant → whether it is served, and the age of its oldest change that is not merged, in seconds."""
+        ages, found = self.stores.unmerged(), dict[str, tuple[bool, float]]()
+        for tenant in self._tenants():
+            serving, age = found.get(self._tenant(tenant), (True, 0.0))
+            found[self._tenant(tenant)] = serving and tenant in self._serving, max(age, ages.get(tenant, 0.0))
+        return found
+
     def _tenant(self, tenant: str) -> str:
         if not tenant or tenant in self._known:
             return tenant
@@ -153,14 +165,28 @@ class Metrics:
         return tenant if tenant in self._known else OTHER
 
 
+@dataclass
+class StoreTimes:
+    """What is known of the stores of a server; asked on the thread of a scrape.
+
+    :param published: tenant and snapshot id → when it was published, in seconds since 1970; 0 where it is not known.
+    :param unmerged: returns tenant → age of its oldest change that is not merged, in seconds.
+    """
+
+    published: Callable[[str, str], float] = lambda tenant, snapshot_id: 0.0
+    unmerged: Callable[[], Mapping[str, float]] = dict
+
+
 class _ServedSnapshots(Collector):
-    """Which snapshot each tenant is served, and since when."""
+    """Which snapshot each tenant is served, since when, and what of it is not in a snapshot yet."""
 
-    def __init__(self) -> None:
-        self._served: dict[str, tuple[str, float]] = {}
+    def __init__(self, state: Callable[[], Mapping[str, tuple[bool, float]]], times: StoreTimes) -> None:
+        self._state, self._times = state, times
+        self._served: dict[str, tuple[str, str, float]] = {}
+        self._published: dict[str, tuple[str, float]] = {}
 
-    def set(self, tenant: str, snapshot_id: str) -> None:
-        self._served[tenant] = snapshot_id, time.monotonic()
+    def set(self, label: str, tenant: str, snapshot_id: str) -> None:
+        self._served[label] = tenant, snapshot_id, time.monotonic()
 
     def collect(self) -> list[Metric]:
         """The metrics of this moment."""
@@ -168,7 +194,25 @@ class _ServedSnapshots(Collector):
         age = GaugeMetricFamily(
             "egotools_snapshot_age_seconds", "Time since this server swapped the snapshot in", labels=("tenant",)
         )
-        for tenant, (snapshot_id, since) in sorted(self._served.items()):
-            info.add_metric((tenant,), {"snapshot_id": snapshot_id})
-            age.add_metric((tenant,), time.monotonic() - since)
-        return [info, age]
+        published = GaugeMetricFamily(
+            "egotools_snapshot_published_seconds", "When the snapshot was published, since 1970", labels=("tenant",)
+        )
+        serving = GaugeMetricFamily("egotools_serving", "1 for a tenant that is served", labels=("tenant",))
+        unmerged = GaugeMetricFamily(
+            "egotools_unmerged_changes_seconds", "Age of the oldest change that is in no snapshot", labels=("tenant",)
+        )
+        for label, (tenant, snapshot_id, since) in sorted(self._served.items()):
+            base_id = snapshot_id.partition("+")[0]
+            info.add_metric((label,), {"snapshot_id": snapshot_id, "base_id": base_id})
+            age.add_metric((label,), time.monotonic() - since)
+            published.add_metric((label,), self._published_at(tenant, base_id))
+        for label, (is_served, oldest) in sorted(self._state().items()):
+            serving.add_metric((label,), is_served)
+            unmerged.add_metric((label,), oldest)
+        return [info, age, published, serving, unmerged]
+
+    def _published_at(self, tenant: str, base_id: str) -> float:
+        known = self._published.get(tenant)
+        if known is None or known[0] != base_id:
+            known = self._published[tenant] = base_id, self._times.published(tenant, base_id)
+        return known[1]

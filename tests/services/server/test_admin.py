@@ -49,6 +49,9 @@ class Changes:
         self.base = ""
         self.closed = False
 
+    def unmerged(self) -> dict[str, float]:
+        return {}
+
     def adopt(self, tenant: str, engine: Engine) -> Engine:
         self.base = engine.snapshot_id
         return engine
@@ -176,7 +179,7 @@ async def test_single_tools_cannot_be_changed_without_a_part_that_does(server: S
         assert (caught.value.code, caught.value.reason) == ("UNIMPLEMENTED", "UNSUPPORTED")
 
 
-async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: EditionStore) -> None:
+async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: EditionStore, tmp_path: Path) -> None:
     made: list[Changes] = []
 
     def changes(serve: ServeChanged) -> Changes:
@@ -184,7 +187,8 @@ async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: E
         return made[0]
 
     entries, alpha = {"acme": CatalogStore(path=store.path)}, store.ids["alpha"]
-    server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=changes)
+    audit = tmp_path / "audit.jsonl"
+    server = Server(small_settings(admin_port=0, watch_s=0.0, audit_log=audit), entries, changes=changes)
     await server.start()
     try:
         await server.load_stores()
@@ -203,6 +207,11 @@ async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: E
             ("upsert", "acme", 250),
             ("delete", "acme", 2),
         ]
+        noted = [json.loads(line) for line in audit.read_text("utf-8").splitlines()]
+        subjects = [entry["subject"] for entry in noted if entry["action"] == "change-tools"]
+        counts = f"{alpha}+00000001: 250 added, 0 replaced, 0 removed, 0 unknown; 250 tools: t0, t1, "
+        assert subjects[:2] == ["", f"{counts}{', '.join(f't{n}' for n in range(2, 20))}, …"]
+        assert subjects[2] == "2 tools: a, b" and subjects[3].endswith("2 unknown; 2 tools: a, b")
         for call in (
             lambda client: client.upsert_tools([]),
             lambda client: client.upsert_tools(["no tool"]),

@@ -18,6 +18,7 @@ from egotools.admin import AdminClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, SnapshotCorruptError
+from retrieval.snapshot.history import history
 from scripts.reliability.edition_store import EditionStore, build_editions
 from scripts.reliability.issuers import Authority, write_pair, write_policy
 from services.server.access.server_access import access_of
@@ -90,6 +91,11 @@ async def test_a_publication_is_audited_before_and_after_and_counted(built: Edit
     )
     assert found["egotools_swaps_total", ""] == 3 and found["egotools_refused_publications_total", ""] == 1
     assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == [alpha]
+    async with publishing(store, audit) as server:  # a restart
+        assert server.observing.metrics_port
+        again = await scrape(server.observing.metrics_port)
+    published = "egotools_snapshot_published_seconds"
+    assert again[published, ""] == found[published, ""] == history(store.path)[-1].time.timestamp()
 
 
 async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, tmp_path: Path) -> None:

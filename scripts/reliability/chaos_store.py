@@ -24,7 +24,7 @@ from ontology.errors import EgotoolsError, SnapshotError, StorageError
 from retrieval.query.request import Request
 from retrieval.snapshot.collect import collect
 from retrieval.snapshot.history import history, rollback
-from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, staging_folder
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, published_id, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
 from scripts.reliability.faults import acting_at, failing
@@ -167,14 +167,15 @@ def _damaged_files(folder: Path) -> Figure:
     engine = SnapshotEngine(open_snapshot(serving), HashingEncoder())
     ask = Request(query="send the invoice of an order to its owner")
     expected = engine.retriever("default").retrieve(ask).tools
+    before = published_id(serving)
     good = folder / "good"
     _built(folder, 41, good)
     source = current_snapshot(good)
     names = sorted(path.name for path in source.iterdir() if path.stat().st_size)
-    refused = named = served = 0
+    refused = named = served = opened = 0
     for trial in range(_DAMAGES):
         name = names[trial % len(names)]
-        damaged = shutil.copytree(source, folder / "damaged")
+        damaged = shutil.copytree(source, serving / SNAPSHOTS / source.name)
         _damage(damaged / name, chance)
         try:
             open_snapshot(damaged)
@@ -182,11 +183,14 @@ def _damaged_files(folder: Path) -> Figure:
             refused += 1
             named += name in error.subject
         served += engine.retriever("default").retrieve(ask).tools == expected
+        again = SnapshotEngine(open_snapshot(serving), HashingEncoder())
+        opened += again.snapshot_id == before and again.retriever("default").retrieve(ask).tools == expected
         shutil.rmtree(damaged)
     text = (
-        f"{refused} of {_DAMAGES} refused, {named} by the name of the file; {served} answers of the old one unchanged"
+        f"{refused} of {_DAMAGES} refused, {named} by the name of the file; {served} answers of the engine that serves and {opened} of "
+        "one that opens the store anew are those of the old snapshot"
     )
-    return Figure(text=text, held=refused == named == served == _DAMAGES)
+    return Figure(text=text, held=refused == named == served == opened == _DAMAGES)
 
 
 def _damage(path: Path, chance: random.Random) -> None:

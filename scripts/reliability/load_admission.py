@@ -108,6 +108,7 @@ def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figur
 async def _overload(folder: Path, seconds: float) -> Figure:
     async with replicas(folder, 1, QUEUE="16") as (server,), _stubs(server.address) as stubs:
         await _closed_loop(stubs, 4, 2.0)
+        unloaded = await _closed_loop(stubs, 1, 3.0)
         full = await _closed_loop(
             stubs, 18, seconds / 4
         )  # as many as run and wait: the admitted wait as long as they may
@@ -121,13 +122,15 @@ async def _overload(folder: Path, seconds: float) -> Figure:
     share = len(good) / seconds / peak
     others = len(met) - len(good) - len(refused)
     factor = _percentile_ms(good, 99) / max(1.0, _percentile_ms(full, 99))
-    told_ms = _percentile_ms(refused, 50)
+    grown = _percentile_ms(good, 99) / max(1.0, _percentile_ms(unloaded, 99))
+    told_ms, last_ms = _percentile_ms(refused, 50), max((each.seconds for each in refused), default=0.0) * 1e3
     text = (
-        f"goodput {share:.0%} of the peak of {peak:.0f}/s; {len(refused):,} of {len(met):,} refused, half within {told_ms:.0f} ms"
-        f" and 99 % within {_percentile_ms(refused, 99):.0f} ms (client on the same processors); p99 of the admitted"
-        f" {factor:.1f} × that with a full queue and no overload; {others} other codes {dict(codes)}"
+        f"goodput {share:.0%} of the peak of {peak:.0f}/s; {len(refused):,} of {len(met):,} refused, half within {told_ms:.0f} ms,"
+        f" 99 % within {_percentile_ms(refused, 99):.0f} ms and all within {last_ms:.0f} ms (client on the same processors); p99 of the admitted"
+        f" {_percentile_ms(good, 99):.0f} ms = {factor:.1f} × that with a full queue and no overload, and"
+        f" {grown:.1f} × that of one caller alone; {others} other codes {dict(codes)}"
     )
-    return Figure(text=text, held=share >= 0.9 and told_ms <= 50 and factor <= 2 and not others)
+    return Figure(text=text, held=share >= 0.9 and last_ms <= 50 and grown <= 2 and not others)
 
 
 # -- row 17 ------------------------------------------------------------------------------------------------------------
@@ -143,6 +146,7 @@ async def _noisy(folder: Path, seconds: float) -> Figure:
     ):
         peak = len(_answered(await _closed_loop(noisy, 4, seconds / 4))) / (seconds / 4)
         share = peak / 2
+        alone = await _open_loop(quiet, min(_QUIET_PER_S, share), seconds)
         beside, found = [], []
         for rate in (share, 10 * share):
             other, own = await asyncio.gather(
@@ -151,14 +155,14 @@ async def _noisy(folder: Path, seconds: float) -> Figure:
             beside.append(own)
             found.append(Counter(each.code.name for each in other))
     refused = sum(len(own) - len(_answered(own)) for own in beside)
-    before, after = (_percentile_ms(own, 99) for own in beside)
-    factor = after / max(1.0, before)
+    quiet_ms, before, after = (_percentile_ms(own, 99) for own in (alone, *beside))
+    factor, grown = after / max(1.0, before), after / max(1.0, quiet_ms)
     text = (
-        f"p99 of the quiet peer {before:.0f} ms beside a neighbour at its share ({share:.0f}/s), {after:.0f} ms"
-        f" ({factor:.1f} ×) beside one at ten times that; {refused} of {sum(map(len, beside))} of its calls refused;"
+        f"p99 of the quiet peer {quiet_ms:.0f} ms alone, {before:.0f} ms beside a neighbour at its share ({share:.0f}/s), {after:.0f} ms"
+        f" ({factor:.1f} ×, and {grown:.1f} × alone) beside one at ten times that; {refused} of {sum(map(len, beside))} of its calls refused;"
         f" the neighbour: {dict(found[1])}"
     )
-    return Figure(text=text, held=refused == 0 and factor <= 1.5 and found[1]["RESOURCE_EXHAUSTED"] > 0)
+    return Figure(text=text, held=refused == 0 and grown <= 1.5 and found[1]["RESOURCE_EXHAUSTED"] > 0)
 
 
 # -- rows 14 and 15 ----------------------------------------------------------------------------------------------------
@@ -246,14 +250,14 @@ ROWS = [
     Row(
         key="overload",
         item="Open loop at four times the peak for 60 s",
-        bar="goodput ≥ 90 % of the peak, refusals RESOURCE_EXHAUSTED within 50 ms, p99 of the admitted ≤ 2 ×",
+        bar="goodput ≥ 90 % of the peak, every refusal RESOURCE_EXHAUSTED within 50 ms, p99 of the admitted ≤ 2 × that of the unloaded",
         measure=_row(partial(_overload, seconds=60.0)),
         fast=False,
     ),
     Row(
         key="noisy-neighbour",
         item="A peer at ten times its share of the server beside a quiet one",
-        bar="p99 of the quiet one ≤ 1.5 ×, none of its calls refused; the noisy one gets RESOURCE_EXHAUSTED",
+        bar="p99 of the quiet one ≤ 1.5 × without the noise, none of its calls refused; the noisy one gets RESOURCE_EXHAUSTED",
         measure=_row(partial(_noisy, seconds=20.0)),
         fast=False,
     ),

@@ -220,7 +220,7 @@ def _judged(state: _Soak) -> Figure:
     ]
     failed = sum(state.failures.values())
     text = (
-        f"{SECONDS:.0f} s, {state.calls} calls at {RATE:g} a second, {state.swaps} swaps, {state.kills} killed processes: "
+        f"{SECONDS:.0f} s, {state.calls} calls at {RATE:g} a second (a fixed rate, not a share of the peak), {state.swaps} swaps, {state.kills} killed processes: "
         f"{failed} failed {dict(state.failures) or ''}; memory {slope:+.1f} MiB/h; files {drifts[0]:+.0f}, threads {drifts[1]:+.0f}; "
         f"99th percentile {p99[0]:.0f} → {p99[1]:.0f} ms; snapshots seen {len(state.snapshots)}"
     )
@@ -232,7 +232,7 @@ ROWS = (
     Row(
         key="soak",
         item="Mixed calls for hours, with a swap every 10 s, killed processes, cancelled calls and bytes that are no message",
-        bar="0 failed calls; memory ≤ +1 MiB/h; files and threads flat; 99th percentile ≤ 1.1 ×",
+        bar="at 50 % load: 0 failed calls; memory ≤ +1 MiB/h; files and threads flat; 99th percentile ≤ 1.1 ×",
         measure=soak,
         fast=False,
     ),

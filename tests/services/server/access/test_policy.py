@@ -13,6 +13,7 @@ from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
+from tests.services.conftest import Run
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:
@@ -114,3 +115,15 @@ def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCa
     assert policy.value.caller(identity) is not None
     write_policy(path, {"match": {"token": "other"}, **READ})
     assert policy.value.caller(identity) is None
+
+
+def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:
+    policy, catalogs = tmp_path / "access.yaml", tmp_path / "catalogs.yaml"
+    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [read]}\n")
+    catalogs.write_text("catalogs:\n  acme: {store: acme}\n")
+    code, out, _ = run("validate", policy, catalogs)
+    assert (code, "files 2, faults 0" in out) == (0, True)
+    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [owner]}\n")
+    catalogs.write_text("catalogs:\n  acme: {store: acme}\n  other: {store: acme}\n")
+    code, out, _ = run("validate", policy, catalogs)
+    assert code == 5 and "rules.0.roles" in out and "the same store" in out

@@ -45,7 +45,7 @@ class Publisher:
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
     :param changes: makes what changes single tools.
-    :param prepare: called with each new engine before it is served, on a thread.
+    :param prepare: called with the tenant and each new engine before it is served, on a thread.
     :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
         which tries again and again, at the first time.
     """
@@ -58,7 +58,7 @@ class Publisher:
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
         changes: MakeChanges | None = None,
-        prepare: Callable[[Engine], None] = lambda engine: None,
+        prepare: Callable[[str, Engine], None] = lambda tenant, engine: None,
         refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
     ) -> None:
         self.catalogs = catalogs
@@ -180,7 +180,7 @@ class Publisher:
             engine = load()
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
-            self._prepare(engine)
+            self._prepare(tenant, engine)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
             _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
             return engine

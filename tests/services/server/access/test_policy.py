@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
+from scripts.reliability.changing import Changing, built
 from scripts.reliability.issuers import write_policy
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
+from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
 from tests.services.conftest import Run
@@ -127,3 +129,20 @@ def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:
     catalogs.write_text("catalogs:\n  acme: {store: acme}\n  other: {store: acme}\n")
     code, out, _ = run("validate", policy, catalogs)
     assert code == 5 and "rules.0.roles" in out and "the same store" in out
+
+
+def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    built(tmp_path / "store")
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"name": "good", "match": {"token": "a"}, "roles": ["read"], "filters": {"namespace": ["invoices"]}},
+        {"name": "typo", "match": {"token": "b"}, "roles": ["read"], "filters": {"namespace": ["invoces"]}},
+        {"name": "key", "match": {"token": "c"}, "roles": ["read"], "tenants": ["*"], "filters": {"nmespace": ["x"]}},
+        {"name": "else", "match": {"token": "d"}, "roles": ["read"], "tenants": ["t"], "filters": {"nmespace": ["x"]}},
+    )
+    warn_of_unknown_filters(read_policy(policy), "acme", Changing.opened(tmp_path / "store"))
+    said = [record.__dict__["fields"] for record in caplog.records if record.name == "egotools.access"]
+    assert [(each["tenant"], each["rule"], each["key"]) for each in said] == [
+        ("acme", "typo", "namespace"),
+        ("acme", "key", "nmespace"),
+    ]

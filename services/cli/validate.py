@@ -39,7 +39,7 @@ def validate(
         list[str] | None,
         typer.Argument(
             help="Tool documents to read without building: addresses as for build. Of a sources file, the file itself "
-            "is checked, and nothing that it names is read; likewise of an overlay file."
+            "is checked, and nothing that it names is read; likewise of an overlay file, an access policy and a catalogues file."
         ),
     ] = None,
     ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
@@ -54,7 +54,7 @@ def validate(
 ) -> None:
     """Check an ontology, sources files, overlay files, tool documents or a snapshot, and list every fault.
 
-    The exit code is 5 for faults of an ontology, a sources file or an overlay file, 4 for rejected records of documents, 6 for a damaged snapshot.
+    The exit code is 5 for faults of an ontology, a sources file, an overlay file or a file of the server, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
     if not (paths or ontology or overlay or store):
         raise InvalidArgumentError(
@@ -76,6 +76,11 @@ def validate(
         files = [*(overlay or ()), *overlay_files]
         found = [finding for file in files for finding in _overlay_faults(file)]
         summaries["overlays"] = {"files": len(files), "faults": len(found)}
+        faults += found
+    server_files, paths = _split_server_files(paths)
+    if server_files:
+        found = [finding for file in server_files for finding in _server_faults(file)]
+        summaries["server"] = {"files": len(server_files), "faults": len(found)}
         faults += found
     rejected: list[_Finding] = []
     for path in paths or ():
@@ -128,6 +133,34 @@ def _overlay_faults(path: Path) -> list[_Finding]:
 
     _, faults = check_overlay(path)
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
+
+
+def _split_server_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The files that a server reads (access policies, catalogues files), and the other addresses."""
+    files = [Path(path) for path in paths if _server_key(Path(path))]
+    return files, [path for path in paths if Path(path) not in files]
+
+
+def _server_key(path: Path) -> str:
+    """The key at the left margin that tells a file of a server: ``rules`` or ``catalogs``; empty for other files."""
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return ""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((key for key in ("rules", "catalogs") if any(line.startswith(f"{key}:") for line in lines)), "")
+
+
+def _server_faults(path: Path) -> list[_Finding]:
+    from services.server.access.policy import read_policy
+    from services.server.catalogs_file import read_catalogs
+
+    try:
+        if _server_key(path) == "rules":
+            read_policy(path)
+        else:
+            read_catalogs(path)
+    except InvalidArgumentError as error:
+        return [_Finding(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
+    return []
 
 
 def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:

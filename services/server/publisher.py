@@ -45,7 +45,7 @@ class Publisher:
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
     :param changes: makes what changes single tools.
-    :param prepare: called with each new engine before it is served, on a thread.
+    :param prepare: called with the tenant and each new engine before it is served, on a thread.
     :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
         which tries again and again, at the first time.
     """
@@ -58,7 +58,7 @@ class Publisher:
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
         changes: MakeChanges | None = None,
-        prepare: Callable[[Engine], None] = lambda engine: None,
+        prepare: Callable[[str, Engine], None] = lambda tenant, engine: None,
         refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
     ) -> None:
         self.catalogs = catalogs
@@ -100,7 +100,7 @@ class Publisher:
         if engine is None or engine.snapshot_id == state_id:
             return
         async with self._changing[tenant]:
-            changed = await in_background(lambda: self._prepared(self.changes.follow(tenant)))
+            changed = await in_background(lambda: self._prepared(tenant, self.changes.follow(tenant)))
             if changed is not None:
                 self.catalogs.swap(tenant, changed)
 
@@ -134,7 +134,7 @@ class Publisher:
 
         :raises NotReadyError: when the server has stopped.
         """
-        self._prepare(engine)
+        self._prepare(tenant, engine)
         served: Future[str] = Future()
         try:
             self._loop.call_soon_threadsafe(lambda: served.set_result(self.catalogs.swap(tenant, engine)))
@@ -181,7 +181,7 @@ class Publisher:
             engine = load()
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
-            self._prepare(engine)
+            self._prepare(tenant, engine)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
             _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
             return engine
@@ -194,7 +194,9 @@ class Publisher:
     async def _swap(self, tenant: str, engine: Engine, published: Published | None = None) -> Swap:
         async with self._changing[tenant]:  # a change is of the old snapshot or of the new one
             with self._noting(tenant, engine.snapshot_id):
-                adopted = await in_background(lambda: self._prepared(self.changes.adopt(tenant, engine), engine))
+                adopted = await in_background(
+                    lambda: self._prepared(tenant, self.changes.adopt(tenant, engine), engine)
+                )
             engine = adopted or engine
             history, states = (published.history, published.states) if published else ((), ())
             previous_id = self.catalogs.swap(tenant, engine, history, states)
@@ -205,9 +207,9 @@ class Publisher:
         await self._swapped()
         return Swap(engine.snapshot_id, previous_id)
 
-    def _prepared(self, engine: Engine | None, before: Engine | None = None) -> Engine | None:
+    def _prepared(self, tenant: str, engine: Engine | None, before: Engine | None = None) -> Engine | None:
         if engine is not None and engine is not before:
-            self._prepare(engine)
+            self._prepare(tenant, engine)
         return engine
 
     def _kept(self, tenant: str, served_id: str, published: Published) -> Swap:

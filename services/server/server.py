@@ -20,6 +20,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from services.server.access.loopback import is_loopback
 from services.server.access.server_access import Access, access_of
+from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.visible_engine import prepare
 from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
@@ -237,9 +238,10 @@ class Server:
     def _open_streams(self) -> PeerCalls:
         return PeerCalls(each=self.settings.max_peer_calls, together=self.settings.max_calls)
 
-    def _prepare(self, engine: Engine) -> None:
+    def _prepare(self, tenant: str, engine: Engine) -> None:
         if self.access.authentication is not None:
             prepare(engine)
+            warn_of_unknown_filters(self.access.authentication.policy, tenant, engine)
 
     def _published_at(self, tenant: str, snapshot_id: str) -> float:
         store = self.publisher.stores.get(tenant)

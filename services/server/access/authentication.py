@@ -79,6 +79,11 @@ class Authentication:
             )
         return Identity(kind="certificate", name=names[0], names=names)
 
+    @property
+    def policy(self) -> Policy:
+        """The rules as they are now."""
+        return self._policy.value
+
     async def caller(self, identity: Identity) -> Caller:
         """Return the caller that an identity is under the policy.
 

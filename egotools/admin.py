@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from queue import Empty, Queue
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,12 +15,14 @@ import grpc
 
 from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import credentials_of
+from egotools.client_errors import client_error_of
 from egotools.codec import error_from_rpc
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 
 __all__ = ["AdminClient", "CatalogDiff", "CatalogState", "ChangedTools", "PublishedSnapshot", "SnapshotInfo"]
 
+_SETTLED = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _MAX_MESSAGE_BYTES = 64 * 2**20
 _TOOLS_IN_MESSAGE, _CHARS_IN_MESSAGE = 100, 500_000
 
@@ -137,6 +141,24 @@ class AdminClient:
     def close(self) -> None:
         """Close the connection."""
         self._channel.close()
+
+    def connect(self, *, timeout_s: float = 5.0) -> None:
+        """Connect now, and not with the first call: a server that does not answer is found out before its deadline.
+
+        :raises ClientError: UNAVAILABLE when there is no connection.
+        """
+        states: Queue[grpc.ChannelConnectivity] = Queue()
+        self._channel.subscribe(states.put, try_to_connect=True)
+        ends, state = time.monotonic() + timeout_s, None
+        try:
+            while state not in _SETTLED:
+                state = states.get(timeout=max(0.0, ends - time.monotonic()))
+        except Empty:
+            raise client_error_of("UNAVAILABLE", f"no answer within {timeout_s:g} s") from None
+        finally:
+            self._channel.unsubscribe(states.put)
+        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
+            raise client_error_of("UNAVAILABLE", "it refuses the connection")
 
     def publish(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
         """Serve a snapshot of the store, and make it the published one. It is loaded and checked first.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ontology.errors import error_from_status
 from ontology.files import disk_errors
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class AdminConnection:
         """Return a client.
 
         :raises StorageError: when a file cannot be read.
-        :raises ClientError: when a token would be sent in plain text to another machine.
+        :raises ClientError: when nothing answers within seconds, and when a token would be sent in plain text to another machine.
         """
         import grpc
 
@@ -65,7 +64,13 @@ class AdminConnection:
         if self.ca_file is not None:
             with disk_errors(self.ca_file, remedy=remedy):
                 tls = grpc.ssl_channel_credentials(self.ca_file.read_bytes())
-        return AdminClient(self.target, tenant=self.tenant, tls=tls, token=token)
+        client = AdminClient(self.target, tenant=self.tenant, tls=tls, token=token)
+        try:
+            client.connect()
+        except BaseException:
+            client.close()
+            raise
+        return client
 
 
 LOCAL = AdminConnection()
@@ -75,10 +80,7 @@ LOCAL = AdminConnection()
 @contextmanager
 def admin_errors(target: str) -> Iterator[None]:
     """Raise errors of the client as those of the command."""
-    from egotools.client_errors import ClientError
+    from services.jobs.change_sinks import server_errors
 
-    try:
+    with server_errors(target):
         yield
-    except ClientError as error:
-        subject = error.subject or target
-        raise error_from_status(error.code, error.message, subject=subject, remedy=error.remedy) from error

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import signal
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +42,11 @@ def sync(
         typer.Option(help="With --server: certificates that its own must come from.", envvar="EGOTOOLS_CA_FILE"),
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="File that keeps what was sent. Default: sync.json in the store.")
+        Path | None,
+        typer.Option(
+            help="File that keeps what was sent. Default: sync.json in the store; with --server a file in "
+            "$XDG_STATE_HOME/egotools (~/.local/state/egotools)."
+        ),
     ] = None,
     keep_watching: Annotated[
         bool,
@@ -51,7 +58,10 @@ def sync(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Read sources again, and add, replace and remove the tools that differ, without a build."""
+    """Read sources again, and add, replace and remove the tools that differ, without a build.
+
+    The exit code is that of the first source or tool that was left out; the others are sent.
+    """
     pin_threads()  # before a numeric library is imported
     from services.jobs.source_sync import Sync
     from services.jobs.sync_watch import watch
@@ -60,7 +70,7 @@ def sync(
     with admin_errors(server):
         sink = _sink(connection, store)
     try:
-        runs = Sync(addresses, sink, state or store / "sync.json")
+        runs = Sync(addresses, sink, state or (_server_state(sink) if server else store / "sync.json"))
         if keep_watching:
             stopped = threading.Event()
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -68,16 +78,32 @@ def sync(
             done = watch(runs, stopped)
         else:
             done = runs.run([source.name for source in runs.sources()])
-        for one in done:
-            _show(one, as_json=as_json)
+        codes = [one.exit_code for one in _shown(done, as_json=as_json)]
     finally:
         sink.close()
+    if not keep_watching and any(codes):
+        raise typer.Exit(next(filter(None, codes)))
 
 
 def _sink(connection: AdminConnection, store: Path) -> ServerSink | StoreSink:
     from services.jobs.change_sinks import ServerSink, StoreSink
 
-    return ServerSink(connection.open()) if connection.target else StoreSink(store)
+    if not connection.target:
+        return StoreSink(store)
+    return ServerSink(connection.open(), connection.target, connection.tenant)
+
+
+def _server_state(sink: ServerSink | StoreSink) -> Path:
+    """The file for the catalogue of a server: one for each, of this user."""
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    digest = hashlib.sha256(f"{sink.tenant}@{sink.target}".encode()).hexdigest()[:16]
+    return home / "egotools" / f"sync-{digest}.json"
+
+
+def _shown(done: Iterable[SourceSync], *, as_json: bool) -> Iterator[SourceSync]:
+    for one in done:
+        _show(one, as_json=as_json)
+        yield one
 
 
 def _show(one: SourceSync, *, as_json: bool) -> None:
@@ -88,6 +114,7 @@ def _show(one: SourceSync, *, as_json: bool) -> None:
                 "tools": one.tools,
                 "upserted": one.upserted,
                 "deleted": one.deleted,
+                "refused": [{"id": id_, "problem": why} for id_, why in one.refused],
                 "problem": one.problem,
             }
         )
@@ -97,3 +124,5 @@ def _show(one: SourceSync, *, as_json: bool) -> None:
         escape(f"{one.name}: {one.tools:,} tools, {one.upserted:,} sent, {one.deleted:,} removed{problem}"),
         soft_wrap=True,
     )
+    for id_, why in one.refused:
+        stdout.print(escape(f"  refused: {id_}: {why}"), soft_wrap=True)

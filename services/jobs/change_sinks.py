@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from egotools.admin import AdminClient
 from egotools.client_errors import ClientError
-from ontology.errors import error_from_status
+from ontology.errors import InvalidArgumentError, NotFoundError, error_from_status
 from services.audited import AuditedChange, audited, named_tools
 
 if TYPE_CHECKING:
     from services.jobs.tool_changes import ToolChanges
 
-__all__ = ["ServerSink", "StoreSink"]
+__all__ = ["ServerSink", "StoreSink", "server_errors"]
+
+_ANSWER_S = 10.0
 
 
 class StoreSink:
@@ -28,8 +30,14 @@ class StoreSink:
         from services.jobs.tool_changes import ToolChanges
 
         self.store = store
+        self.target, self.tenant = str(store.resolve()), ""
         self.changes: ToolChanges = ToolChanges({"": store}, lambda *_: None, reader=ToolsMaker(), merge_after_s=0)
-        self.changes.adopt("", open_engine(store))
+        self._base = open_engine(store)
+        self.changes.adopt("", self._base)
+
+    def base(self) -> str:
+        """As :meth:`services.jobs.source_sync.ChangeSink.base`. What is published meanwhile, is not changed here."""
+        return self._base.snapshot_id
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
@@ -53,19 +61,33 @@ class ServerSink:
     """The catalogue of a server, through its admin service.
 
     :param client: of the admin service.
+    :param target: its address; ``tenant``: whose catalogue, empty for the only one.
     """
 
-    def __init__(self, client: AdminClient) -> None:
-        self._client = client
+    def __init__(self, client: AdminClient, target: str, tenant: str = "") -> None:
+        self._client, self.target, self.tenant = client, target, tenant
+
+    def base(self) -> str:
+        """As :meth:`services.jobs.source_sync.ChangeSink.base`."""
+        with server_errors(self.target):
+            catalogs = self._client.catalogs(timeout_s=_ANSWER_S)
+        found = [each for each in catalogs if not self.tenant or each.tenant == self.tenant]
+        if not found:
+            raise NotFoundError("the server has no such catalogue", subject=self.tenant or self.target)
+        if len(found) > 1:
+            raise InvalidArgumentError(
+                f"the server has {len(found)} catalogues", subject=self.target, remedy="Name one with --tenant"
+            )
+        return found[0].snapshot_id.partition("+")[0]
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.upsert`."""
-        with _errors():
+        with server_errors(self.target):
             self._client.upsert_tools(json.dumps(tool, ensure_ascii=False) for tool in tools)
 
     def delete(self, ids: Sequence[str]) -> None:
         """As :meth:`services.jobs.source_sync.ChangeSink.delete`."""
-        with _errors():
+        with server_errors(self.target):
             self._client.delete_tools(ids)
 
     def close(self) -> None:
@@ -74,9 +96,16 @@ class ServerSink:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def server_errors(target: str) -> Iterator[None]:
+    """Raise errors of the client as those of a command.
+
+    :param target: address of the admin service.
+    """
     try:
         yield
     except ClientError as error:
-        subject = error.subject or "the admin service"
-        raise error_from_status(error.code, error.message, subject=subject, remedy=error.remedy) from None
+        remedy = error.remedy
+        if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+            remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+        subject = error.subject or target
+        raise error_from_status(error.code, error.message, subject=subject, remedy=remedy) from error

@@ -54,10 +54,13 @@ def watch(
             files[name], read_at[name] = state, now()
             try:
                 (done,) = sync.run([name])
-                pauses.pop(name, None)
+                failed = bool(done.refused)
             except EgotoolsError as error:
-                done = SourceSync(name=name, problem=str(error))
+                done, failed = SourceSync(name=name, problem=str(error), exit_code=error.exit_code), True
+            if failed:
                 pauses[name] = min(2 * pauses.get(name, look_every_s), _LONGEST_PAUSE_S)
+            else:
+                pauses.pop(name, None)
             yield done
         stopped.wait(look_every_s)
 

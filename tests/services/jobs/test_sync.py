@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from ontology import InvalidArgumentError, StorageError
+from egotools.admin import AdminClient
+from ontology import CatalogError, InvalidArgumentError, NotReadyError, StorageError
 from scripts.reliability.changing import Changing, built, row
+from services.jobs.change_sinks import server_errors
 from services.jobs.source_sync import Sync
 from services.jobs.sync_watch import watch
 from tests.waiting import wait_until
@@ -21,12 +24,18 @@ from tests.waiting import wait_until
 class _Sink:
     """A catalogue in memory, which counts what it is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: str = "here", tenant: str = "", base: str = "1") -> None:
+        self.target, self.tenant, self.at, self.bad = target, tenant, base, ""
         self.tools: dict[str, Mapping[str, Any]] = {}
         self.calls: list[str] = []
         self.refuses = False
 
+    def base(self) -> str:
+        return self.at
+
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        if self.bad in {tool["id"] for tool in tools}:
+            raise CatalogError("it has findings", subject="tools")
         if self.refuses:
             raise StorageError("the disk is full")
         self.calls += [f"+{tool['id']}" for tool in tools]
@@ -35,7 +44,7 @@ class _Sink:
     def delete(self, ids: Sequence[str]) -> None:
         self.calls += [f"-{id_}" for id_ in ids]
         for id_ in ids:
-            del self.tools[id_]
+            self.tools.pop(id_, None)
 
 
 def _write(path: Path, *names: str, text: str = "Does it.") -> None:
@@ -93,6 +102,32 @@ def test_what_was_refused_is_sent_again(folder: Path) -> None:
         _sync(folder, sink)
     sink.refuses = False
     assert [counts[1] for counts in _sync(folder, sink)] == [1, 2]
+
+
+def test_another_catalogue_gets_everything_and_so_does_another_snapshot(folder: Path) -> None:
+    first = _Sink()
+    _sync(folder, first)
+    for other in (_Sink("there"), _Sink(tenant="acme")):
+        assert [counts[1] for counts in _sync(folder, other)] == [1, 2]
+    _write(folder / "hr.json", "hire")
+    _sync(folder, first)
+    first.at, first.tools["hr/fire"] = "0", {}  # a rollback
+    assert _sync(folder, first) == [("crm", 1, 0, False), ("hr", 1, 1, False)]
+    assert sorted(first.tools) == ["crm/call", "hr/hire"]
+    assert [counts[1] for counts in _sync(folder, first)] == [0, 0]
+
+
+def test_a_tool_that_is_refused_holds_up_no_other(folder: Path) -> None:
+    _write(folder / "hr.json", "hire", "fire", "move", "pay")
+    sink = _Sink()
+    sink.bad = "hr/move"
+    runs = Sync([str(folder / "sources.yaml")], sink, folder / "sync.json")
+    crm, hr = runs.run(["crm", "hr"])
+    assert (crm.exit_code, hr.exit_code, hr.upserted) == (0, CatalogError.exit_code, 3)
+    assert hr.refused == (("hr/move", "it has findings"),)
+    assert sorted(sink.tools) == ["crm/call", "hr/fire", "hr/hire", "hr/pay"]
+    sink.bad = ""
+    assert [counts[1] for counts in _sync(folder, sink)] == [0, 1]
 
 
 def test_an_address_without_a_name_is_refused(folder: Path) -> None:
@@ -224,3 +259,14 @@ def test_synced_tools_are_those_of_a_build(folder: Path, tmp_path: Path) -> None
     _write(folder / "hr.json", "hire")
     _sync(folder, Store())
     assert "hr/fire" not in changing.tools()
+
+
+def test_a_server_that_does_not_answer_is_said_within_seconds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # as a server with TLS is for a client without
+        target = f"127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(NotReadyError, match="--ca-file"),
+            server_errors(target),
+            AdminClient(target) as client,
+        ):
+            client.connect(timeout_s=0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -128,9 +127,10 @@ def test_without_a_trusted_key_to_sign_with_nothing_is_changed(
     monkeypatch.setenv("EGOTOOLS_SIGNING_KEY", signing and str(tmp_path / signing))
     changing = Changing(store)
     before = changing.tools()
-    for change in (partial(changing.upsert, row(98)), partial(changing.delete, row(1)["id"])):
-        with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):
-            change()
+    with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):
+        changing.upsert(row(98))
+    with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):
+        changing.delete(row(1)["id"])
     with pytest.raises(PermissionDeniedError, match="EGOTOOLS_SIGNING_KEY"):
         merge_changes(store, base, 1)
     assert changing.tools() == before and published_id(store) == base

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.learning import Influence, OutputUse, Session, known_sessions, learn, read_usage_log
+from eval.learning import Influence, OutputUse, Session, held_out, known_sessions, learn, read_usage_log
 from eval.learning.held_out import mcnemar
 from eval.learning.make_learned import encode_sessions, make_learned
 from inference import HashingEncoder
@@ -263,3 +263,18 @@ def test_tools_that_are_hidden_or_gone_have_no_votes_and_no_pairs(snapshot: Snap
 
     nothing = learned.renumbered(np.full(snapshot.tool_count, -1), lambda id_: False)
     assert not len(nothing.votes(None, terms_of_past).tools) and not nothing.returns
+
+
+def test_the_sessions_that_decide_choose_no_weight(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights are chosen on the ninth tenth, and the last tenth, all later, is asked after that."""
+    asked: dict[str, list[Session]] = {}
+    monkeypatch.setattr(
+        held_out,
+        "_cases",
+        lambda judge, some, progress, stage: (
+            asked.setdefault(stage, list(some)) and [judge.case(each) for each in some]
+        ),
+    )
+    learn(known_sessions(sessions(400), KNOWN), snapshot, HashingEncoder(), influence=Influence(), k=5)
+    assert len(asked["choose"]) == len(asked["decide"]) == 40
+    assert max(each.order for each in asked["choose"]) < min(each.order for each in asked["decide"])

@@ -14,7 +14,7 @@ def waiting_changes(store: Path, snapshot_id: str) -> int:
 
     :raises SnapshotCorruptError: when the log is damaged.
     """
-    from retrieval.delta.change_log import Change, read_changes
+    from retrieval.snapshot.change_records import Change, read_changes
 
     changes = [Change.from_content(content) for content in read_changes(store, snapshot_id)]
     return len({id_ for each in changes for id_ in (*each.deleted, *(tool.id for tool in each.upserted))})

@@ -134,7 +134,9 @@ def _found_at_once(folder: Path) -> Figure:
     changes = ToolChanges({"": store}, lambda _, engine: engines.append(engine), opened=opened, merge_after_s=0)
     base = changes.adopt("", opened(store))
     changes.upsert("", [_variant(base, 0)])  # the worker process starts
-    sent, whole, found = [], [], 0
+    sent: list[float] = []
+    whole: list[float] = []
+    found = 0
     numbers = itertools.count(1)
     while len(sent) < _CHANGES:
         tool = _variant(base, next(numbers))

@@ -1,6 +1,6 @@
 """Speed of a server as ratios within one run: against the bare encoder, against retrieval in process, and under load.
 
-The server has one process for each processor. The client is this process, which shares the processors; a speed of the bare
+The server has one process for each processor, and keeps no vectors of requests: these come again and again. The client is this process, which shares the processors; a speed of the bare
 encoder is measured with as many processes in the same minutes.
 """
 
@@ -108,7 +108,7 @@ def _served(store: Path, loads: Sequence[float], *, processes: int, callers: int
                 points.append(measured_point(calls, warm_s=_WARM_S, seconds=_SECONDS, loop="open", load=load))
         return points
 
-    with server_process(store, "--processes", str(processes)) as ready:
+    with server_process(store, "--processes", str(processes), EGOTOOLS_RECENT_VECTORS="0") as ready:
         return asyncio.run(measure(ready["address"]))
 
 
@@ -156,7 +156,7 @@ def _anonymous(pid: int) -> int:
 
 
 def _private(store: Path, processes: int) -> int:
-    with server_process(store, "--processes", str(processes)) as ready:
+    with server_process(store, "--processes", str(processes), EGOTOOLS_RECENT_VECTORS="0") as ready:
 
         async def load() -> None:
             async with _asking(ready["address"]) as ask:

@@ -23,6 +23,7 @@ from retrieval.snapshot.change_records import (
     log_file,
     log_header,
     parse_log,
+    read_log,
     write_log,
 )
 from retrieval.snapshot.publish_lock import publishing
@@ -163,7 +164,7 @@ class ChangeLog:
         """Read the file; with the lock, cut off a last record that a crash left incomplete."""
         with suppress(BlockingIOError):
             self._file = _locked(self.path) if self._writes else None
-        data = self.path.read_bytes()
+        data = read_log(self.path)
         try:
             self._contents, self._end = parse_log(self.path, data, self.base_id)
         except SnapshotError:

@@ -9,9 +9,12 @@ A record is one change: ``{"upsert": [tool, …]}`` or ``{"delete": [id, …]}``
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import re
+import stat
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -36,6 +39,7 @@ __all__ = [
     "log_header",
     "parse_log",
     "read_changes",
+    "read_log",
     "write_log",
 ]
 
@@ -103,11 +107,20 @@ def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> lis
     if count is None and not path.exists():
         return []
     with disk_errors(path):
-        data = path.read_bytes()
+        data = read_log(path)
     contents, _ = parse_log(path, data, snapshot_id)
     if count is not None and len(contents) < count:
         raise _corrupt(path, f"it has {len(contents)} records, not {count}")
     return contents[:count]
+
+
+def read_log(path: Path) -> bytes:
+    """Read a log; raise OSError for a pipe, a device, and what a link names: they could be read without end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no file", str(path))
+        return file.read()
 
 
 def write_log(path: Path, snapshot_id: str, contents: Sequence[bytes]) -> None:

@@ -197,3 +197,16 @@ def test_the_log_of_another_snapshot_is_refused(tmp_path: Path) -> None:
     _written(tmp_path).rename(log_file(tmp_path, "fedcba9876543210"))
     with pytest.raises(SnapshotCorruptError, match="no log of this snapshot"):
         ChangeLog(tmp_path, "fedcba9876543210")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_log_that_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = log_file(tmp_path, "base")
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    for read in (lambda: ChangeLog(tmp_path, "base"), lambda: read_changes(tmp_path, "base")):
+        with pytest.raises(StorageError):
+            read()

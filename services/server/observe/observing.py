@@ -53,6 +53,7 @@ class Observing:
 
     def __init__(self, settings: ServerSettings, tenants: Callable[[], Collection[str]]) -> None:
         self._settings = settings
+        self._tenants = tenants
         self.metrics = Metrics(tenants)
         self._traces = open_traces(settings.otel_endpoint, tenants) if settings.otel_endpoint else None
         self.audit = AuditLog(settings.audit_log, max_bytes=settings.audit_log_bytes)
@@ -98,7 +99,8 @@ class Observing:
         :param method: name of the RPC, without the service.
         """
         self.metrics.finished(CallRecord(method=method, tenant=tenant), code, reason, 0.0)
-        self.trail.denied(method, actor=actor, tenant=tenant, reason=reason)
+        known = tenant if tenant in self._tenants() else "other"  # else whoever makes names up fills the log
+        self.trail.denied(method, actor=actor, tenant=known if tenant else "", reason=reason)
 
     async def start(
         self, ready: Callable[[], bool], *, authorize: Authorize = anybody, tls: SSLContext | None = None

@@ -270,7 +270,7 @@ async def test_a_changed_engine_is_prepared_before_it_is_served(
 ) -> None:
     prepared: list[tuple[str, int]] = []
     monkeypatch.setattr(
-        Server, "_prepare", lambda self, engine: prepared.append((engine.snapshot_id, threading.get_ident()))
+        Server, "_prepare", lambda self, tenant, engine: prepared.append((engine.snapshot_id, threading.get_ident()))
     )
     entries = {"": CatalogStore(path=store.path)}
     server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=Changes)

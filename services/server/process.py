@@ -147,14 +147,18 @@ async def _load_all(server: Server, engines: dict[str, Engine]) -> None:
 def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
     """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
-    grpc.aio.init_grpc_aio()  # held: else its shutdown in a garbage collection may wait for ever
     limit_arenas()
     configure_logging(settings.log_level)
     pins, early = pin_threads(), imported_too_early()
     _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
     if early:
         _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
-    asyncio.run(main())
+
+    async def held() -> None:
+        grpc.aio.init_grpc_aio()  # held until the process ends: else its shutdown in a garbage collection may wait for ever
+        await main()
+
+    asyncio.run(held())
 
 
 @asynccontextmanager

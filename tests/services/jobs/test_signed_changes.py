@@ -74,7 +74,7 @@ def test_what_no_trusted_key_signed_for_its_place_is_refused(
 def _write_raw(store: Path, contents: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """Write records as one who holds the store alone can: whole, and with checksums that fit."""
     with monkeypatch.context() as patched:
-        patched.setattr("retrieval.delta.change_log.signed", lambda base_id, before, these: list(these))
+        patched.setattr("retrieval.snapshot.change_records.signed", lambda base_id, before, these: list(these))
         patched.delenv("EGOTOOLS_TRUSTED_KEYS")
         log = ChangeLog(store, BASE)
         (store / "changes").mkdir(parents=True)

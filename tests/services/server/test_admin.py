@@ -335,8 +335,8 @@ async def test_open_streams_of_health_take_nothing_from_the_admin_service(server
         grpc.aio.insecure_channel(server.admin_address, options=[("grpc.use_local_subchannel_pool", 1)]) as other,
     ):
         watching = [health_pb2_grpc.HealthStub(busy).Watch(health_pb2.HealthCheckRequest()) for _ in range(256)]
-        for each in watching[:128]:  # the others wait: one connection has so many streams
-            await each.read()
+        reads = [asyncio.ensure_future(each.read()) for each in watching]
+        await until(lambda: sum(read.done() for read in reads) >= 128)  # the others wait: it has so many streams
         admin = pb_grpc.CatalogAdminStub(other)
         await admin.ListCatalogs(pb.ListCatalogsRequest(), timeout=LIMIT_S)
         await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
@@ -347,6 +347,7 @@ async def test_open_streams_of_health_take_nothing_from_the_admin_service(server
         await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
         for each in (*watching, *more):
             each.cancel()
+        await asyncio.gather(*reads, return_exceptions=True)
 
 
 async def test_the_folder_of_one_snapshot_has_nothing_to_publish(store: EditionStore) -> None:

@@ -70,7 +70,8 @@ def missing_gains(summary: Summary, candidate: str) -> list[str]:
     for measure, figure in _figures(figures, figures.requests(), candidate, GATE_MEASURES):
         difference, low = figure.difference or 0.0, figure.difference_low or 0.0
         high = figure.difference_high or 0.0
-        if low <= 0 if measure == _DECISIVE else high < 0:
+        is_missing = low <= 0 if measure == _DECISIVE else high < 0
+        if is_missing:
             interval = f"[{low:+.1%}, {high:+.1%}]"
             reasons.append(f"mean of {len(summary.sets)} sets, {measure}: {difference:+.1%} {interval}")
     return reasons

@@ -51,7 +51,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
                 explanation="" if explainer is None else explainer.explain(tool),
                 probability=None if probabilities is None else round(float(probabilities[place]), 4),
             )
-            for place, tool in enumerate(map(int, _while_waited_for(request, returned)))
+            for place, tool in enumerate(_while_waited_for(request, returned))
         )
     return Response(
         tools=tools,

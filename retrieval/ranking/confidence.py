@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +109,10 @@ def read_calibration(folder: Path) -> Calibration:
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
     path = folder / "background.npz"
     try:
-        with np.load(path) as texts:
+        with path.open("rb") as file, np.load(file) as texts:  # numpy leaves the file of a broken archive open
             talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
         valid = all(np.isfinite(rows).all() and rows.any(axis=-1).all() for rows in (talk, tasks, tools, probe))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
         raise ModelError(f"the calibration cannot be read: {error}", subject=str(path), remedy=_REINSTALL) from error
     if not valid:
         raise ModelError("the calibration has rows without a direction", subject=str(path), remedy=_REINSTALL)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from inference import HashingEncoder
 from inference.arrays import Floats1d
 from inference.registry import ENCODER_NAMES
+from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
 from retrieval.query.query import analyse
@@ -241,6 +242,15 @@ class TestShipped:
     def test_one_ships(self) -> None:
         assert SHIPPED
         assert {folder.name for folder in SHIPPED} <= set(ENCODER_NAMES)
+
+    @pytest.mark.parametrize("kept", [0, 4, 2000])
+    def test_one_that_was_cut_off_is_an_error_that_names_it(self, tmp_path: Path, kept: int) -> None:
+        folder = SHIPPED[0]
+        (tmp_path / "confidence.json").write_bytes((folder / "confidence.json").read_bytes())
+        (tmp_path / "background.npz").write_bytes((folder / "background.npz").read_bytes()[:kept])
+        with pytest.raises(ModelError) as caught:
+            read_calibration(tmp_path)
+        assert caught.value.subject == str(tmp_path / "background.npz")
 
     @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
     def test_it_means_what_it_must(self, folder: Path) -> None:

@@ -59,7 +59,8 @@ def sane(size: MeasuredSize) -> None:
         assert [point.callers for point in points] == [1, 4, 0, 0]
         assert [point.load for point in points] == [0, 0, 0.5, 1.5]
         for point in points:
-            assert set(point.refused) <= {"RESOURCE_EXHAUSTED"}
+            # UNAVAILABLE: of streams that gRPC refuses while a busy server has not ended those that ran out of time
+            assert set(point.refused) <= {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
             if point.p50_ms and point.p95_ms and point.p99_ms:  # a busy machine may answer nothing in so short a time
                 assert 1 < point.p50_ms <= point.p95_ms <= point.p99_ms
                 assert set(point.stages_ms) == {*STAGES, "total", "queue", "rest"}, preset

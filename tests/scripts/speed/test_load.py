@@ -126,7 +126,8 @@ async def test_the_points_of_a_plan_on_a_server_that_refuses() -> None:
     assert (two.p50_ms or 0) >= 38  # the second waits for the first
     assert 0 < two.answered_per_s <= 51
     assert not (alone.refused or two.refused)  # two callers always find a place
-    assert list(high.refused) == ["RESOURCE_EXHAUSTED"]
+    # UNAVAILABLE: of streams that gRPC refuses while a busy server has not ended those that ran out of time
+    assert {"RESOURCE_EXHAUSTED"} <= set(high.refused) <= {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
     assert high.refused["RESOURCE_EXHAUSTED"] > high.answered_per_s
     assert (high.server_cpu_ms or 0) > 0 and 0 <= high.others <= 1
 

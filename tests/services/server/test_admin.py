@@ -20,6 +20,7 @@ from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.engine import Engine
 from retrieval.snapshot.history import history
+from retrieval.snapshot.publish import published_id
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
 from scripts.reliability.other_peer import other_peer
 from services.server.catalog_store import CatalogStore
@@ -153,6 +154,19 @@ async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     with pytest.raises(SnapshotLostError):
         await asked(server, lambda client: client.rollback(store.ids["beta"]))
     assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
+
+
+async def test_the_served_snapshot_is_checked_before_it_is_the_published_one_again(
+    server: Server, store: EditionStore
+) -> None:
+    store.publish("beta")  # the server does not watch, and has alpha in memory
+    file = store.damage("alpha")
+    for call in (lambda client: client.publish(store.ids["alpha"]), lambda client: client.rollback()):
+        with pytest.raises(SnapshotLostError, match=file.name):
+            await asked(server, call)
+    assert history(store.path)[-1].snapshot_id == published_id(store.path) == store.ids["beta"]
+    (catalog,) = await asked(server, lambda client: client.catalogs())
+    assert catalog.snapshot_id == store.ids["alpha"] and file.name in catalog.problem
 
 
 @pytest.mark.parametrize("snapshot_id", ["0123456789abcdef", "../../etc", "x" * 5_000, "a/b", "\x00", "."])

@@ -44,6 +44,7 @@ __all__ = [
     "publish_again",
     "published_id",
     "readable",
+    "remove_pointers",
     "staging_folder",
 ]
 
@@ -174,7 +175,7 @@ def _same_file(one: Path, other: Path) -> bool:
 
 def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
     """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
-    _remove_pointers(store)
+    remove_pointers(store)
     before = named_id(store)
     if before == snapshot_id:
         flush_to_disk(store)
@@ -263,8 +264,8 @@ def named_id(store: Path) -> str:
         return file.read(_MAX_NAMED).decode("utf-8", "replace").strip()
 
 
-def _remove_pointers(store: Path) -> None:
-    """Remove what killed processes meant to be the next ``CURRENT``. The holder of the store's lock is the only one that has one."""
+def remove_pointers(store: Path) -> None:
+    """Remove what killed processes meant to be the next ``CURRENT``. The caller holds the store's lock, so none has a living writer."""
     for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
         if file.suffix[1:].isdigit():
             file.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import json
@@ -30,6 +31,9 @@ from retrieval.snapshot_engine import SnapshotEngine
 from scripts.reliability.faults import acting_at, failing
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
+from services.server.catalog_store import CatalogStore
+from services.server.server import Server
+from services.server.settings import ServerSettings
 
 __all__ = ["ROWS"]
 
@@ -73,13 +77,13 @@ def _publish(store: Path, written: Path) -> None:
 
 def _litter(store: Path) -> list[str]:
     """What is in the store besides what belongs there."""
-    known = {"CURRENT", "history.jsonl", SNAPSHOTS, "reports", ".lock", "cache.sqlite"}
+    known = {"CURRENT", "history.jsonl", SNAPSHOTS, "reports", ".lock", "cache.sqlite", "outcomes"}
     aside = [path.name for path in (store / SNAPSHOTS).iterdir() if path.name.startswith(".")]
     return sorted({path.name for path in store.iterdir()} - known) + aside
 
 
 def _killed_publishing(folder: Path) -> Figure:
-    """Kill a publication at a random moment, open the store, publish again."""
+    """Kill a publication at a random moment, start a server, publish again."""
     chance = random.Random(_SEED)
     store = folder / "store"
     ids = [_built(folder, count, store) for count in (40, 41)]
@@ -110,9 +114,19 @@ def _killed_publishing(folder: Path) -> Figure:
 
 
 def _serves(store: Path, ids: Sequence[str]) -> bool:
-    """Whether the store opens with one of these ids, every hash checked, and its history ends with it."""
+    """Whether a server that starts over the store serves one of these ids, and the history ends with it."""
+
+    async def served() -> str:
+        server = Server(ServerSettings(port=0, workers=1, drain_s=0.0, watch_s=0.0), {"": CatalogStore(path=store)})
+        await server.start()
+        try:
+            await server.load_stores()
+            return server.catalogs.state("").base_id
+        finally:
+            await server.stop(0.0)
+
     try:
-        found = open_snapshot(store).id
+        found = asyncio.run(served())
         return found in ids and history(store)[-1].snapshot_id == found
     except EgotoolsError:
         return False

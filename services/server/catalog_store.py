@@ -17,6 +17,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, 
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.change_records import changed_ids, log_file, read_changes
+from retrieval.snapshot.collect import tidy
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
@@ -83,6 +84,11 @@ class CatalogStore:
             return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
 
         return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
+
+    def tidy(self) -> None:
+        """Remove what killed publications left in the store, as far as this process may."""
+        if not self._is_snapshot:
+            tidy(self.path)
 
     def published(self) -> Published:
         """Return the published snapshot.

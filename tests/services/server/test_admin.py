@@ -18,7 +18,10 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
+from ontology.tool import Tool
+from retrieval.delta.change_log import ChangeLog
 from retrieval.engine import Engine
+from retrieval.snapshot.change_records import Change
 from retrieval.snapshot.history import history
 from retrieval.snapshot.publish import published_id
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
@@ -139,6 +142,27 @@ async def test_a_comparison_is_that_of_the_command(server: Server, store: Editio
     assert found.details["tools"]["changed"][0]["id"] == found.changed[0]
     same = await asked(server, lambda client: client.diff(store.ids["beta"], store.ids["beta"]))
     assert same.details["same"]
+
+
+async def test_a_comparison_says_how_many_live_changes_it_does_not_have(
+    server: Server, store: EditionStore, run: Run
+) -> None:
+    store.publish("beta")
+    tool = Tool(id="shop/new", name="new")
+    for edition, change in (
+        ("alpha", Change(upserted=(tool,))),
+        ("beta", Change(deleted=("shop/list_order", tool.id))),
+        ("beta", Change(upserted=(tool,))),
+    ):
+        log = ChangeLog(store.path, store.ids[edition])
+        log.append(change)
+        log.close()
+    found = await asked(server, lambda client: client.diff())
+    assert (found.waiting_changes, found.added) == (2, ())
+    same = await asked(server, lambda client: client.diff(store.ids["alpha"], store.ids["alpha"]))
+    assert same.details["same"] and same.waiting_changes == 1
+    code, printed, _ = await asyncio.to_thread(run, "admin", "diff", "--target", server.admin_address)
+    assert code == 0 and "2 changed tools wait for a merge" in printed
 
 
 async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(

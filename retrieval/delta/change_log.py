@@ -79,7 +79,7 @@ class ChangeLog:
     def append(self, change: Change) -> None:
         """Add a change; it is on the disk when this returns.
 
-        :raises StorageError: when a write fails; the log is then as before.
+        :raises StorageError: when a write fails, or the file is no longer that of this log; the log is then as before.
         :raises PermissionDeniedError: when keys are trusted and none of them signs here.
         """
         (content,) = signed(self.base_id, self._contents, [change.content()])
@@ -90,14 +90,16 @@ class ChangeLog:
                 remedy="Send it in parts",
             )
         with disk_errors(self.path, remedy=_REMEDY):
-            file = self._writable()
+            file, end = self._writable(), self._end + len(framed(content))
+            self._require_whole(file, self._end)
             try:
                 _write(file, framed(content), self._end)
                 os.fsync(file)
-            except OSError:
+                self._require_whole(file, end)
+            except (OSError, StorageError):
                 self._cut(file)
                 raise
-        self._end += len(framed(content))
+        self._end = end
         self._contents.append(content)
 
     def replace(self, contents: Sequence[bytes]) -> None:
@@ -159,6 +161,21 @@ class ChangeLog:
             raise _taken(self.path, "another process has changed this catalogue")
         os.ftruncate(self._file, self._end)
         return self._file
+
+    def _require_whole(self, file: int, size: int) -> None:
+        """Check that the open file is the one that the next start reads, with all that was acknowledged.
+
+        :raises StorageError: when somebody has removed, replaced, cut or written to it.
+        """
+        found = os.fstat(file)
+        with suppress(FileNotFoundError):
+            if found.st_size == size and os.path.samestat(found, self.path.lstat()):
+                return
+        raise StorageError(
+            "somebody has removed, replaced or changed the log of changes while this process had it open",
+            subject=str(self.path),
+            remedy="Put the file back, or publish a build. What is served stays; a start serves what the file then has",
+        )
 
     def _open(self) -> None:
         """Read the file; with the lock, cut off a last record that a crash left incomplete."""

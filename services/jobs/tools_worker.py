@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import threading
@@ -114,7 +115,11 @@ class ToolsWorker:
 def _maker(ontology: Path | None) -> ToolsMaker:
     from services.jobs.changed_tools import ToolsMaker
 
-    return ToolsMaker(ontology)
+    maker = ToolsMaker(ontology)
+    maker.make(ChangedTools(tools=[Tool(id="tool", name="get tool", description="Gets a tool.")]))  # loads the models
+    gc.collect()
+    gc.freeze()  # a full collection would look through them in the middle of a change, for a quarter of a second
+    return maker
 
 
 def _read(ontology: Path | None, rows: Sequence[Mapping[str, Any]]) -> list[Tool]:

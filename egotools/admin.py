@@ -79,6 +79,7 @@ class CatalogDiff:
 
     :param added: ids of tools that only the new one has; ``removed``: only the old one; each list at most 10,000, sorted.
     :param details: the whole comparison, as ``egotools diff --json`` prints it.
+    :param waiting_changes: number of tools that live changes of the two snapshots add, replace or remove, which are not compared.
     """
 
     old_id: str
@@ -87,6 +88,7 @@ class CatalogDiff:
     removed: tuple[str, ...]
     changed: tuple[str, ...]
     details: dict[str, Any]
+    waiting_changes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ class AdminClient:
         """
         reply = self._call(self._stub.Diff, pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
         lists = (tuple(reply.added), tuple(reply.removed), tuple(reply.changed))
-        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json))
+        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json), reply.waiting_changes)
 
     def catalogs(self, *, timeout_s: float = 30.0) -> tuple[CatalogState, ...]:
         """Return the catalogues of the server that the caller may see, sorted by tenant."""

@@ -220,11 +220,16 @@ class DiffResponse(_message.Message):
     REMOVED_FIELD_NUMBER: _builtins.int
     CHANGED_FIELD_NUMBER: _builtins.int
     DIFF_JSON_FIELD_NUMBER: _builtins.int
+    WAITING_CHANGES_FIELD_NUMBER: _builtins.int
     old_id: _builtins.str
     """Ids of the compared snapshots."""
     new_id: _builtins.str
     diff_json: _builtins.str
     """The whole comparison as JSON, as `egotools diff --json` prints it."""
+    waiting_changes: _builtins.int
+    """Number of tools that live changes of the two snapshots add, replace or remove. They are in no snapshot before a merge, so they are
+    not compared here.
+    """
     @_builtins.property
     def added(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of tools that only the new one has, that only the old one has, and that differ; each at most 10,000, sorted."""
@@ -242,10 +247,11 @@ class DiffResponse(_message.Message):
         removed: _abc.Iterable[_builtins.str] | None = ...,
         changed: _abc.Iterable[_builtins.str] | None = ...,
         diff_json: _builtins.str = ...,
+        waiting_changes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "changed", b"changed", "diff_json", b"diff_json", "new_id", b"new_id", "old_id", b"old_id", "removed", b"removed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "changed", b"changed", "diff_json", b"diff_json", "new_id", b"new_id", "old_id", b"old_id", "removed", b"removed", "waiting_changes", b"waiting_changes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from ontology.appended_file import append
 from ontology.errors import StorageError
 from ontology.files import disk_errors, flush_to_disk
 from ontology.tool import Tool
@@ -76,27 +77,13 @@ def approve(
     with disk_errors(path), open(path, "a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         end = file.seek(0, os.SEEK_END)
-        try:
-            file.write(_separator(file, end) + lines)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError:
-            os.ftruncate(file.fileno(), end)
-            raise
+        torn = end and os.pread(file.fileno(), 1, end - 1) != b"\n"  # a crash has cut off the last line
+        append(file.fileno(), b"\n" * bool(torn) + lines, end)
         flush_to_disk(store)
     for each in made:
         if audit is not None:
             audit("findings.approve", by, "", f"{each.tool}@sha256:{each.sha256}", "ok")
     return made
-
-
-def _separator(file: object, end: int) -> bytes:
-    """A line break where the last line was cut off by a crash."""
-    if not end:
-        return b""
-    file.seek(end - 1)  # type: ignore[attr-defined]
-    last = file.read(1)  # type: ignore[attr-defined]
-    return b"" if last == b"\n" else b"\n"
 
 
 def read_approvals(store: Path) -> list[Approval]:

@@ -7,12 +7,12 @@ change was acknowledged.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ontology.appended_file import append, cut, is_named, locked
 from ontology.errors import SnapshotError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from retrieval.snapshot.carry_changes import finish_carrying, is_carrying
@@ -79,7 +79,7 @@ class ChangeLog:
     def append(self, change: Change) -> None:
         """Add a change; it is on the disk when this returns.
 
-        :raises StorageError: when a write fails; the log is then as before.
+        :raises StorageError: when a write fails, or the file is no longer that of this log; the log is then as before.
         :raises PermissionDeniedError: when keys are trusted and none of them signs here.
         """
         (content,) = signed(self.base_id, self._contents, [change.content()])
@@ -91,13 +91,14 @@ class ChangeLog:
             )
         with disk_errors(self.path, remedy=_REMEDY):
             file = self._writable()
+            self._require_whole(file, self._end)
             try:
-                _write(file, framed(content), self._end)
-                os.fsync(file)
-            except OSError:
-                self._cut(file)
+                end = append(file, framed(content), self._end)
+                self._require_whole(file, end)
+            except (OSError, StorageError):
+                self._take_back(file)
                 raise
-        self._end += len(framed(content))
+        self._end = end
         self._contents.append(content)
 
     def replace(self, contents: Sequence[bytes]) -> None:
@@ -148,7 +149,7 @@ class ChangeLog:
         with suppress(FileExistsError):
             _create(self.path, log_header(self.base_id))
         try:
-            self._file = _locked(self.path)
+            self._file = locked(self.path)
         except BlockingIOError:
             raise _taken(self.path, "another process changes this catalogue") from None
         size = self.path.stat().st_size
@@ -160,10 +161,23 @@ class ChangeLog:
         os.ftruncate(self._file, self._end)
         return self._file
 
+    def _require_whole(self, file: int, size: int) -> None:
+        """Check that the open file is the one that the next start reads, with all that was acknowledged.
+
+        :raises StorageError: when somebody has removed, replaced, cut or written to it.
+        """
+        if os.fstat(file).st_size == size and is_named(file, self.path):
+            return
+        raise StorageError(
+            "somebody has removed, replaced or changed the log of changes while this process had it open",
+            subject=str(self.path),
+            remedy="Put the file back, or publish a build. What is served stays; a start serves what the file then has",
+        )
+
     def _open(self) -> None:
         """Read the file; with the lock, cut off a last record that a crash left incomplete."""
         with suppress(BlockingIOError):
-            self._file = _locked(self.path) if self._writes else None
+            self._file = locked(self.path) if self._writes else None
         data = read_log(self.path)
         try:
             self._contents, self._end = parse_log(self.path, data, self.base_id)
@@ -171,31 +185,16 @@ class ChangeLog:
             self.close()
             raise
         if self._file is not None and self._end < len(data):
-            os.ftruncate(self._file, self._end)
-            os.fsync(self._file)
+            cut(self._file, self._end)
 
-    def _cut(self, file: int) -> None:
+    def _take_back(self, file: int) -> None:
         """Take back what a failed write left; where that fails too, the next change tries it again."""
         try:
-            os.ftruncate(file, self._end)
-            os.fsync(file)
+            cut(file, self._end)
             self._torn = False
         except OSError:
             self._torn = True
             self.close()
-
-
-def _locked(path: Path) -> int:
-    """Open a log and lock it; raise BlockingIOError where another process has it."""
-    file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file).st_ino != path.stat().st_ino:
-            raise BlockingIOError("the file was replaced meanwhile")
-    except OSError:
-        os.close(file)
-        raise
-    return file
 
 
 def _create(path: Path, header: bytes) -> None:
@@ -215,10 +214,3 @@ def _create(path: Path, header: bytes) -> None:
 def _taken(path: Path, problem: str) -> StorageError:
     remedy = "Send changes to one server; the others take them over when they are merged"
     return StorageError(problem, subject=str(path), remedy=remedy)
-
-
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, at)
-        view, at = view[written:], at + written

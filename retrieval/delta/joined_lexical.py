@@ -96,6 +96,14 @@ def _idf(size: int, frequencies: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.log(1.0 + (size - frequencies + 0.5) / (frequencies + 0.5))
 
 
+def _with_terms(terms: NDArray[np.uint64], added: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The union of distinct ascending terms with a few others, ascending; no sort of them all."""
+    wanted = np.unique(added)
+    at = np.searchsorted(terms, wanted)
+    new = at == np.searchsorted(terms, wanted, side="right")
+    return np.insert(terms, at[new], wanted[new])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Joined:
     """The postings of a snapshot without its dropped tools, beside those of the added tools.
@@ -119,7 +127,7 @@ class _Joined:
         """Join the postings of a field with the distinct terms of each added tool."""
         postings = base.postings
         hashes = np.asarray([hash_text(term) for words in documents for term in words], dtype=np.uint64)
-        known = np.union1d(postings.terms, hashes)
+        known = _with_terms(postings.terms, hashes)
         frequencies = np.diff(postings.pointers)
         places = np.searchsorted(known, postings.terms)
         before = np.ones(len(known), dtype=np.int64)

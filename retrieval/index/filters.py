@@ -86,16 +86,21 @@ class FilterIndex:
 
         :param table: ``key=value`` → tools of that catalogue.
         """
-        values = {key: set(known) for key, known in self._values.items()}
+        lost: defaultdict[str, set[str]] = defaultdict(set)
+        new: defaultdict[str, set[str]] = defaultdict(set)
         for key, value in (pair for tool in gone for pair in filter_pairs(tool)):
-            if key in values and not len(table[f"{key}={value}"]):
-                values[key].discard(value)
+            if not len(table[f"{key}={value}"]):
+                lost[key].add(value)
         for key, value in (pair for tool in added for pair in filter_pairs(tool)):
-            values.setdefault(key, set()).add(value)
+            new[key].add(value)
+        values = dict(self._values)
+        for key in lost.keys() | new.keys():  # sorted already but for the new ones: that takes no time of a sort
+            kept = [value for value in values.get(key, ()) if value not in lost[key] and value not in new[key]]
+            values[key] = tuple(sorted([*kept, *sorted(new[key])]))
         joined = copy.copy(self)
         vars(joined).pop("_values", None)
         joined._tools, joined._count, joined._tool_id, joined._find_tool = table, tool_count, tool_id, find_tool
-        joined._rows = tuple((key, tuple(sorted(values[key]))) for key in sorted(values) if values[key])
+        joined._rows = tuple((key, values[key]) for key in sorted(values) if values[key])
         return joined
 
     @property

@@ -40,6 +40,7 @@ __all__ = [
     "parse_log",
     "read_changes",
     "read_log",
+    "waiting_tools",
     "write_log",
 ]
 
@@ -112,6 +113,15 @@ def read_changes(store: Path, snapshot_id: str, count: int | None = None) -> lis
     if count is not None and len(contents) < count:
         raise _corrupt(path, f"it has {len(contents)} records, not {count}")
     return contents[:count]
+
+
+def waiting_tools(store: Path, snapshot_id: str) -> frozenset[str]:
+    """Return the ids of the tools that the log of a snapshot adds, replaces or removes: the snapshot itself does not have that.
+
+    :raises SnapshotCorruptError: when the log is damaged.
+    """
+    changes = map(Change.from_content, read_changes(store, snapshot_id))
+    return frozenset(id_ for each in changes for id_ in (*each.deleted, *(tool.id for tool in each.upserted)))
 
 
 def read_log(path: Path) -> bytes:

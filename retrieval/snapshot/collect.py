@@ -13,18 +13,20 @@ from typing import Any
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, flush_to_disk
-from retrieval.snapshot.change_records import log_file
+from retrieval.snapshot.carry_changes import finish_carrying
+from retrieval.snapshot.change_records import CHANGES, log_file
 from retrieval.snapshot.history import StoredSnapshot, list_snapshots
 from retrieval.snapshot.lease import unless_served
-from retrieval.snapshot.publish import SNAPSHOTS, named_id
+from retrieval.snapshot.publish import SNAPSHOTS, named_id, remove_pointers
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.staging import remove_unfinished
 
-__all__ = ["Collected", "collect", "collect_after", "discard"]
+__all__ = ["Collected", "collect", "collect_after", "discard", "tidy"]
 
 _LOG = logging.getLogger(__name__)
 _ASIDE = ".collected-"
-_REPORTS, _REPORT_AGE_S = "reports", 86_400.0
+_LITTER = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*", f"{CHANGES}/*.next")
+_REPORTS, _OLD_S = "reports", 86_400.0
 _REMEDY = "Check permissions, and collect again. The published snapshot is unchanged"
 
 
@@ -62,11 +64,22 @@ def collect(store: Path, keep: int) -> Collected:
     if not (store / SNAPSHOTS).is_dir():
         return Collected(removed=(), in_use=(), bytes=0)
     with disk_errors(store, remedy=_REMEDY):
-        remove_unfinished(store)
         with publishing(store):
-            _finish_removals(store)
-            _remove_report_litter(store)
+            _remove_litter(store)
             return _remove_old(store, keep)
+
+
+def tidy(store: Path) -> None:
+    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
+    fails, it is only logged. What belongs to a build that lives stays.
+    """
+    try:
+        with disk_errors(store):
+            if any(any(store.glob(pattern)) for pattern in _LITTER):
+                with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
+                    _remove_litter(store)
+    except EgotoolsError as error:
+        _LOG.warning("what killed processes left was not removed: %s", error)
 
 
 def collect_after(store: Path, keep: int) -> None:
@@ -130,14 +143,23 @@ def _age_key(store: Path, snapshot: StoredSnapshot) -> tuple[float, str]:
     return made, snapshot.snapshot_id
 
 
+def _remove_litter(store: Path) -> None:
+    """Remove what dead processes left; the caller holds the store's lock."""
+    remove_unfinished(store)
+    remove_pointers(store)
+    finish_carrying(store)
+    _finish_removals(store)
+    _remove_temporaries(store)
+
+
 def _finish_removals(store: Path) -> None:
     """Remove what was moved aside, also by a collection that died."""
     for folder in (store / SNAPSHOTS).glob(f"{_ASIDE}*"):
         shutil.rmtree(folder)
 
 
-def _remove_report_litter(store: Path) -> None:
-    """Remove the temporary files of reports whose writers died a day ago or earlier."""
-    for file in (store / _REPORTS).glob(".*"):
-        if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _REPORT_AGE_S:
+def _remove_temporaries(store: Path) -> None:
+    """Remove the temporary files of reports and logs whose writers died a day ago or earlier."""
+    for file in (*(store / _REPORTS).glob(".*"), *(store / CHANGES).glob(".*")):
+        if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
             file.unlink(missing_ok=True)

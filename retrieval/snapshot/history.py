@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, StorageError
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publication_log import Publication, read_log
 from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again, readable
-from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
 
@@ -48,12 +48,10 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     :raises StorageError: when a write fails; nothing is changed then.
     """
     target = snapshot_id or rollback_target(store)
-    folder = store / SNAPSHOTS / target
     if target not in _ids(store):
         raise NotFoundError(
             "the store has no such snapshot", subject=target, remedy="List them with: egotools snapshots --store STORE"
         )
-    verify_snapshot(folder)
     publication = publish_again(store, target, action="rollback", actor=actor)
     if publication is None:
         raise SnapshotError("this snapshot is published already", subject=target, remedy="Name another one")
@@ -61,26 +59,42 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
 
 
 def rollback_target(store: Path) -> str:
-    """Return the id that :func:`rollback` goes back to: of the nearest earlier publication that the store still has.
+    """Return the id that :func:`rollback` goes back to: of the nearest publication before that of what ``CURRENT`` names which the store
+    still has. ``CURRENT`` may have been changed by hand, or come from a backup.
 
-    :raises NotFoundError: when there is none.
+    :raises NotFoundError: when there is none, or the history does not tell what was published before.
     """
-    line: list[str] = []  # the publications that led here, without those that were taken back
+    with readable(store):
+        current = named_id(store)
+    led: dict[str, _Step] = {}  # id → how its last publication came about
     for entry in history(store):
-        line = line or [entry.previous_id]
-        if entry.action == "rollback" and entry.snapshot_id in line:
-            line = line[: len(line) - line[::-1].index(entry.snapshot_id)]
-        else:
-            line.append(entry.snapshot_id)
-    there = _ids(store)
-    found = next((each for each in reversed(line[:-1]) if each in there and each != line[-1]), "")
+        before = led.get(entry.previous_id) or _Step(entry.previous_id, None)
+        taken_back = (step for step in before.line() if entry.action == "rollback" and step.id == entry.snapshot_id)
+        led[entry.snapshot_id] = next(taken_back, None) or _Step(entry.snapshot_id, before)
+    there = _ids(store) - {current}
+    found = next((step.id for step in led[current].line() if step.id in there), "") if current in led else ""
     if not found:
+        told = f"the history does not tell what was published before {current}"
         raise NotFoundError(
-            "no earlier snapshot was published here",
+            "no earlier snapshot was published here" if current in led or not current else told,
             subject=str(store),
             remedy="Name a snapshot: egotools snapshots --store STORE lists them",
         )
     return found
+
+
+class _Step(NamedTuple):
+    """A publication, and the one before it; without those that were taken back."""
+
+    id: str
+    before: _Step | None
+
+    def line(self) -> Iterator[_Step]:
+        """Yield it and all before it, the latest first."""
+        step: _Step | None = self
+        while step is not None:
+            yield step
+            step = step.before
 
 
 def _ids(store: Path) -> set[str]:

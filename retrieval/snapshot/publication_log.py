@@ -20,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from ontology.appended_file import append
 from ontology.errors import SnapshotCorruptError
 from ontology.files import flush_to_disk
 
@@ -84,17 +85,15 @@ def logged(store: Path, snapshot_id: str, previous_id: str, action: Action, acto
     existed = path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            os.ftruncate(descriptor, whole_bytes)  # a torn last line
-            _write_all(descriptor, _line(entry), whole_bytes)
-            os.fsync(descriptor)
-            if not existed:
-                flush_to_disk(store)
-            yield entry
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, whole_bytes)
-            raise
+        os.ftruncate(descriptor, whole_bytes)  # a torn last line
+        append(descriptor, _line(entry), whole_bytes)
+        if not existed:
+            flush_to_disk(store)
+        yield entry
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, whole_bytes)
+        raise
     finally:
         os.close(descriptor)
 
@@ -106,12 +105,6 @@ def this_actor() -> str:
     except (KeyError, OSError):  # a container's user may have no name
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()}"
-
-
-def _write_all(descriptor: int, line: bytes, start: int) -> None:
-    written = 0
-    while written < len(line):
-        written += os.pwrite(descriptor, line[written:], start + written)
 
 
 def _line(entry: Publication) -> bytes:

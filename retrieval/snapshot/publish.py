@@ -28,11 +28,13 @@ from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.carry_changes import carrying
 from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.manifest import file_digest
 from retrieval.snapshot.publication_log import Action, Publication, logged
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.signing import is_signature, load_signing_key, sign_snapshot
 from retrieval.snapshot.staging import staging_folder
+from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = [
     "SNAPSHOTS",
@@ -42,6 +44,7 @@ __all__ = [
     "publish_again",
     "published_id",
     "readable",
+    "remove_pointers",
     "staging_folder",
 ]
 
@@ -105,22 +108,22 @@ def publish_again(
     :param merged: how many of the first changes of ``replaces`` it has in it: the others go over to it; None for a snapshot that
         takes over no changes.
     :param signing_key: file of a key that signs it too; None for no further signature.
-    :raises SnapshotError: as for :func:`publish`.
+    :raises SnapshotError: as for :func:`publish`; also when a file of it is damaged.
     :raises NotFoundError: when the store does not have it any more.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     folder = store / SNAPSHOTS / snapshot_id
     key = load_signing_key(signing_key) if signing_key is not None else None
-    with disk_errors(store, remedy=_REMEDY), publishing(store):
-        if not Layout(folder).manifest.is_file():
-            raise NotFoundError(
-                "the snapshot is not there any more", subject=str(folder), remedy="Build it again, or name another"
-            )
+    with disk_errors(store, remedy=_REMEDY), serving_lease(folder):  # nobody removes it meanwhile
         if key is not None:
             sign_snapshot(folder, key)
-        _require_current(store, replaces)
-        with carrying(store, replaces if replaces and merged is not None else snapshot_id, snapshot_id, merged or 0):
-            return _name_current(store, snapshot_id, action, actor)
+        verify_snapshot(folder)  # before the lock: changes and publications wait for that
+        with publishing(store):
+            _require_current(store, replaces)
+            with carrying(
+                store, replaces if replaces and merged is not None else snapshot_id, snapshot_id, merged or 0
+            ):
+                return _name_current(store, snapshot_id, action, actor)
 
 
 def _require_current(store: Path, replaces: str | None) -> None:
@@ -172,7 +175,7 @@ def _same_file(one: Path, other: Path) -> bool:
 
 def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
     """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
-    _remove_pointers(store)
+    remove_pointers(store)
     before = named_id(store)
     if before == snapshot_id:
         flush_to_disk(store)
@@ -261,8 +264,8 @@ def named_id(store: Path) -> str:
         return file.read(_MAX_NAMED).decode("utf-8", "replace").strip()
 
 
-def _remove_pointers(store: Path) -> None:
-    """Remove what killed processes meant to be the next ``CURRENT``. The holder of the store's lock is the only one that has one."""
+def remove_pointers(store: Path) -> None:
+    """Remove what killed processes meant to be the next ``CURRENT``. The caller holds the store's lock, so none has a living writer."""
     for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
         if file.suffix[1:].isdigit():
             file.unlink(missing_ok=True)

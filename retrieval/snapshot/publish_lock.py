@@ -19,12 +19,14 @@ _LOCK_TIMEOUT_S, _LOCK_POLL_S = 60.0, 0.02
 
 
 @contextlib.contextmanager
-def publishing(store: Path) -> Iterator[None]:
+def publishing(store: Path, *, wait_s: float | None = None) -> Iterator[None]:
     """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
+
+    :param wait_s: how long to wait; None for a minute.
 
     The operating system frees the lock when its holder dies.
 
-    :raises StorageError: when another holds it for a minute, or it is no file.
+    :raises StorageError: when another holds it for so long, or it is no file.
     :raises OSError: when it cannot be opened.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -34,21 +36,21 @@ def publishing(store: Path) -> Iterator[None]:
             raise StorageError(
                 "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
             )
-        _wait_for(descriptor, store)
+        _wait_for(descriptor, store, _LOCK_TIMEOUT_S if wait_s is None else wait_s)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait_for(descriptor: int, store: Path) -> None:
-    stop = time.monotonic() + _LOCK_TIMEOUT_S
+def _wait_for(descriptor: int, store: Path, wait_s: float) -> None:
+    stop = time.monotonic() + wait_s
     while True:
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > stop:
                 raise StorageError(
-                    f"another process has held the lock of the store for {_LOCK_TIMEOUT_S:.0f} s",
+                    f"another process has held the lock of the store for {wait_s:.0f} s",
                     subject=str(store / _LOCK),
                     remedy="Wait for it or end it, and publish again",
                 ) from None

@@ -30,6 +30,7 @@ from retrieval.snapshot_engine import SnapshotEngine
 from scripts.reliability.faults import acting_at, failing
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
+from services.server.catalog_store import CatalogStore
 
 __all__ = ["ROWS"]
 
@@ -79,7 +80,7 @@ def _litter(store: Path) -> list[str]:
 
 
 def _killed_publishing(folder: Path) -> Figure:
-    """Kill a publication at a random moment, open the store, publish again."""
+    """Kill a publication at a random moment, open the store as a server does at its start, publish again."""
     chance = random.Random(_SEED)
     store = folder / "store"
     ids = [_built(folder, count, store) for count in (40, 41)]
@@ -110,9 +111,11 @@ def _killed_publishing(folder: Path) -> Figure:
 
 
 def _serves(store: Path, ids: Sequence[str]) -> bool:
-    """Whether the store opens with one of these ids, every hash checked, and its history ends with it."""
+    """Whether the start of a server finds one of these ids, every hash checked, and the history ends with it."""
+    catalog = CatalogStore(path=store)
     try:
-        found = open_snapshot(store).id
+        catalog.tidy()
+        found = catalog.open().snapshot_id
         return found in ids and history(store)[-1].snapshot_id == found
     except EgotoolsError:
         return False

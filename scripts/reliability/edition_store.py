@@ -12,6 +12,7 @@ from typing import Any
 
 from egotools.v1 import egotools_pb2 as pb
 from inference import load_encoder
+from ontology.files import write_file
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again, published_id
 from services.jobs.build import build_snapshot
 
@@ -37,6 +38,10 @@ class EditionStore:
         """Publish an edition as another process would, and return its id."""
         publish_again(self.path, self.ids[edition])
         return self.ids[edition]
+
+    def name_current(self, edition: str) -> None:
+        """Make ``CURRENT`` name an edition, with no check and no entry in the history: as by hand, or from a backup."""
+        write_file(self.path / "CURRENT", f"{self.ids[edition]}\n")
 
     def copy(self, path: Path) -> EditionStore:
         """A copy of the store, for a test that changes it."""

@@ -14,10 +14,9 @@ def waiting_changes(store: Path, snapshot_id: str) -> int:
 
     :raises SnapshotCorruptError: when the log is damaged.
     """
-    from retrieval.snapshot.change_records import Change, read_changes
+    from retrieval.snapshot.change_records import waiting_tools
 
-    changes = [Change.from_content(content) for content in read_changes(store, snapshot_id)]
-    return len({id_ for each in changes for id_ in (*each.deleted, *(tool.id for tool in each.upserted))})
+    return len(waiting_tools(store, snapshot_id))
 
 
 def show_waiting(count: int) -> None:

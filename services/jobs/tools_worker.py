@@ -1,8 +1,11 @@
-"""The process that reads changed tools and runs the offline pipeline over them, beside a server that loads nothing of it."""
+"""The processes that read changed tools and run the offline pipeline over them, beside a server that loads nothing of it."""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["ToolsReader", "ToolsWorker"]
 
 _T = TypeVar("_T")
+_FEW = 100  # tools, which take less than a second. Chosen, not tuned
+_NICENESS = 10
 
 
 class ToolsReader(Protocol):
@@ -43,53 +48,64 @@ class ToolsReader(Protocol):
 
 
 class ToolsWorker:
-    """:class:`ToolsReader` in a process of its own, which starts with the first change and again after a crash. Thread-safe.
+    """:class:`ToolsReader` in processes of its own, which start with the first change and again after a crash. Thread-safe.
+
+    Calls of more than 100 tools have a process of theirs, of low priority: one of 10,000 takes minutes, and the small changes of
+    other catalogues do not wait for it.
 
     :param ontology: the ontology file of the builds; None for the one that is part of egotools.
     """
 
     def __init__(self, ontology: Path | None = None) -> None:
         self._ontology = ontology
-        self._pool: ProcessPoolExecutor | None = None
+        self._pools: dict[bool, ProcessPoolExecutor] = {}  # whether it is for many tools → its one process
+        self._lock = threading.Lock()
 
     def read(self, rows: Sequence[Mapping[str, Any]]) -> list[Tool]:
         """As :meth:`ToolsReader.read`.
 
         :raises NotReadyError: when the process died.
         """
-        return self._run(_read, rows)
+        return self._run(_read, rows, len(rows))
 
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
         """As :meth:`ToolsReader.examine`.
 
         :raises NotReadyError: when the process died.
         """
-        self._run(_examine, (tools, published, store))
+        self._run(_examine, (tools, published, store), len(tools))
 
     def make(self, changed: ChangedTools) -> Segment:
         """As :meth:`ToolsReader.make`.
 
         :raises NotReadyError: when the process died.
         """
-        return self._run(_make, changed)
+        return self._run(_make, changed, len(changed.tools))
 
     def close(self) -> None:
-        """End the process."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        """End the processes."""
+        with self._lock:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.shutdown(cancel_futures=True)
 
-    def _run(self, call: Callable[[Path | None, Any], _T], argument: Any) -> _T:
-        if self._pool is None:
-            # Not a fork: the server has threads, and one of them may hold a lock.
-            self._pool = ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("spawn"))
-        pool = self._pool
+    def _run(self, call: Callable[[Path | None, Any], _T], argument: Any, tools: int) -> _T:
+        many = tools > _FEW
+        with self._lock:
+            pool = self._pools[many] = self._pools.get(many) or ProcessPoolExecutor(
+                max_workers=1,
+                # Not a fork: the server has threads, and one of them may hold a lock.
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=os.nice,
+                initargs=(_NICENESS if many else 0,),
+            )
         try:
             return pool.submit(call, self._ontology, argument).result()
         except BrokenProcessPool as error:
             pool.shutdown(wait=False)
-            if self._pool is pool:
-                self._pool = None
+            with self._lock:
+                if self._pools.get(many) is pool:
+                    del self._pools[many]
             raise NotReadyError(
                 "the process that reads tools has died", subject="tools", remedy="Send the change again"
             ) from error
@@ -99,7 +115,11 @@ class ToolsWorker:
 def _maker(ontology: Path | None) -> ToolsMaker:
     from services.jobs.changed_tools import ToolsMaker
 
-    return ToolsMaker(ontology)
+    maker = ToolsMaker(ontology)
+    maker.make(ChangedTools(tools=[Tool(id="tool", name="get tool", description="Gets a tool.")]))  # loads the models
+    gc.collect()
+    gc.freeze()  # a full collection would look through them in the middle of a change, for a quarter of a second
+    return maker
 
 
 def _read(ontology: Path | None, rows: Sequence[Mapping[str, Any]]) -> list[Tool]:

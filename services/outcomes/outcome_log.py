@@ -19,6 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
+from ontology.appended_file import append, cut, is_named, locked
 from ontology.errors import NotReadyError, OverloadedError, StorageError
 from ontology.files import flush_to_disk
 from services.outcomes.outcome import Outcome, outcome_from_line, outcome_key, outcome_line
@@ -57,7 +58,7 @@ class OutcomeLog:
         self._lock = threading.Lock()
         self._writer: threading.Thread | None = None
         self._closed = False
-        self._descriptor = -1
+        self._descriptor, self._path = -1, folder
         self._size = 0
 
     def append(self, outcome: Outcome) -> Future[None]:
@@ -129,29 +130,22 @@ class OutcomeLog:
             done.set_result(None)
 
     def _write_lines(self, data: bytes) -> None:
-        if self._descriptor < 0 or self._size + len(data) > self._file_bytes > self._size > 0:
+        if not self._is_whole() or self._size + len(data) > self._file_bytes > self._size > 0:
             self._close_file()
             self._new_file()
-        try:
-            written = 0
-            while written < len(data):
-                written += os.write(self._descriptor, data[written:])
-            self._fsync(self._descriptor)
-        except OSError:
-            # A part of the lines may be there: they were not acknowledged, and the next ones must begin a line.
-            try:
-                os.ftruncate(self._descriptor, self._size)
-            except OSError:
-                self._close_file()
-            raise
-        self._size += len(data)
+        self._size = append(self._descriptor, data, self._size, fsync=self._fsync)
+
+    def _is_whole(self) -> bool:
+        """Whether the open file is there as it was left: nobody has removed or cut it, and no failed write has left a part of a line."""
+        file = self._descriptor
+        return file >= 0 and os.fstat(file).st_size == self._size and is_named(file, self._path)
 
     def _open_file(self) -> None:
         """Go on with a file that no living process holds, else leave it to the first write to make one."""
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob("*.jsonl"), reverse=True):
                 if path.stat().st_size < self._file_bytes and (descriptor := _locked(path)) >= 0:
-                    self._descriptor = descriptor
+                    self._descriptor, self._path = descriptor, path
                     self._size = _cut_torn_tail(path, descriptor)
                     break
             self._earlier = _last_keys(self.folder, _KNOWN_KEYS)
@@ -159,8 +153,8 @@ class OutcomeLog:
     def _new_file(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"{time.time_ns():020}-{secrets.token_hex(4)}.jsonl"
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._size = 0
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._size, self._path = 0, path
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         flush_to_disk(self.folder)
         self._remove_oldest()
@@ -220,15 +214,9 @@ def _last_keys(folder: Path, most: int) -> frozenset[str]:
 def _locked(path: Path) -> int:
     """An open descriptor that holds the lock of a file; -1 where another process holds it, or it is gone."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        return locked(path)
     except OSError:
         return -1
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return -1
-    return descriptor
 
 
 def _cut_torn_tail(path: Path, descriptor: int) -> int:
@@ -241,8 +229,7 @@ def _cut_torn_tail(path: Path, descriptor: int) -> int:
                 outcome_key(line)
                 whole = size
     if whole < size:
-        os.ftruncate(descriptor, whole)
-        os.fsync(descriptor)
+        cut(descriptor, whole)
     return whole
 
 

@@ -14,11 +14,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, NotReadyError
-from retrieval.snapshot.snapshot_diff import SnapshotDiff
 from services.audited import named_tools
 from services.server.admission.byte_budget import HeldBytes
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
+from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs, ServedCatalog
 from services.server.changing_tools import ChangeCounts, ToolChanges
 from services.server.publisher import Publisher, Swap
@@ -87,7 +87,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         if not old_id:
             raise NotReadyError("no snapshot is served yet", subject="old_id", remedy="Name the old snapshot")
         async with self._comparing:
-            return await in_background(lambda: _differences(store.diff(old_id, request.new_id)))
+            return await in_background(lambda: _differences(store, old_id, request.new_id))
 
     async def UpsertTools(
         self, request_iterator: AsyncIterator[pb.UpsertToolsRequest], context: _Context
@@ -187,7 +187,8 @@ def _swapped(swap: Swap) -> pb.PublishResponse:
     return pb.PublishResponse(snapshot_id=swap.snapshot_id, previous_id=swap.previous_id)
 
 
-def _differences(found: SnapshotDiff) -> pb.DiffResponse:
+def _differences(store: CatalogStore, old_id: str, new_id: str) -> pb.DiffResponse:
+    found = store.diff(old_id, new_id)
     tools = found.tools
     return pb.DiffResponse(
         old_id=found.old,
@@ -196,6 +197,7 @@ def _differences(found: SnapshotDiff) -> pb.DiffResponse:
         removed=tools.removed[:_MAX_LISTED],
         changed=[tool.id for tool in tools.changed[:_MAX_LISTED]],
         diff_json=json.dumps(found.to_json(), ensure_ascii=False),
+        waiting_changes=store.waiting(found.old, found.new),
     )
 
 

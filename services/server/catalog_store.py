@@ -16,7 +16,8 @@ from inference.shared_models import SharedModels
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.change_records import changed_ids, log_file, read_changes
+from retrieval.snapshot.change_records import changed_ids, log_file, read_changes, waiting_tools
+from retrieval.snapshot.collect import tidy
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
@@ -83,6 +84,11 @@ class CatalogStore:
             return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
 
         return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
+
+    def tidy(self) -> None:
+        """Remove what killed publications left in the store, as far as this process may."""
+        if not self._is_snapshot:
+            tidy(self.path)
 
     def published(self) -> Published:
         """Return the published snapshot.
@@ -172,6 +178,15 @@ class CatalogStore:
         :raises SnapshotError: when one cannot be read.
         """
         return diff_snapshots(open_snapshot(self._folder(old_id)), open_snapshot(self._folder(new_id)))
+
+    def waiting(self, *snapshot_ids: str) -> int:
+        """Return the number of tools that the logs of snapshots change: what a comparison of the snapshots does not see.
+
+        :raises SnapshotError: when a log cannot be read.
+        """
+        if self._is_snapshot:
+            return 0
+        return len(frozenset[str]().union(*(waiting_tools(self.path, each) for each in snapshot_ids)))
 
     @property
     def _is_snapshot(self) -> bool:

@@ -8,7 +8,6 @@ line>``, and the chain goes on in a new file. :mod:`services.server.observe.audi
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -21,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ontology.appended_file import append
 from ontology.files import disk_errors, flush_to_disk
 from ontology.redaction import redact
 from services.server.logs import fields
@@ -99,11 +99,11 @@ class AuditLog:
             line, end = _line(entry, count, before)
             full = size > 0 and size + len(line) > self.max_bytes
             if not full:
-                _write_whole(log, line, size)
+                append(log, line, size)
         if full:
             path.rename(path.with_name(f"{path.name}.{before.number:012d}"))
             with _opened(path) as log:
-                _write_whole(log, line, 0)
+                append(log, line, 0)
         if full or not size:
             flush_to_disk(path.parent)
         _write_head(head, end)
@@ -179,17 +179,6 @@ def _line(entry: dict[str, str], count: int, end: ChainEnd) -> tuple[bytes, Chai
     chained: dict[str, Any] = {**entry, "count": count, "n": end.number + 1, "previous": end.digest, "time": now}
     digest = hashlib.sha256(canonical(chained)).hexdigest()
     return canonical({**chained, "hash": digest}) + b"\n", ChainEnd(end.number + 1, digest)
-
-
-def _write_whole(log: int, line: bytes, size: int) -> None:
-    try:
-        if os.write(log, line) != len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(log)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.ftruncate(log, size)
-        raise
 
 
 def _write_head(head: int, end: ChainEnd) -> None:

@@ -138,6 +138,57 @@ def test_a_second_process_reads_the_changes_and_adds_none(tmp_path: Path) -> Non
     assert len(read_changes(tmp_path, BASE, 2)) == 2
 
 
+@pytest.mark.parametrize("harm", ["remove", "replace", "cut", "empty", "grow"])
+def test_a_log_that_is_no_longer_the_open_file_takes_no_change(tmp_path: Path, harm: str) -> None:
+    log = ChangeLog(tmp_path, BASE)
+    log.append(CHANGES[0])
+    log.append(CHANGES[1])
+    whole, aside = log.path.read_bytes(), tmp_path / "aside"
+    if harm in ("remove", "replace"):
+        log.path.rename(aside)
+    if harm == "replace":
+        log.path.write_bytes(whole)  # the same, but not the file that is open
+    elif harm != "remove":
+        log.path.write_bytes({"cut": whole[:-1], "empty": b"", "grow": whole + b"x"}[harm])
+    there = log.path.read_bytes() if log.path.exists() else None
+    for _ in range(2):
+        with pytest.raises(StorageError, match="somebody has removed, replaced or changed") as refused:
+            log.append(CHANGES[2])
+        assert refused.value.subject == str(log.path) and "Put the file back" in refused.value.remedy
+        assert len(log.contents) == 2 and (log.path.read_bytes() if log.path.exists() else None) == there
+    if harm in ("remove", "replace"):
+        aside.rename(log.path)
+    else:
+        log.path.write_bytes(whole)
+    log.append(CHANGES[2])
+    log.close()
+    assert list(ChangeLog(tmp_path, BASE).contents) == [change.content() for change in CHANGES]
+
+
+@pytest.mark.parametrize("harm", ["remove", "cut"])
+def test_a_log_that_goes_while_a_change_is_written_has_not_acknowledged_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    log = ChangeLog(tmp_path, BASE)
+    log.append(CHANGES[0])
+    whole, aside, fsync = log.path.read_bytes(), tmp_path / "aside", os.fsync
+
+    def flushed(file: int) -> None:
+        fsync(file)
+        if harm == "remove" and log.path.exists():
+            log.path.rename(aside)
+        elif harm == "cut":
+            os.truncate(log.path, 10)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", flushed)
+        with pytest.raises(StorageError, match="somebody"):
+            log.append(CHANGES[1])
+    assert len(log.contents) == 1
+    if harm == "remove":
+        assert aside.read_bytes() == whole, "nothing of the change was kept"
+
+
 def test_prepared_records_count_only_after_their_snapshot_is_published(tmp_path: Path) -> None:
     _written(tmp_path)
     new, current = "fedcba9876543210", tmp_path / "CURRENT"

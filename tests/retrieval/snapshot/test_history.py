@@ -13,7 +13,7 @@ import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
 from retrieval.snapshot.history import history, list_snapshots, rollback
-from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot.publish import current_snapshot, named_id
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
@@ -61,6 +61,33 @@ def test_going_back_twice_goes_back_two_publications(three: tuple[Path, list[str
     assert _told(store)[3:] == [(4, "rollback", c, b), (5, "rollback", b, a)]
     assert history(store)[3].actor == "ops"
     assert rollback(store, c).previous_id == a  # any snapshot by name, forward too
+
+
+@pytest.mark.parametrize(("moved", "target"), [("a", ""), ("b", "a"), ("c", "b"), ("d", "c"), ("unknown", "")], ids=str)
+def test_the_way_back_begins_at_what_current_names(
+    tmp_path: Path, content: SnapshotContent, moved: str, target: str
+) -> None:
+    """``CURRENT`` was changed by hand, or comes from a backup: a way back never goes to a later publication."""
+    ids = {name: published(tmp_path, replace(content, created_by=f"egotools {name}")).name for name in "abcd"}
+    (tmp_path / "CURRENT").write_text(f"{ids.get(moved, moved)}\n", encoding="utf-8")
+    if target:
+        assert rollback(tmp_path).snapshot_id == current_snapshot(tmp_path).name == ids[target]
+    else:
+        with pytest.raises(NotFoundError, match="no earlier" if moved in ids else "does not tell.* unknown") as refused:
+            rollback(tmp_path)
+        assert "Name a snapshot" in refused.value.remedy
+        assert named_id(tmp_path) == ids.get(moved, moved)
+
+
+def test_a_publication_after_current_was_moved_goes_back_to_there(
+    three: tuple[Path, list[str]], content: SnapshotContent
+) -> None:
+    store, (a, _, _) = three
+    (store / "CURRENT").write_text(f"{a}\n", encoding="utf-8")
+    published(store, replace(content, created_by="egotools d"))
+    assert rollback(store).snapshot_id == a
+    with pytest.raises(NotFoundError, match="no earlier"):
+        rollback(store)
 
 
 @pytest.mark.parametrize("name", ["nope", "..", ".", "../snapshots", "/etc"])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, SnapshotVersionError, StorageError
+from retrieval.snapshot.history import history
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.publish import current_snapshot, publish_again
@@ -222,6 +223,25 @@ def test_a_full_disk_while_the_snapshot_is_written_leaves_the_pointer_alone(
         assert refused.value.subject
         assert open_snapshot(tmp_path).id == before.name
         assert not list(tmp_path.glob(".building*"))
+
+
+@pytest.mark.parametrize("damage", ["flip", "remove", "link", "more"])
+def test_a_damaged_snapshot_is_not_published_again(tmp_path: Path, content: SnapshotContent, damage: str) -> None:
+    first = published(tmp_path, content)
+    second = published(tmp_path, replace(content, created_by="egotools other"))
+    path = first / ("more" if damage == "more" else "tools.jsonl")
+    whole = path.read_bytes() if path.exists() else b""
+    if damage in ("remove", "link"):
+        path.rename(tmp_path / "aside")
+    if damage == "link":
+        path.symlink_to(tmp_path / "aside")
+    elif damage != "remove":
+        path.write_bytes(whole[:-2] + b" \n")
+    with pytest.raises(SnapshotCorruptError) as refused:
+        publish_again(tmp_path, first.name)
+    assert path.name in refused.value.subject
+    assert current_snapshot(tmp_path) == second
+    assert [entry.snapshot_id for entry in history(tmp_path)] == [first.name, second.name]
 
 
 def test_the_pointers_of_dead_processes_are_removed_by_the_next_publication(

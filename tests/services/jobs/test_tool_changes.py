@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from retrieval.snapshot.publish import published_id
 from scripts.reliability.changing import Changing, built, compare_with_map, row
 from services.jobs.tools_worker import ToolsWorker
 from tests.conftest import ROOT
-from tests.waiting import wait_until
+from tests.waiting import LIMIT_S, wait_until
 
 
 @pytest.fixture(scope="session")
@@ -271,8 +272,7 @@ def test_the_worker_reads_in_a_process_of_its_own_and_a_killed_one_is_replaced(s
     changing.changes._catalogue("")._reader = worker
     try:
         assert changing.upsert(NEW).added == 1
-        assert worker._pool is not None
-        (process,) = worker._pool._processes
+        (process,) = worker._pools[False]._processes
         os.kill(process, signal.SIGKILL)
         refused: list[NotReadyError] = []
 
@@ -287,6 +287,28 @@ def test_the_worker_reads_in_a_process_of_its_own_and_a_killed_one_is_replaced(s
     finally:
         worker.close()
     assert {"zoo/count_zebras", "zoo/find_park"} <= {*changing.tools()}
+
+
+@pytest.mark.slow
+def test_small_changes_wait_for_no_large_one() -> None:
+    """The process of the large one stands still all the while."""
+    worker, many = ToolsWorker(), [row(number) for number in range(101)]
+    try:
+        assert len(worker.read(many)) == 101
+        stopped = [process for pool in worker._pools.values() for process in pool._processes]
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        with ThreadPoolExecutor(2) as threads:
+            large = threads.submit(worker.read, many)
+            try:
+                assert [tool.id for tool in threads.submit(worker.read, [NEW]).result(LIMIT_S)] == [NEW["id"]]
+                assert not large.done()
+            finally:
+                for process in stopped:
+                    os.kill(process, signal.SIGCONT)
+            assert len(large.result()) == 101
+    finally:
+        worker.close()
 
 
 def test_random_changes_with_restarts_are_those_of_a_map(store: Path) -> None:

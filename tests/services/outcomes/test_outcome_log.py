@@ -150,6 +150,18 @@ def test_a_full_disk_is_a_typed_error_and_the_report_can_be_repeated(tmp_path: P
         log.append(outcome(2))
 
 
+@pytest.mark.parametrize("harm", ["remove", "cut"])
+def test_a_file_that_somebody_removed_or_cut_takes_no_further_report(tmp_path: Path, harm: str) -> None:
+    """What is acknowledged afterwards is read again."""
+    log = OutcomeLog(tmp_path, max_bytes=MIB)
+    log.append(outcome(1)).result(LIMIT_S)
+    (file,) = files(tmp_path)
+    file.unlink() if harm == "remove" else os.truncate(file, 10)
+    log.append(outcome(2)).result(LIMIT_S)
+    log.close()
+    assert read_outcomes(tmp_path) == ([outcome(2)], 0)
+
+
 def test_the_folder_is_bounded_and_the_newest_stay(tmp_path: Path) -> None:
     appended(tmp_path, *range(400), max_bytes=64 * 1024)
     assert sum(file.stat().st_size for file in files(tmp_path)) <= 64 * 1024

@@ -18,8 +18,12 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
+from ontology.tool import Tool
+from retrieval.delta.change_log import ChangeLog
 from retrieval.engine import Engine
+from retrieval.snapshot.change_records import Change
 from retrieval.snapshot.history import history
+from retrieval.snapshot.publish import published_id
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
 from scripts.reliability.other_peer import other_peer
 from services.server.catalog_store import CatalogStore
@@ -140,6 +144,27 @@ async def test_a_comparison_is_that_of_the_command(server: Server, store: Editio
     assert same.details["same"]
 
 
+async def test_a_comparison_says_how_many_live_changes_it_does_not_have(
+    server: Server, store: EditionStore, run: Run
+) -> None:
+    store.publish("beta")
+    tool = Tool(id="shop/new", name="new")
+    for edition, change in (
+        ("alpha", Change(upserted=(tool,))),
+        ("beta", Change(deleted=("shop/list_order", tool.id))),
+        ("beta", Change(upserted=(tool,))),
+    ):
+        log = ChangeLog(store.path, store.ids[edition])
+        log.append(change)
+        log.close()
+    found = await asked(server, lambda client: client.diff())
+    assert (found.waiting_changes, found.added) == (2, ())
+    same = await asked(server, lambda client: client.diff(store.ids["alpha"], store.ids["alpha"]))
+    assert same.details["same"] and same.waiting_changes == 1
+    code, printed, _ = await asyncio.to_thread(run, "admin", "diff", "--target", server.admin_address)
+    assert code == 0 and "2 changed tools wait for a merge" in printed
+
+
 async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     server: Server, store: EditionStore
 ) -> None:
@@ -153,6 +178,19 @@ async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     with pytest.raises(SnapshotLostError):
         await asked(server, lambda client: client.rollback(store.ids["beta"]))
     assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
+
+
+async def test_the_served_snapshot_is_checked_before_it_is_the_published_one_again(
+    server: Server, store: EditionStore
+) -> None:
+    store.publish("beta")  # the server does not watch, and has alpha in memory
+    file = store.damage("alpha")
+    for call in (lambda client: client.publish(store.ids["alpha"]), lambda client: client.rollback()):
+        with pytest.raises(SnapshotLostError, match=file.name):
+            await asked(server, call)
+    assert history(store.path)[-1].snapshot_id == published_id(store.path) == store.ids["beta"]
+    (catalog,) = await asked(server, lambda client: client.catalogs())
+    assert catalog.snapshot_id == store.ids["alpha"] and file.name in catalog.problem
 
 
 @pytest.mark.parametrize("snapshot_id", ["0123456789abcdef", "../../etc", "x" * 5_000, "a/b", "\x00", "."])

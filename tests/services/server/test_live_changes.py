@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from egotools import AsyncClient
+from egotools import AsyncClient, ClientError
 from egotools.admin import AdminClient, ChangedTools
+from retrieval.snapshot.change_records import log_file
+from retrieval.snapshot.publish import published_id
 from scripts.reliability.changing import built, row
 from services.cli.live_changes import live_changes
 from services.server.catalog_store import CatalogStore
@@ -74,6 +76,22 @@ async def test_a_tool_is_found_at_once_after_a_restart_and_by_a_follower(tmp_pat
         assert time.monotonic() - started < _FOLLOWED_WITHIN_S
         for state in (first.snapshot_id, third.snapshot_id):
             assert await found(follower, "feed the tigers", state) == TIGERS["id"]
+
+
+async def test_changes_are_refused_once_somebody_removed_their_log_and_the_server_serves_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    built(store)
+    async with serving(store, admin_port=0, watch_s=0.0) as server:
+        first = await upserted(server, ZEBRAS)
+        log = log_file(store, published_id(store))
+        log.rename(tmp_path / "aside")
+        with pytest.raises(ClientError, match="somebody has removed") as refused:
+            await upserted(server, TIGERS)
+        assert refused.value.subject == str(log)
+        assert await found(server, "count the zebras", first.snapshot_id) == ZEBRAS["id"]
+        assert _served(server) == first.snapshot_id
+        (tmp_path / "aside").rename(log)
+        assert (await upserted(server, TIGERS)).added == 1
 
 
 def _served(server: Server) -> str:

@@ -7,6 +7,8 @@ import gc
 import itertools
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -23,12 +25,14 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
-from retrieval.snapshot.lease import unless_served
+from retrieval.snapshot.lease import held_lease, unless_served
 from retrieval.snapshot.publish import SNAPSHOTS
+from retrieval.snapshot.publish_lock import publishing
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs_file import CatalogEntry
 from services.server.server import SERVICE_NAME, Server
+from tests.conftest import ROOT
 from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.waiting import LIMIT_S, until
 
@@ -271,7 +275,7 @@ async def test_a_refused_publication_is_tried_again_when_its_files_come(store: E
 async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: EditionStore) -> None:
     store.damage("beta")
     async with running({"": store.path}, watch_s=0.02) as server, AsyncClient(server.address) as client:
-        store.publish("beta")
+        store.name_current("beta")  # a publication checks it
         await until(lambda: server.catalogs.state("").problem)
         assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
         (store.path / "CURRENT").write_text("../../etc", encoding="utf-8")
@@ -279,6 +283,49 @@ async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: E
         store.publish("alpha")
         await until(lambda: not server.catalogs.state("").problem)
         assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from retrieval.snapshot.staging import staging_folder
+with staging_folder(Path(sys.argv[1])) as folder:
+    (folder / "tools.jsonl").write_text("work of hours")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def test_a_start_removes_what_a_killed_publication_left_and_nothing_of_one_that_lives(
+    store: EditionStore,
+) -> None:
+    before = {path.name for path in store.path.iterdir()}
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", _KILLED, str(store.path)], cwd=ROOT)
+    left = [*store.path.glob(".building-*"), *(store.path / name for name in (".CURRENT.7", "changes/none.next"))]
+    left += [store.path / SNAPSHOTS / ".collected-0123-01234567"]
+    for path in left[2:]:
+        path.parent.mkdir(exist_ok=True)
+        path.mkdir() if path.parent.name == SNAPSHOTS else path.touch()
+    with held_lease(store.path / ".building-lives.lease"):
+        (store.path / ".building-lives").mkdir()
+        assert len(left) == 5 and all(path.exists() for path in left)
+        async with running({"": store.path}) as server:
+            assert serves(server) == store.ids["alpha"]
+        assert not [path for path in left if path.exists()]
+        assert (store.path / ".building-lives").exists()
+        (store.path / ".building-lives").rmdir()
+    assert {path.name for path in store.path.iterdir()} - before <= {".lock", "changes", "outcomes"}
+
+
+async def test_a_start_waits_for_no_publication_and_writes_to_no_clean_store(store: EditionStore) -> None:
+    with publishing(store.path):
+        (store.path / ".CURRENT.7").touch()
+        async with running({"": store.path}) as server:  # another process publishes all the while
+            assert serves(server) == store.ids["alpha"]
+    assert (store.path / ".CURRENT.7").exists()
+    (store.path / ".CURRENT.7").unlink()
+    (store.path / ".lock").unlink()
+    async with running({"": store.path}, outcomes_mib=0):
+        assert not (store.path / ".lock").exists()
 
 
 async def test_a_watcher_outlives_a_store_that_disappears(store: EditionStore, tmp_path: Path) -> None:

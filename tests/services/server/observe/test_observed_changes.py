@@ -114,7 +114,7 @@ async def test_what_a_watcher_cannot_serve_is_counted_once(
     store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
     async with publishing(store, audit, watch_s=0.01) as server:
         store.damage("beta")
-        store.publish("beta")
+        store.name_current("beta")  # a publication checks it
         await until(lambda: server.catalogs.state("").problem)
         for _ in range(3):
             with pytest.raises(SnapshotCorruptError):

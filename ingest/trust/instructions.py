@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ingest.trust.encoded_text import disguised_runs, encoded_runs
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import FoldedText, fold
+from ingest.trust.security_advice import names_credential, without_advice
 from ingest.trust.signals import SIGNALS, Signal
 from ingest.trust.tool_fields import Role
 
@@ -243,7 +244,7 @@ def _instruction(
         weight += _ODD_PLACE
     if repeated:
         weight += _REPEATED
-    if weight < _REPORTED:
+    if weight < _REPORTED or (by_name.keys() <= _OF_ADVICE and _is_advice(folded.text, start, end)):
         return None
     ordered = sorted(by_name.values(), key=lambda signal: (-signal.weight, signal.name))
     begin, stop = folded.span(start, end)
@@ -252,6 +253,16 @@ def _instruction(
     return Instruction(begin, stop, severity, names, ", ".join(dict.fromkeys(signal.why for signal in ordered)))
 
 
+def _is_advice(text: str, start: int, end: int) -> bool:
+    """Whether all that a part of a text wants kept from anybody is a credential, which the part or the text before it names."""
+    if not names_credential(text[max(0, start - _NEAR) : end]):
+        return False
+    left = {SIGNALS[at].name for part in signals_in(without_advice(text[start:end])) for at in part.signals}
+    return not left & _KEPT_FROM
+
+
+_KEPT_FROM = frozenset(("secrecy", "not-told"))
+_OF_ADVICE = _KEPT_FROM | {"demand", "secret"}  # whatever else there is, is no advice
 _TELLING = frozenset(
     (
         "addressed",

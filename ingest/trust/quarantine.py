@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,13 +20,14 @@ from ontology.tool import Tool
 
 __all__ = [
     "FINDINGS",
+    "NOT_EXAMINED",
     "POLICIES",
     "Examined",
     "FindingsReport",
     "TrustRecord",
+    "admitted",
     "examine",
     "read_record",
-    "without_tools",
     "write_record",
 ]
 
@@ -43,7 +44,8 @@ class FindingsReport:
 
     :param policy: one of :data:`POLICIES`; empty where nothing was examined.
     :param by_kind: kind → number of tools with such a finding.
-    :param quarantined: tool id → why it was left out of the snapshot.
+    :param quarantined: tool id → why its document is not in the snapshot.
+    :param kept: ids of those of them whose document as it was published last is in the snapshot instead.
     :param approved: ids of tools with severe findings that were released, as they are now.
     :param findings: the first thousand.
     """
@@ -51,6 +53,7 @@ class FindingsReport:
     policy: str = ""
     by_kind: dict[str, int] = field(default_factory=dict)
     quarantined: dict[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -61,9 +64,9 @@ class TrustRecord:
 
     :param findings: all of them.
     :param hashes: tool id → content hash, of the tools with findings.
-    :param quarantined: ids of the tools that were left out.
-    :param baseline: the documents as they were last published of the tools that were left out, so that a later build still
-        compares with them; rows of ``tools.jsonl``.
+    :param quarantined: ids of the tools whose documents were held back.
+    :param baseline: their documents as they were last published, so that a later build still compares with them; rows of
+        ``tools.jsonl``.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -71,19 +74,37 @@ class TrustRecord:
     quarantined: tuple[str, ...] = ()
     baseline: tuple[dict[str, Any], ...] = ()
 
+    def then(self, ids: Collection[str], later: TrustRecord) -> TrustRecord:
+        """The record after a later examination of these tools alone."""
+        hashes = {id_: sha256 for id_, sha256 in self.hashes.items() if id_ not in ids}
+        rows = {str(row["id"]): row for row in (*self.baseline, *later.baseline)}
+        return TrustRecord(
+            findings=(*(each for each in self.findings if each.tool not in ids), *later.findings),
+            hashes=hashes | later.hashes,
+            quarantined=(*(id_ for id_ in self.quarantined if id_ not in ids), *later.quarantined),
+            baseline=tuple(row for _, row in sorted(rows.items())),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
     """The outcome of an examination.
 
     :param left_out: ids of the tools that must not be in the snapshot.
+    :param kept: tool id → the document as it was published last, which is in the snapshot instead of the one that is held back.
     :param refused: why nothing may be built; None where it may.
     """
 
     left_out: frozenset[str]
+    kept: Mapping[str, Tool]
     refused: CatalogError | None
     report: FindingsReport
     record: TrustRecord
+
+
+NOT_EXAMINED: Final = Examined(
+    left_out=frozenset(), kept={}, refused=None, report=FindingsReport(), record=TrustRecord()
+)
 
 
 def examine(
@@ -93,12 +114,16 @@ def examine(
     previous: Mapping[str, Tool] | None = None,
     earlier: TrustRecord | None = None,
     approvals: Iterable[Approval] = (),
+    keep: bool = True,
 ) -> Examined:
     """Examine the tools of a catalogue and decide which are left out.
+
+    Under ``quarantine`` a tool that is published keeps its published document where that has no severe finding itself.
 
     :param policy: one of :data:`POLICIES`.
     :param previous: the tools as they were published last, by id.
     :param earlier: what the store remembers of the last examination.
+    :param keep: False where the published documents are not known to be whole: then they are compared with, and not kept.
     :raises InvalidArgumentError: for an unknown policy.
     """
     if policy not in POLICIES:
@@ -113,27 +138,46 @@ def examine(
     severe = dict.fromkeys(finding.tool for finding in findings if finding.severity == QUARANTINE)
     approved = tuple(id_ for id_ in severe if (id_, hashes[id_]) in released)
     held = [id_ for id_ in severe if id_ not in set(approved)]
-    left_out = frozenset(held) if policy == "quarantine" else frozenset()
+    kept = _kept(held, tools, previous or {}, released) if keep and policy == "quarantine" else {}
+    findings = [_of_kept(each) if each.tool in kept and each.severity == QUARANTINE else each for each in findings]
+    left_out = frozenset(held).difference(kept) if policy == "quarantine" else frozenset()
     reasons = {id_: _reason(id_, findings) for id_ in held}
-    rows = {id_: before[id_].to_json() for id_ in left_out if id_ in before}
-    still = {id_: row for id_, row in baseline.items() if id_ not in by_id or id_ in left_out}
+    held_back = frozenset(held) if policy != "report" else frozenset()
+    rows = {id_: before[id_].to_json() for id_ in held_back if id_ in before}
+    still = {id_: row for id_, row in baseline.items() if id_ not in by_id or id_ in held_back}
     return Examined(
         left_out=left_out,
-        refused=_refused(policy, reasons, tools),
+        kept=kept,
+        refused=_refused(policy, reasons, len(tools) - len(left_out)),
         report=FindingsReport(
             policy=policy,
             by_kind=dict(sorted(Counter(kind for _, kind in {(each.tool, each.kind) for each in findings}).items())),
-            quarantined={id_: reasons[id_] for id_ in held if id_ in left_out},
+            quarantined={id_: reasons[id_] for id_ in held if policy == "quarantine"},
+            kept=tuple(kept),
             approved=approved,
             findings=tuple(findings[:_LISTED]),
         ),
         record=TrustRecord(
             findings=tuple(findings),
             hashes=hashes,
-            quarantined=tuple(id_ for id_ in held if id_ in left_out),
+            quarantined=tuple(id_ for id_ in held if id_ in held_back),
             baseline=tuple(row for _, row in sorted({**still, **rows}.items())),
         ),
     )
+
+
+def _kept(
+    held: Sequence[str], tools: Sequence[Tool], previous: Mapping[str, Tool], released: Collection[tuple[str, str]]
+) -> dict[str, Tool]:
+    """The published documents of tools that are held back, without those that would be held back themselves."""
+    old = {id_: previous[id_] for id_ in held if id_ in previous}
+    others = [tool for tool in tools if tool.id not in old]
+    severe = {each.tool for each in findings_of(list(old.values()), old, beside=others) if each.severity == QUARANTINE}
+    return {id_: tool for id_, tool in old.items() if id_ not in severe or (id_, content_hash(tool)) in released}
+
+
+def _of_kept(finding: Finding) -> Finding:
+    return replace(finding, remedy=f"{finding.remedy}; until then the document published before it stays in use")
 
 
 def _reason(tool: str, findings: Iterable[Finding]) -> str:
@@ -141,9 +185,9 @@ def _reason(tool: str, findings: Iterable[Finding]) -> str:
     return f"{first.kind} in {first.field}: {first.why}"
 
 
-def _refused(policy: str, reasons: Mapping[str, str], tools: Sequence[Tool]) -> CatalogError | None:
+def _refused(policy: str, reasons: Mapping[str, str], left: int) -> CatalogError | None:
     """The error of a policy that builds nothing over a severe finding, or of a catalogue of which no tool is left."""
-    if policy == "report" or not reasons or (policy == "quarantine" and len(reasons) < len(tools)):
+    if policy == "report" or not reasons or (policy == "quarantine" and left):
         return None
     named = "; ".join(f"{id_}: {why}" for id_, why in list(reasons.items())[:_NAMED])
     problem = f"{len(reasons)} tool(s) have severe findings: {named}"
@@ -151,13 +195,14 @@ def _refused(policy: str, reasons: Mapping[str, str], tools: Sequence[Tool]) -> 
     return CatalogError(problem, subject=f"--findings {policy}", remedy=remedy)
 
 
-def without_tools(tools: Iterable[Tool], left_out: frozenset[str]) -> tuple[Tool, ...]:
-    """The tools that are not left out, without their dependencies on those that are."""
+def admitted(tools: Iterable[Tool], examined: Examined) -> tuple[Tool, ...]:
+    """The tools that may be in the snapshot, as they may be in it, without their dependencies on those that are left out."""
+    left_out = examined.left_out
     return tuple(
         replace(tool, depends_on=tuple(each for each in tool.depends_on if each.tool not in left_out))
         if any(each.tool in left_out for each in tool.depends_on)
         else tool
-        for tool in tools
+        for tool in (examined.kept.get(tool.id, tool) for tool in tools)
         if tool.id not in left_out
     )
 

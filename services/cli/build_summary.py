@@ -127,10 +127,14 @@ def _show_findings(found: FindingsReport) -> None:
         return
     kinds = ", ".join(f"{kind} {_counted(tools, 'tool')}" for kind, tools in found.by_kind.items())
     _print("Findings", f"{kinds}; see `egotools findings`")
-    _show_line(
-        f"[yellow]Quarantined[/]: {_counted(len(found.quarantined), 'tool')} not in the snapshot",
-        [f"{plain(tool)} ({plain(why)})" for tool, why in found.quarantined.items()],
-    )
+    for outcome, tools in (
+        ("not in the snapshot", [tool for tool in found.quarantined if tool not in found.kept]),
+        ("in the snapshot as published before", found.kept),
+    ):
+        _show_line(
+            f"[yellow]Quarantined[/]: {_counted(len(tools), 'tool')} {outcome}",
+            [f"{plain(tool)} ({plain(found.quarantined[tool])})" for tool in tools],
+        )
     _show_line("Released by approvals", [plain(tool) for tool in found.approved])
 
 

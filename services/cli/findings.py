@@ -28,10 +28,10 @@ findings_app = typer.Typer(help="Findings in tool documents, and their approval.
 @command(findings_app, "list")
 def list_findings(
     store: Store = DEFAULT_STORE,
-    quarantined: Annotated[bool, typer.Option("--quarantined", help="Only tools that were left out.")] = False,
+    quarantined: Annotated[bool, typer.Option("--quarantined", help="Only tools that are held back.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the findings of the last build, tool by tool, and the approvals."""
+    """List the findings of the last build and of the changes since, tool by tool, and the approvals."""
     from ingest.trust.approvals import read_approvals
     from ingest.trust.quarantine import read_record
 
@@ -53,7 +53,9 @@ def list_findings(
 
 @command(findings_app, "approve")
 def approve(
-    tools: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of tools that are to be in the next build.")],
+    tools: Annotated[
+        list[str], typer.Argument(metavar="ID…", help="Ids of tools that the next build or sync takes in.")
+    ],
     reason: Annotated[str, typer.Option(help="Why the tool may be used as it is.")],
     by: Annotated[str, typer.Option(help="Who says so. Default: the name of the system's user.")] = "",
     store: Store = DEFAULT_STORE,
@@ -61,7 +63,7 @@ def approve(
 ) -> None:
     """Release tools with findings, exactly as they are now: a later change of a tool voids its approval.
 
-    The next build takes them in.
+    The next build takes them in, or the next sync or call that sends them.
     """
     from ingest.trust.approvals import approve as release
     from ingest.trust.quarantine import read_record
@@ -71,7 +73,7 @@ def approve(
     record = read_record(_store(store))
     unknown = [tool for tool in tools if tool not in record.hashes]
     if unknown:
-        problem = "the last build found nothing in it" if len(unknown) == 1 else "the last build found nothing in them"
+        problem = f"nothing was found in {'it' if len(unknown) == 1 else 'them'} when last examined"
         raise NotFoundError(problem, subject=", ".join(unknown), remedy="See `egotools findings list`")
     rules = {tool: tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == tool)) for tool in tools}
     released = [(tool, record.hashes[tool], rules[tool]) for tool in tools]
@@ -82,7 +84,7 @@ def approve(
         return
     for each in made:
         stdout.print(plain(f"approved {each.tool} by {each.by} at {each.at}"), soft_wrap=True, highlight=False)
-    stdout.print("Build again to take them in.")
+    stdout.print("Build or sync again to take them in.")
 
 
 def _store(store: Path) -> Path:

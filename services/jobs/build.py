@@ -27,7 +27,7 @@ from ingest.sources.named_sources import entry_of, named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.trust.approvals import APPROVALS
-from ingest.trust.quarantine import Examined, without_tools
+from ingest.trust.quarantine import Examined, admitted
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.named_source import NamedSource
@@ -148,7 +148,7 @@ def build_snapshot(
     signing_key: Path | None = None,
     sources: Sequence[NamedSource] = (),
     workers: int = 1,
-    findings: str = "report",
+    findings: str | None = "report",
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
@@ -166,7 +166,8 @@ def build_snapshot(
     :param published: False to keep the snapshot in the store beside the published one.
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
-    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines.
+    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines. None examines nothing, and
+        leaves what the store remembers as it is.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
@@ -202,8 +203,8 @@ def build_snapshot(
             documents.write(kept)
         build = _Build(inputs, store, folder, kept, graph_store, published, signing_key, progress)
         report = replace(build.run(read, seconds), findings=read.examined.report)
-        # A file that changed while it was read was read in a state that the key does not tell.
-        if kept is not None and key is not None and key == inputs_key(inputs):
+        # A file that changed while it was read was read in a state that the key does not tell; nor does it tell what was published before.
+        if kept is not None and key is not None and key == inputs_key(inputs) and not report.findings.kept:
             remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
     if published:
@@ -243,8 +244,8 @@ def _read(
         names = ", ".join(overlay.name for overlay in inputs.overlays)
         raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
     examined = examine_tools(applied.tools, store, inputs.findings)
-    if examined.left_out:
-        applied = apply_overlays(inputs.overlays, without_tools(catalog.tools, examined.left_out), inputs.ontology)
+    if examined.left_out or examined.kept:
+        applied = apply_overlays(inputs.overlays, admitted(catalog.tools, examined), inputs.ontology)
     observed = read_observed_values(inputs.observed) if inputs.observed else None
     known = (*catalog.sources, *map(entry_of, inputs.sources))
     sources = tuple(sorted(known, key=lambda source: source.name))

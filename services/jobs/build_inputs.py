@@ -27,7 +27,7 @@ class BuildInputs:
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param sources: named sources of tools that an earlier build has read.
     :param strict: fail when a document or record is rejected.
-    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`.
+    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`; None where nothing is examined.
     :param approvals: SHA-256 of the approvals of the store.
     """
 
@@ -40,5 +40,5 @@ class BuildInputs:
     observed: Path | None = None
     sources: Sequence[NamedSource] = ()
     strict: bool = False
-    findings: str = "report"
+    findings: str | None = "report"
     approvals: str = ""

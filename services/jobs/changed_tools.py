@@ -17,11 +17,13 @@ from ingest.sources import read_catalog
 from ingest.usage.usage_build import RulesUsage
 from ingest.usage.usage_rules import RULES
 from ontology.errors import CatalogError, DocumentError
+from ontology.files import disk_errors
 from ontology.ontology_file import load_ontology
 from ontology.tool import Dependency, Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from retrieval.delta.segment import ChangedTools, Segment, SegmentEdge
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
+from retrieval.snapshot.publish_lock import publishing
 from services.jobs.sent_tool import NAMESPACE, documents_of, sent_tool
 
 __all__ = ["ToolsMaker"]
@@ -65,20 +67,27 @@ class ToolsMaker:
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
         """Refuse tools with severe findings that were not released in the store; see :func:`ingest.trust.quarantine.examine`.
 
-        Look-alike names are found among the changed tools; a build compares all.
+        What is found is kept in the store, where it can be approved. Look-alike names are found among the changed tools; a build
+        compares all.
 
         :raises CatalogError: naming them.
+        :raises StorageError: when the findings cannot be written.
         """
         from ingest.trust.approvals import read_approvals
-        from ingest.trust.quarantine import examine
+        from ingest.trust.quarantine import examine, read_record, write_record
 
         before = {tool.id: tool for tool in published}
-        examined = examine(tools, "refuse", previous=before, approvals=read_approvals(store))
+        with disk_errors(store), publishing(store):  # a call to another server of the store may find something too
+            earlier = read_record(store)
+            examined = examine(tools, "refuse", previous=before, earlier=earlier, approvals=read_approvals(store))
+            record = earlier.then({tool.id for tool in tools}, examined.record)
+            if record != earlier:
+                write_record(store, record)
         if examined.refused is not None:
             raise CatalogError(
                 examined.refused.problem,
                 subject="tools",
-                remedy="Correct them; or build their document, and release them with `egotools findings approve`",
+                remedy="Correct them; or release them with `egotools findings approve`, and send them again",
             )
 
     def make(self, changed: ChangedTools) -> Segment:

@@ -7,15 +7,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ontology.errors import CatalogError, SnapshotError
-from ontology.tool import Tool
-from retrieval.delta.near_tools import as_read
+from retrieval.delta.changed_catalogue import changed_catalogue
 from retrieval.snapshot.change_records import Change, read_changes
 from retrieval.snapshot.collect import discard
 from retrieval.snapshot.publish import SNAPSHOTS
@@ -27,7 +25,7 @@ from retrieval.snapshot.signed_changes import check_may_change
 if TYPE_CHECKING:
     from inference.encoder import Encoder
 
-__all__ = ["MergeProcess", "Merger", "changed_catalogue", "merge_changes"]
+__all__ = ["MergeProcess", "Merger", "merge_changes"]
 
 _NICENESS = 10
 
@@ -42,16 +40,6 @@ class Merger(Protocol):
         """
 
 
-def changed_catalogue(base: Snapshot, changes: Sequence[Change]) -> list[Tool]:
-    """Return the tools of a snapshot after changes, as they were read, by id."""
-    tools = {tool.id: as_read(tool) for tool in base.tools}
-    for change in changes:
-        tools.update((tool.id, tool) for tool in change.upserted)
-        for id_ in change.deleted:
-            tools.pop(id_, None)
-    return [tools[id_] for id_ in sorted(tools)]
-
-
 def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | None = None, workers: int = 1) -> str:
     """Build the snapshot of a catalogue after the first changes of its log, from the tools that the snapshot has stored.
 
@@ -60,7 +48,6 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
     :raises CatalogError: when the snapshot was built with what it does not store: overlay files, another ontology, usage lines of a
         model, observed values.
     :raises PermissionDeniedError: when keys are trusted and none of them signs here.
-    :raises CatalogError: when the snapshot was built with what it does not store: overlay files, another ontology, usage lines of a model.
     """
     from inference import load_encoder
     from ingest.usage.usage_build import RulesUsage
@@ -88,7 +75,7 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
     before = {path.name for path in (store / SNAPSHOTS).iterdir()}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tools.jsonl"
-        lines = (f"{tool.canonical_json()}\n" for tool in changed_catalogue(base, changes))
+        lines = (f"{tool.canonical_json()}\n" for tool in changed_catalogue(base.tools, changes))
         path.write_text("".join(lines), encoding="utf-8")
         report = build_snapshot(
             [str(path)],
@@ -99,6 +86,7 @@ def merge_changes(store: Path, base_id: str, count: int, *, encoder: Encoder | N
             sources=manifest.sources or (),
             published=False,
             workers=workers,
+            findings=None,  # each was examined when it came
         )
         return _with_tuning(base, store, report.snapshot_id, is_new=report.snapshot_id not in before)
 

@@ -132,7 +132,7 @@ class BuildPlan:
         Option(
             "--findings",
             help="What is done with tools whose documents could mislead a model (docs/trust.md): report, quarantine "
-            "(leave them out until they are approved), or refuse (build nothing).",
+            "(hold their documents back until they are approved), or refuse (build nothing).",
         ),
     ] = "quarantine"
     extractor: Annotated[

@@ -102,7 +102,8 @@ def test_an_approval_releases_a_tool_until_it_changes(tmp_path: Path, cached: bo
     assert (approval.tool, approval.by, approval.reason) == ("erp/list_vendors", "ann", "known")
     _write(tmp_path, CLEAN, {**BAD, "description": BAD["description"] + " Twice."})
     report = build(plan, no_progress)
-    assert _ids(store) == ["erp/get_invoice"] and list(report.findings.quarantined) == ["erp/list_vendors"]
+    assert list(report.findings.quarantined) == ["erp/list_vendors"] == list(report.findings.kept)
+    assert _described(store, "erp/list_vendors") == BAD["description"], "what was approved is still what serves"
 
 
 def test_a_refused_build_can_be_approved(tmp_path: Path) -> None:
@@ -113,23 +114,79 @@ def test_a_refused_build_can_be_approved(tmp_path: Path) -> None:
     assert build(_plan(tmp_path, "refuse"), no_progress).tools == 2
 
 
-def test_a_changed_tool_is_not_let_in_by_building_again(tmp_path: Path) -> None:
-    before = {
-        "id": "erp/archive",
-        "name": "archive",
-        "description": "Archives a bucket. The original stays until its lock has run out.",
-    }
-    after = {**before, "description": "Archives a bucket. The original and its lock are removed in the same step."}
-    _write(tmp_path, CLEAN, before)
-    build(_plan(tmp_path, cached=False), no_progress)
-    _write(tmp_path, CLEAN, after)
-    for _ in range(3):  # it is no longer in the published snapshot, and still no new tool
-        report = build(_plan(tmp_path, cached=False), no_progress)
-        assert list(report.findings.quarantined) == ["erp/archive"]
+BEFORE = {
+    "id": "erp/archive",
+    "name": "archive",
+    "description": "Archives a bucket. The original stays until its lock has run out.",
+}
+AFTER = {**BEFORE, "description": "Archives a bucket. The original and its lock are removed in the same step."}
+
+
+def _described(store: Path, tool: str) -> str:
+    snapshot = open_snapshot(store)
+    number = snapshot.find_node(f"tool:{tool}")
+    return snapshot.tool(number).description if number is not None else ""
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_changed_tool_serves_as_published_until_its_change_is_approved(tmp_path: Path, cached: bool) -> None:
+    plan, store = _plan(tmp_path, cached=cached), tmp_path / "store"
+    _write(tmp_path, CLEAN, BEFORE, {**NEEDS, "depends_on": ["erp/archive"]})
+    first = build(plan, no_progress).snapshot_id
+    _write(tmp_path, CLEAN, AFTER, {**NEEDS, "depends_on": ["erp/archive"]})
+    for _ in range(3):
+        report = build(plan, no_progress)
+        assert list(report.findings.quarantined) == ["erp/archive"] == list(report.findings.kept)
         assert report.findings.by_kind == {"changed-description": 1}
-    _approve(tmp_path / "store", "erp/archive")
-    assert build(_plan(tmp_path, cached=False), no_progress).tools == 2
-    assert build(_plan(tmp_path, cached=False), no_progress).findings.findings == ()
+        assert report.snapshot_id == first, "the very bytes that were published before"
+        [finding] = read_record(store).findings
+        assert finding.remedy.endswith("until then the document published before it stays in use")
+    _approve(store, "erp/archive")
+    report = build(plan, no_progress)
+    assert (report.tools, report.findings.quarantined, report.findings.kept) == (3, {}, ())
+    assert _described(store, "erp/archive") == AFTER["description"]
+    build(_plan(tmp_path, cached=False), no_progress)
+    assert read_record(store).findings == ()
+
+
+def test_the_document_that_is_kept_is_the_one_that_was_published_last(tmp_path: Path) -> None:
+    """A build of documents that were built before does not bring back what was published then."""
+    plan, store = _plan(tmp_path), tmp_path / "store"
+    later = {**BEFORE, "description": BEFORE["description"] + " Buckets have names."}
+    for published in (BEFORE, later):
+        _write(tmp_path, CLEAN, published)
+        build(plan, no_progress)
+        _write(tmp_path, CLEAN, AFTER)
+        assert build(plan, no_progress).findings.kept == ("erp/archive",)
+        assert _described(store, "erp/archive") == published["description"]
+
+
+def test_what_is_severe_itself_gone_or_damaged_is_not_kept(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    _write(tmp_path, CLEAN, BAD, BEFORE)
+    build(_plan(tmp_path, "report", cached=False), no_progress)
+    _write(tmp_path, CLEAN, {**BAD, "description": BAD["description"] + " Twice."})
+    report = build(_plan(tmp_path, cached=False), no_progress)
+    assert _ids(store) == ["erp/get_invoice"] and report.findings.kept == ()
+    _write(tmp_path, CLEAN, BEFORE)
+    build(_plan(tmp_path, cached=False), no_progress)
+    path = current_snapshot(store) / "tools.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Archives a bucket", b"Archives a packet"))
+    _write(tmp_path, CLEAN, AFTER)
+    report = build(_plan(tmp_path, cached=False), no_progress)
+    assert list(report.findings.quarantined) == ["erp/archive"] and _ids(store) == ["erp/get_invoice"]
+    report = build(_plan(tmp_path, cached=False), no_progress)
+    assert list(report.findings.quarantined) == ["erp/archive"], "it is no new tool"
+
+
+def test_a_refused_build_forgets_nothing_of_what_was_left_out_before(tmp_path: Path) -> None:
+    _write(tmp_path, CLEAN, BAD)
+    build(_plan(tmp_path, "report", cached=False), no_progress)
+    _write(tmp_path, CLEAN, {**BAD, "description": BAD["description"] + " Twice."})
+    build(_plan(tmp_path, cached=False), no_progress)
+    with pytest.raises(CatalogError):
+        build(_plan(tmp_path, "refuse", cached=False), no_progress)
+    assert [row["id"] for row in read_record(tmp_path / "store").baseline] == ["erp/list_vendors"]
 
 
 def test_a_catalogue_of_poisoned_tools_alone_is_refused(tmp_path: Path) -> None:

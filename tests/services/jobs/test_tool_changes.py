@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -15,10 +16,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ingest.trust.approvals import approve
+from ingest.trust.quarantine import read_record
 from ontology import CatalogError, DocumentError, InvalidArgumentError, NotFoundError, NotReadyError, StorageError
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from scripts.reliability.changing import Changing, built, compare_with_map, row
+from scripts.reliability.changing import ENCODER, Changing, built, compare_with_map, row
+from services.jobs.build import build_snapshot
+from services.jobs.examination import published_tools
 from services.jobs.tools_worker import ToolsWorker
 from tests.conftest import ROOT
 from tests.waiting import LIMIT_S, wait_until
@@ -342,6 +347,37 @@ def test_a_tool_that_speaks_to_the_model_is_refused_with_the_others_of_its_call(
         changing.upsert(NEW, poisoned)
     assert changing.engine.snapshot_id == before and NEW["id"] not in changing.tools()
     assert changing.upsert(NEW, FINDS).added == 2
+
+
+def test_a_refused_change_leaves_the_tool_as_it_serves_and_outlasts_a_merge(store: Path) -> None:
+    changing = Changing(store)
+    lock = "Archives a park. Its lock stays until it has run out."
+    changing.upsert(NEW, {**FINDS, "description": lock})
+    changed = {**FINDS, "description": "Archives a park. Its lock is removed in the same step."}
+    with pytest.raises(CatalogError, match="zoo/find_park: changed-description"):
+        changing.upsert(changed)
+    for _ in range(2):
+        assert changing.engine.tool(FINDS["id"]).description == lock
+        record = read_record(store)
+        assert record.quarantined == (FINDS["id"],) == tuple({each.tool for each in record.findings})
+        changing.changes.merge("")
+    approve(store, [(FINDS["id"], record.hashes[FINDS["id"]], ())], reason="known", by="ann")
+    assert changing.upsert(changed).replaced == 1
+    assert changing.engine.tool(FINDS["id"]).description == changed["description"]
+    assert read_record(store).quarantined == ()
+
+
+def test_a_build_keeps_what_was_published_last_by_a_change(store: Path) -> None:
+    changing = Changing(store)
+    changing.upsert({**FINDS, "description": "Archives a park. Its lock stays until it has run out."})
+    changing.changes.close()
+    assert published_tools(store)[FINDS["id"]].description.startswith("Archives a park.")
+    changed = {**FINDS, "description": "Archives a park. Its lock is removed in the same step."}
+    path = store.parent / "changed.jsonl"
+    path.write_text(f"{json.dumps(changed)}\n{json.dumps(NEW)}\n", encoding="utf-8")
+    report = build_snapshot([str(path)], store, encoder=ENCODER, findings="quarantine")
+    assert report.findings.kept == (FINDS["id"],)
+    assert "stays until" in published_tools(store)[FINDS["id"]].description
 
 
 _SCHEMA = {"type": "object", "properties": {"park_id": {"type": "string"}}, "required": ["park_id"]}

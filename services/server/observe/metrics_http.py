@@ -125,8 +125,8 @@ class MetricsHttp:
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
-        except (OSError, TimeoutError):
-            pass  # the other end is gone, or too slow
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass  # the other end is gone or too slow, its place was given away, or the port closes
         finally:
             self._connections.pop(task, None)
             writer.transport.abort()

@@ -104,7 +104,9 @@ async def test_connections_that_say_nothing_hold_nobody_for_long(monkeypatch: py
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nX: "])
-async def test_a_probe_is_answered_while_others_hold_every_connection(begun: bytes) -> None:
+async def test_a_probe_is_answered_while_others_hold_every_connection(
+    begun: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async with listening() as port:
         slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
         for _, writer in slow:
@@ -113,6 +115,7 @@ async def test_a_probe_is_answered_while_others_hold_every_connection(begun: byt
             assert (await fetch(port, path))[0] == 200
         for _, writer in slow:
             writer.close()
+    assert not caplog.records
 
 
 async def test_connections_of_one_address_do_not_end_those_of_another() -> None:

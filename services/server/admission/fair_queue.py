@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -80,14 +81,21 @@ class FairQueue:
             self.remove(giving_way[-1])
         return giving_way
 
-    def pop(self) -> Turn | None:
-        """Take the next turn; None if nothing waits."""
-        if not self._waiting:
+    def pop(self, most: int | None = None) -> Turn | None:
+        """Take the next turn; None if nothing waits.
+
+        :param most: units that the turn may cost; dearer ones wait on, and others go before them.
+        """
+        fitting = {
+            flow: turn
+            for flows in self._waiting.values()
+            for flow, turns in flows.items()
+            if (turn := _first(turns, most)) is not None
+        }
+        if not fitting:
             return None
-        tenant = min(self._waiting, key=self._charged.__getitem__)
-        flows = self._waiting[tenant]
-        flow = min(flows, key=self._charged.__getitem__)
-        turn = flows[flow][0]
+        flow = min(fitting, key=lambda flow: (self._charged[flow.tenant], self._charged[flow]))
+        turn, tenant = fitting[flow], flow.tenant
         self._now[None], self._now[tenant] = self._charged[tenant], self._charged[flow]
         self._charged[tenant] += turn.cost
         self._charged[flow] += turn.cost
@@ -135,3 +143,7 @@ class FairQueue:
             now = self._now[flow.tenant if flow else None]
             if self._charged[key] <= now and (flow not in flows if flow else not flows):
                 del self._charged[key]
+
+
+def _first(turns: Iterable[Turn], most: int | None) -> Turn | None:
+    return next((turn for turn in turns if most is None or turn.cost <= most), None)

@@ -49,6 +49,16 @@ async def test_turns_are_charged_by_cost() -> None:
     assert "".join(order(queue)) == "abbbbabb"
 
 
+async def test_cheaper_turns_go_before_those_that_do_not_fit() -> None:
+    queue = FairQueue(100)
+    await filled(queue, A, B, cost=8)
+    await filled(queue, A, C)
+    assert [turn.cost for _ in range(2) if (turn := queue.pop(4))] == [1, 1]
+    assert queue.pop(4) is None
+    assert queue.cost == 16
+    assert sorted(order(queue)) == ["a", "b"]
+
+
 async def test_tenants_share_alike_however_many_callers_one_has() -> None:
     queue = FairQueue(100)
     await filled(queue, A, B, A, B, A, B, C, C, C)

@@ -73,6 +73,14 @@ class Limiter:
         """Number of pieces of work that run or wait now."""
         return self._admitted
 
+    def check(self, flow: Flow) -> None:
+        """Refuse at once what :meth:`run` would refuse, before anything is spent on it.
+
+        :raises OverloadedError: when the queue is full, and mostly with work of this flow.
+        """
+        if self._busy >= self.workers and self._queue.refuses(flow):
+            raise self._overloaded()
+
     async def run(
         self, work: Callable[[Slot], _T], *, deadline: float, flow: Flow = _NOBODY, cost: int = 1, begun: bool = False
     ) -> _T:

@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 __all__ = ["FairQueue", "Flow", "Turn"]
 
@@ -41,6 +41,7 @@ class Turn:
 
 
 _Key: TypeAlias = "str | Flow"
+_K = TypeVar("_K", str, Flow)
 
 
 class FairQueue:
@@ -80,6 +81,12 @@ class FairQueue:
             giving_way.append(self._newest_of_most())
             self.remove(giving_way[-1])
         return giving_way
+
+    def refuses(self, flow: Flow) -> bool:
+        """Whether a turn of this flow that came now would give way at once: the queue is full, and mostly its own."""
+        if self.cost < self._limit or flow not in self._waiting.get(flow.tenant, ()):
+            return False
+        return flow.tenant == self._most_of(self._waiting) and flow == self._most_of(self._waiting[flow.tenant])
 
     def pop(self, most: int | None = None) -> Turn | None:
         """Take the next turn; None if nothing waits.
@@ -130,9 +137,12 @@ class FairQueue:
 
     def _newest_of_most(self) -> Turn:
         """The turn that came last, of those that fill the queue, of the flow with most of the tenant with most."""
-        flows = self._waiting[max(self._waiting, key=self._cost.__getitem__)]
-        turns = flows[max(flows, key=self._cost.__getitem__)]
+        flows = self._waiting[self._most_of(self._waiting)]
+        turns = flows[self._most_of(flows)]
         return next(turn for turn in reversed(turns) if not turn.begun)
+
+    def _most_of(self, keys: Iterable[_K]) -> _K:
+        return max(keys, key=self._cost.__getitem__)
 
     def _forget(self) -> None:
         """Forget those that have nothing in the queue, and are not ahead of the others."""

@@ -85,6 +85,18 @@ async def test_a_full_queue_refuses_the_newest_of_its_own_flow() -> None:
     assert queue.cost == 2
 
 
+async def test_it_says_beforehand_whose_turn_it_would_refuse() -> None:
+    queue = FairQueue(4)
+    await filled(queue, A, A, B)
+    assert not queue.refuses(A)
+    await filled(queue, A)
+    assert [queue.refuses(flow) for flow in (A, B, C)] == [True, False, False]
+    for flow in (A, B):
+        newest = await turn(flow)
+        queue.push(newest)
+        assert (queue.shed(newest) == [newest]) == (flow == A)
+
+
 async def test_a_full_queue_of_one_flow_gives_way_to_another() -> None:
     queue = FairQueue(4)
     waiting = await filled(queue, A, A, A, A)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from inference.arrays import Floats1d
+from inference.bounded_answers import IDENTITY, bounded_answers
 from inference.retry import (
     TRANSIENT_STATUSES,
     RetryPolicy,
@@ -42,7 +42,7 @@ class HttpReranker:
     :param protocol: ``cohere`` sends *documents*, ``tei`` sends *texts*, ``auto`` tries the first, then the second.
     :param batch_size: documents in one call.
     :param max_chars: a text is cut to this length.
-    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
+    :param timeout_s: an attempt without an answer after so many seconds counts as failed; so does an answer that takes longer.
     :param policy: retries of failed attempts.
     """
 
@@ -71,8 +71,9 @@ class HttpReranker:
         self._batch_size = batch_size
         self._max_chars = max_chars
         self._policy = policy or RetryPolicy()
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(timeout=timeout_s, headers=headers)
+        headers = IDENTITY | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
+        hooks = bounded_answers(self._address, timeout_s)
+        self._client = httpx.Client(timeout=timeout_s, headers=headers, event_hooks=hooks)
         weakref.finalize(self, self._client.close)
 
     @property
@@ -111,7 +112,7 @@ class HttpReranker:
         self._protocol = protocol  # the server accepted it
         try:
             return response.json()
-        except ValueError:
+        except (ValueError, RecursionError):  # RecursionError: nested too deeply
             raise self._invalid_answer("the endpoint's answer is not JSON") from None
 
     def _body(self, protocol: str, query: str, batch: list[str]) -> dict[str, Any]:
@@ -182,5 +183,4 @@ def _read_result(item: object) -> _Result:
         index = None
     if isinstance(score, bool) or not isinstance(score, int | float):
         return _Result(index)
-    finite = math.isfinite(score) and abs(score) < LARGEST_SCORE
-    return _Result(index, float(score) if finite else None)
+    return _Result(index, float(score) if abs(score) < LARGEST_SCORE else None)  # NaN is not less

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from inference.bounded_answers import IDENTITY, bounded_answers
 from inference.retry import (
     TRANSIENT_STATUSES,
     RetryPolicy,
@@ -58,7 +59,14 @@ class OpenAIEndpoint:
         self.address = redacted_url(base_url).rstrip("/")
         self.name = f"openai:{model}@{self.address}"
         # The retries are those of our policy, not of the client.
-        self.client = openai.OpenAI(api_key=self._key, base_url=base_url, timeout=timeout_s, max_retries=0)
+        self.client = openai.OpenAI(
+            api_key=self._key,
+            base_url=base_url,
+            timeout=timeout_s,
+            max_retries=0,
+            default_headers=IDENTITY,
+            http_client=openai.DefaultHttpxClient(event_hooks=bounded_answers(self.address, timeout_s)),
+        )
 
     def __repr__(self) -> str:
         return f"OpenAIEndpoint({self.name!r})"
@@ -84,11 +92,13 @@ class OpenAIEndpoint:
             return attempt()
         except self._openai.APITimeoutError:
             raise TransientFailure("the endpoint did not answer in time") from None
-        except self._openai.APIConnectionError:
+        except self._openai.APIConnectionError as error:
+            if isinstance(error.__cause__, ModelError | TransientFailure):
+                raise error.__cause__ from None
             raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
         except self._openai.APIStatusError as error:
             raise self._status_error(error) from None
-        except (self._openai.OpenAIError, ValueError, TypeError, AttributeError):
+        except (self._openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
             raise self.invalid_answer("the endpoint's answer does not follow the OpenAI protocol") from None
 
     def _status_error(self, error: Any) -> Exception:

@@ -65,6 +65,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     :param service: full name of the service.
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
     :param admission: the room for calls; None for that of a service whose callers are trusted with large messages.
+    :param check: raises the error of a call that need not be read, because it would be refused after it.
     :param observers: are told of each answer and of the end of each call.
     :param trail: writes the audit log of the calls that change something; None where none of the service does.
     """
@@ -75,6 +76,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         *,
         max_message_bytes: int,
         admission: Admission | None = None,
+        check: Callable[[CallRecord], None] = lambda record: None,
         observers: CallObservers = NO_OBSERVERS,
         trail: AuditTrail | None = None,
     ) -> None:
@@ -82,6 +84,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
         self._kinds: dict[str, Descriptor] = {method.name: method.input_type for method in methods}
         self._max_message_bytes = max_message_bytes
+        self._check = check
         self._observers = observers
         self._trail = trail
         self.admission = admission or Admission(
@@ -175,6 +178,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     ) -> tuple[Message | None, EgotoolsError | pb.Error | None]:
         """Return the answer, None for one that was sent as a stream; or the error."""
         try:
+            self._check(record)
             who = record.caller.name or record.peer
             self.admission.begin(who, context)
             if handler.request_streaming:

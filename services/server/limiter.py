@@ -23,6 +23,7 @@ _FIRST_UNIT_S = 0.05
 _SMOOTHING = 0.05
 _SWITCH_S = 0.001
 _LEAST_HINT_S, _MOST_HINT_S = 0.05, 2.0
+_MOST_CHEAP = 4  # units: beyond a fifth of a second, others would wait long for a worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ class Limiter:
     """Runs blocking work on a bounded pool of threads, for one event loop.
 
     A slot is released only when its thread is idle: a thread cannot be stopped from outside, so abandoned work keeps
-    its slot until its next stage. At most ``workers`` threads run at any time.
+    its slot until its next stage. At most ``workers`` threads run at any time. Work of more than 4 units gets all of them but one,
+    where there are two or more: a worker cannot be taken back from it for short work that comes meanwhile.
 
     :param workers: maximum number of pieces of work that run at the same time.
     :param queue: cost in units that may wait; see :class:`services.server.admission.fair_queue.FairQueue`.
@@ -55,6 +57,7 @@ class Limiter:
         self._queue = FairQueue(queue)
         self._admitted = 0
         self._busy = 0
+        self._dear = 0  # of the busy ones
         self._unit_s = _FIRST_UNIT_S
         self._slots: set[Slot] = set()
         sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
@@ -69,6 +72,14 @@ class Limiter:
     def admitted(self) -> int:
         """Number of pieces of work that run or wait now."""
         return self._admitted
+
+    def check(self, flow: Flow) -> None:
+        """Refuse at once what :meth:`run` would refuse, before anything is spent on it.
+
+        :raises OverloadedError: when the queue is full, and mostly with work of this flow.
+        """
+        if self._busy >= self.workers and self._queue.refuses(flow):
+            raise self._overloaded()
 
     async def run(
         self, work: Callable[[Slot], _T], *, deadline: float, flow: Flow = _NOBODY, cost: int = 1, begun: bool = False
@@ -93,7 +104,7 @@ class Limiter:
             future = asyncio.get_running_loop().run_in_executor(self._pool, work, slot)
         except RuntimeError:  # the pool takes no more work
             self._admitted -= 1
-            self._free()
+            self._free(cost)
             raise NotReadyError("the server is stopping", remedy="Use another replica") from None
         self._slots.add(slot)
         future.add_done_callback(partial(self._release, slot, cost, time.monotonic()))
@@ -119,7 +130,7 @@ class Limiter:
         except BaseException as error:
             self._queue.remove(turn)
             if turn.ready.done() and not turn.ready.cancelled() and turn.ready.exception() is None:
-                self._free()  # a worker became free for it in the same moment
+                self._free(cost)  # a worker became free for it in the same moment
             if isinstance(error, TimeoutError):
                 raise DeadlineError(
                     "the deadline passed while the request waited for a worker", subject="queue"
@@ -136,20 +147,26 @@ class Limiter:
         )
 
     def _start(self) -> None:
-        while self._busy < self.workers and (turn := self._queue.pop()) is not None:
+        while self._busy < self.workers:
+            most = _MOST_CHEAP if 0 < self.workers - 1 <= self._dear else None
+            turn = self._queue.pop(most)
+            if turn is None:
+                return
             if not turn.ready.done():
                 self._busy += 1
+                self._dear += turn.cost > _MOST_CHEAP
                 turn.ready.set_result(None)
 
-    def _free(self) -> None:
+    def _free(self, cost: int) -> None:
         self._busy -= 1
+        self._dear -= cost > _MOST_CHEAP
         self._start()
 
     def _release(self, slot: Slot, cost: int, started: float, future: asyncio.Future[Any]) -> None:
         self._slots.discard(slot)
         self._admitted -= 1
         self._unit_s += _SMOOTHING * ((time.monotonic() - started) / cost - self._unit_s)
-        self._free()
+        self._free(cost)
         if not future.cancelled():
             future.exception()  # retrieved, so that asyncio does not log the error of abandoned work
 

@@ -23,7 +23,7 @@ from services.server.catalogs_file import CatalogEntry
 from services.server.changing_tools import MakeChanges
 from services.server.logs import configure_logging, fields
 from services.server.memory import limit_arenas
-from services.server.processes import serve_in_processes
+from services.server.processes import Beat, serve_in_processes
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from services.threads import imported_too_early, pin_threads
@@ -65,14 +65,17 @@ async def _stop(server: Server, abort: asyncio.Event) -> None:
     await stopping
 
 
-def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve one engine in this process until SIGTERM or SIGINT, with logs as JSON lines."""
+def run(load: Callable[[], Engine], settings: ServerSettings, beat: Beat | None = None) -> None:
+    """Serve one engine in this process until SIGTERM or SIGINT, with logs as JSON lines.
+
+    :param beat: shows another process that the event loop runs.
+    """
 
     async def main() -> None:
         server = Server(settings)
         await serve(server, lambda: server.load(load))
 
-    _run(main, settings)
+    _run(main, settings, beat)
 
 
 def serve_catalogs(
@@ -91,13 +94,13 @@ def serve_catalogs(
     required = [tenant for tenant, entry in entries.items() if entry.required]
     stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
 
-    def serve_in_one(own: ServerSettings, engines: dict[str, Engine]) -> None:
+    def serve_in_one(own: ServerSettings, engines: dict[str, Engine], beat: Beat | None = None) -> None:
         async def main() -> None:
             make = None if changes is None else changes(own, stores)
             server = Server(own, stores, required=required, changes=make)
             await serve(server, lambda: _load_all(server, engines))
 
-        _run(main, own)
+        _run(main, own, beat)
 
     if settings.processes == 1:
         return serve_in_one(settings, {})
@@ -108,7 +111,10 @@ def serve_catalogs(
         engines.update((tenant, _warm(stores[tenant], settings)) for tenant in required if stores[tenant].is_embedded())
 
     serve_in_processes(
-        lambda own: serve_in_one(own, engines), settings, prepare=prepare, forked=lambda: _release(engines.values())
+        lambda own, beat: serve_in_one(own, engines, beat),
+        settings,
+        prepare=prepare,
+        forked=lambda: _release(engines.values()),
     )
 
 
@@ -144,7 +150,7 @@ async def _load_all(server: Server, engines: dict[str, Engine]) -> None:
     await server.load_stores()
 
 
-def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
+def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings, beat: Beat | None) -> None:
     """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     limit_arenas()
@@ -156,7 +162,10 @@ def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings
 
     async def held() -> None:
         grpc.aio.init_grpc_aio()  # held until the process ends: else its shutdown in a garbage collection may wait for ever
+        beating = None if beat is None else asyncio.ensure_future(beat())
         await main()
+        if beating is not None:
+            beating.cancel()
 
     asyncio.run(held())
 

@@ -4,7 +4,8 @@ The catalogue and the models are loaded once, before the processes are forked, s
 to it; the files of a snapshot are mapped, which all processes share anyway. Each process has the whole server: its own queue,
 limits and health. The kernel gives each new *connection* to one of them (``SO_REUSEPORT``).
 
-A process that ends by itself is started again, later each time. Linux only.
+A process that ends by itself is started again, later each time. One whose event loop stands still, stopped or hung, would be given
+connections on; after ten seconds it is killed, and started again. Linux only.
 """
 
 from __future__ import annotations
@@ -19,37 +20,50 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
+from services.server.heartbeat import Heartbeats
 from services.server.logs import fields
 from services.server.ready_file import read_ready_file, write_ready_file
 from services.server.settings import ServerSettings
 
-__all__ = ["serve_in_processes"]
+__all__ = ["Beat", "serve_in_processes"]
+
+Beat: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Counts for ever, while the event loop that it is started in runs."""
 
 _LOG = logging.getLogger("egotools.server")
 _HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
 _POLL_S = 0.2
 _FIRST_DELAY_S, _LAST_DELAY_S, _STEADY_S = 0.5, 30.0, 60.0
 _MARGIN_S = 10.0
+_SILENT_S = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
 @dataclass(slots=True, kw_only=True)
 class _Child:
-    """One process of the group, or the place of one that waits to be started again."""
+    """One process of the group, or the place of one that waits to be started again.
+
+    :param beats: how often its event loop had counted when this process last looked.
+    :param silent_s: seconds of looking in which it did not count.
+    """
 
     pid: int = 0
     started: float = 0.0
+    beats: int = 0
+    silent_s: float = 0.0
     delay_s: float = _FIRST_DELAY_S
     due: float = field(default_factory=time.monotonic)
 
 
 def serve_in_processes(
-    run: Callable[[ServerSettings], None],
+    run: Callable[[ServerSettings, Beat], None],
     settings: ServerSettings,
     *,
     prepare: Callable[[], None] = lambda: None,
@@ -59,7 +73,8 @@ def serve_in_processes(
 
     Load what they share in ``prepare``: the signals are blocked by then, also in threads that it may leave. Start no gRPC.
 
-    :param run: serves in one process until it is told to stop, as :func:`services.server.server.run` does.
+    :param run: serves in one process until it is told to stop, as :func:`services.server.process.run` does; it starts the beat in
+        its event loop.
     :param prepare: called here first.
     :param forked: called here once, when all processes are forked.
     :raises InvalidArgumentError: when the port is in use.
@@ -83,13 +98,15 @@ class _Group:
     """The processes of one server, seen from the process that forked them."""
 
     def __init__(
-        self, run: Callable[[ServerSettings], None], settings: ServerSettings, folder: Path, mask: set[int]
+        self, run: Callable[[ServerSettings, Beat], None], settings: ServerSettings, folder: Path, mask: set[int]
     ) -> None:
         self._run = run
         self._settings = settings
         self._folder = folder
         self._mask = mask
         self._children = [_Child() for _ in range(settings.processes)]
+        self._heartbeats = Heartbeats(settings.processes)
+        self._looked = time.monotonic()
         self._ready = False
         self._stopping_since: float | None = None
 
@@ -105,6 +122,7 @@ class _Group:
                 if received is not None:
                     self._on_signal(signal.Signals(received.si_signo))
                 self._reap()
+                self._kill_silent()
                 self._announce()
                 self._kill_late()
         finally:
@@ -116,6 +134,7 @@ class _Group:
         for number, child in enumerate(self._children):
             if not child.pid and time.monotonic() >= child.due:
                 child.started = time.monotonic()
+                self._heartbeats.reset(number)
                 child.pid = self._fork(number)
 
     def _fork(self, number: int) -> int:
@@ -138,7 +157,7 @@ class _Group:
                 admin_port=admin_port,
                 metrics_port=metrics_port + number if metrics_port else metrics_port,
             )
-            self._run(own)
+            self._run(own, partial(self._heartbeats.beat, number))
             code = 0
         except EgotoolsError as error:
             _LOG.error("the process ends", extra=fields(process=number, reason=str(error)))
@@ -182,6 +201,20 @@ class _Group:
             child.delay_s = _FIRST_DELAY_S if steady else min(2 * child.delay_s, _LAST_DELAY_S)
             child.due = time.monotonic() + child.delay_s
             _LOG.error("a process ended and is started again", extra=fields(process=number, in_s=child.delay_s))
+
+    def _kill_silent(self) -> None:
+        """Kill the processes whose event loops have begun to count, and do not any more."""
+        now = time.monotonic()
+        # Of a pause in which this process stood still too, no more than one look counts.
+        passed_s, self._looked = min(now - self._looked, 2 * _POLL_S), now
+        for number, child in enumerate(self._children):
+            before, child.beats = child.beats, self._heartbeats.count(number)
+            child.silent_s = child.silent_s + passed_s if 0 < before == child.beats else 0.0
+            if child.pid and child.silent_s > _SILENT_S and self._stopping_since is None:
+                child.silent_s = 0.0
+                _LOG.error("a process does not answer and is killed", extra=fields(process=number, pid=child.pid))
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGKILL)
 
     def _announce(self) -> None:
         """Write the ready file when every process answers."""

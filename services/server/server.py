@@ -38,7 +38,7 @@ from services.server.observe.observing import Observing
 from services.server.publisher import Publisher
 from services.server.ready_file import write_ready_file
 from services.server.reports import Reports
-from services.server.servicer import ToolRetrieval
+from services.server.servicer import ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
 
@@ -87,6 +87,7 @@ class Server:
             SERVICE_NAME,
             max_message_bytes=settings.max_message_bytes,
             admission=self.admission,
+            check=lambda record: self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant))),
             observers=self.observing.calls,
         )
         self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)

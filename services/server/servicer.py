@@ -21,7 +21,7 @@ from services.schemas.call_schema import call_schema
 from services.server.access.visible_engine import engine_for
 from services.server.admission.cost import check_call_cost, least_answer_bytes, request_cost
 from services.server.admission.fair_queue import Flow
-from services.server.call_record import add_log_fields, current_call
+from services.server.call_record import CallRecord, add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
     decode_neighborhood,
@@ -39,7 +39,7 @@ from services.server.limiter import Limiter, Slot
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
-__all__ = ["ToolRetrieval"]
+__all__ = ["ToolRetrieval", "flow_of"]
 
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -229,10 +229,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return await self._limiter.run(work, deadline=self._deadline(context), flow=_flow(), cost=cost)
 
 
-def _flow() -> Flow:
+def flow_of(call: CallRecord, tenant: str) -> Flow:
     """Whose turn a call takes: that of its caller, or of its address where callers have no name."""
+    return Flow(tenant, call.caller.name or call.peer)
+
+
+def _flow() -> Flow:
     call = current_call()
-    return Flow(call.tenant, call.caller.name or call.peer)
+    return flow_of(call, call.tenant)
 
 
 def _retrieve(engine: Engine, request: Request, answering: _Answering, slot: Slot) -> pb.RetrieveResponse:

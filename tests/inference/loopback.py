@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -23,13 +24,16 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What goes back. ``hang`` holds the answer until the server stops; ``tear`` promises more bytes than it sends."""
+    """What goes back. ``hang`` holds the answer until the server stops; ``tear`` promises more bytes than it sends; ``endless`` sends the
+    body again and again, each time after so many seconds, until the client leaves.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     hang: bool = False
     tear: bool = False
+    endless: float | None = None
 
 
 def as_json(value: Any, *, status: int = 200, **headers: str) -> Reply:
@@ -77,11 +81,15 @@ class Loopback:
                     return
                 self.send_response(reply.status)
                 self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(reply.body) + (100 if reply.tear else 0)))
+                if reply.endless is None:
+                    self.send_header("Content-Length", str(len(reply.body) + (100 if reply.tear else 0)))
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(reply.body)
+                with contextlib.suppress(OSError):
+                    while reply.endless is not None and not outer._stopping.wait(reply.endless):
+                        self.wfile.write(reply.body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing: the test reads ``asked``."""

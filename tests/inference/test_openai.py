@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -153,6 +154,24 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Repl
         chat(server, swift).complete(TALK)
     assert caught.value.subject == f"{server.url}/v1"
     assert len(server.asked) == 1
+
+
+UNBOUNDED = {
+    "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
+    "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
+    "without end": (Reply(body=b" ", endless=0.05), "did not end in time"),
+    "nested": (Reply(body=b"[" * 200_000), "does not follow the OpenAI protocol"),
+}
+
+
+@pytest.mark.parametrize(("reply", "problem"), UNBOUNDED.values(), ids=UNBOUNDED.keys())
+def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
+    server = serve(lambda asked: reply)
+    with pytest.raises(ModelError, match=problem):
+        chat(server, RetryPolicy(max_retries=0), timeout_s=1.0).complete(TALK)
+    with pytest.raises(ModelError, match=problem):
+        encoder(server.url, RetryPolicy(max_retries=0), timeout_s=1.0).encode(["a"])
+    assert server.asked[0].headers["accept-encoding"] == "identity"
 
 
 def test_a_dead_port_is_named_without_credentials(dead_url: str, swift: RetryPolicy) -> None:

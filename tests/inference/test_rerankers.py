@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,7 @@ NONSENSE: dict[str, Any] = {
     "NaN": [{"index": 0, "score": 1.0}, {"index": 1, "score": float("nan")}],
     "infinite": [{"index": 0, "score": 1.0}, {"index": 1, "score": float("inf")}],
     "too large": [{"index": 0, "score": 1.0}, {"index": 1, "score": 1e300}],
+    "a huge whole number": [{"index": 0, "score": 1.0}, {"index": 1, "score": 10**400}],
     "no score": [{"index": 0, "score": 1.0}, {"index": 1}],
     "a score that is text": [{"index": 0, "score": 1.0}, {"index": 1, "score": "high"}],
     "no objects": [1, 2],
@@ -140,6 +142,23 @@ def test_half_a_json_is_a_model_error(serve: Serve, swift: RetryPolicy) -> None:
     server = serve(lambda asked: Reply(body=b'{"results": [{"ind'))
     with pytest.raises(ModelError, match="not JSON"):
         HttpReranker(server.url, policy=swift).score("a", ["a"])
+
+
+UNBOUNDED = {
+    "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
+    "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
+    "without end": (Reply(body=b" ", endless=0.05), "did not end in time"),
+    "nested": (Reply(body=b"[" * 200_000), "not JSON"),
+}
+
+
+@pytest.mark.parametrize(("reply", "problem"), UNBOUNDED.values(), ids=UNBOUNDED.keys())
+def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
+    server = serve(lambda asked: reply)
+    reranker = HttpReranker(server.url, timeout_s=1.0, policy=RetryPolicy(max_retries=0))
+    with pytest.raises(ModelError, match=problem):
+        reranker.score("a", ["a"])
+    assert server.asked[0].headers["accept-encoding"] == "identity"
 
 
 def test_a_torn_answer_is_asked_again(serve: Serve, swift: RetryPolicy) -> None:

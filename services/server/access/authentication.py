@@ -53,7 +53,7 @@ class Authentication:
             )
         token = authorization[len(_BEARER) :].strip()
         if token.startswith(TOKEN_PREFIX) and self._tokens is not None:
-            return self._tokens.verify(token)
+            return await self._tokens.verify(token)
         if self._web_tokens is not None and not token.startswith(TOKEN_PREFIX):
             return await self._web_tokens.verify(token)
         raise UnauthenticatedError(

@@ -33,13 +33,15 @@ def server_credentials(
     paths = [path for path in (certificate, key, client_ca) if path is not None]
     files = WatchedFiles("TLS certificate", paths, lambda: _configuration(certificate, key, client_ca), poll_s=poll_s)
 
+    given = files.value
+
     def changed() -> grpc.ServerCertificateConfiguration | None:
-        return files.value if files.refresh() else None
+        nonlocal given
+        before, given = given, files.value
+        return None if given is before else given
 
     make: Any = grpc.dynamic_ssl_server_credentials  # its published type does not know that None means: as before
-    credentials: grpc.ServerCredentials = make(
-        files.value, changed, require_client_authentication=client_ca is not None
-    )
+    credentials: grpc.ServerCredentials = make(given, changed, require_client_authentication=client_ca is not None)
     return credentials
 
 

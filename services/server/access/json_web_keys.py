@@ -98,7 +98,7 @@ class _KeyFile:
         self._file = WatchedFiles("key set", [path], lambda: parse_keys(read_limited(path, _MAX_BYTES)))
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
-        return self._file.value.get(key_id)
+        return (await self._file.fresh()).get(key_id)
 
 
 class _KeyAddress:

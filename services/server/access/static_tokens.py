@@ -61,13 +61,13 @@ class StaticTokens:
         self._file = WatchedFiles("tokens file", [path], lambda: _by_id(list_tokens(path)), poll_s=poll_s)
         self._clock = clock or SteadyClock()
 
-    def verify(self, token: str) -> Identity:
+    async def verify(self, token: str) -> Identity:
         """Return the identity that a token proves.
 
         :raises UnauthenticatedError: when it is unknown, revoked or expired.
         """
         identifier, _, secret = token.removeprefix(TOKEN_PREFIX).partition("_")
-        known = self._file.value.get(identifier)
+        known = (await self._file.fresh()).get(identifier)
         # An unknown id takes the same time as a wrong secret.
         fits = hmac.compare_digest(known.sha256 if known else _NO_HASH, _hash(secret))
         if known is None or not fits:

@@ -1,4 +1,7 @@
-"""A file that is read again when it changes. A change that cannot be read is logged, and the value before it stays."""
+"""A file that is read again when it changes. A change that cannot be read is logged, and the value before it stays.
+
+The files are looked at and read on a thread: a slow disk must not hold the event loop, and with it every call.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
@@ -20,6 +24,7 @@ _LOG = logging.getLogger("egotools.access")
 _T = TypeVar("_T")
 _State: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 _MAX_BYTES = 1024 * 1024
+_PATIENCE_S = 0.25
 
 
 class WatchedFiles(Generic[_T]):
@@ -47,7 +52,7 @@ class WatchedFiles(Generic[_T]):
         self._poll_s = poll_s
         self._told = told
         self._lock = threading.Lock()
-        self._reading = False
+        self._looking = False
         self._state = self._seen()
         self._looked = time.monotonic()
         try:
@@ -62,32 +67,40 @@ class WatchedFiles(Generic[_T]):
 
     @property
     def value(self) -> _T:
-        """The value of the files as they are now, or the last valid one."""
-        self.refresh()
+        """The last valid value. Begins a look at the files, for later calls, and does not wait for it."""
+        self._look()
         return self._value
 
     async def fresh(self) -> _T:
-        """As :attr:`value`; changed files are read on a thread. Calls that come meanwhile get the value before."""
-        if self._changed():
-            await asyncio.to_thread(self._read_again)
+        """As :attr:`value`, after the look if that takes less than 0.25 s. Calls that come meanwhile get the value before."""
+        looked = self._look()
+        if looked is not None:
+            await asyncio.wait({asyncio.wrap_future(looked)}, timeout=_PATIENCE_S)
         return self._value
 
-    def refresh(self) -> bool:
-        """Look whether the files changed, at most once in ``poll_s`` seconds; return whether there is a new value."""
-        return self._changed() and self._read_again()
-
-    def _changed(self) -> bool:
-        """Whether the files changed and this caller is the one to read them."""
+    def _look(self) -> Future[None] | None:
+        """Look whether the files changed, at most once in ``poll_s`` seconds, and never twice at a time."""
         with self._lock:
-            if self._reading or time.monotonic() - self._looked < self._poll_s:
-                return False
+            if self._looking or time.monotonic() - self._looked < self._poll_s:
+                return None
+            self._looking = True
             self._looked = time.monotonic()
-            state = self._seen()
-            self._reading = state != self._state
-            self._state = state
-            return self._reading
+        looked: Future[None] = Future()
+        # No thread of a pool: the process could not end while the disk does not answer.
+        threading.Thread(target=self._refresh, args=(looked,), name="watched-files", daemon=True).start()
+        return looked
 
-    def _read_again(self) -> bool:
+    def _refresh(self, looked: Future[None]) -> None:
+        try:
+            state = self._seen()
+            if state != self._state:
+                self._state = state
+                self._read_again()
+        finally:
+            self._looking = False
+            looked.set_result(None)
+
+    def _read_again(self) -> None:
         file = str(self._paths[0])
         try:
             self._value = self._read()
@@ -97,12 +110,9 @@ class WatchedFiles(Generic[_T]):
                 extra=fields(file=file, problem=redact(str(error))),
             )
             self._told(file, "invalid")
-            return False
-        finally:
-            self._reading = False
+            return
         self._told(file, "done")
         _LOG.info(f"read the new {self._what}", extra=fields(file=file))
-        return True
 
     def _seen(self) -> _State:
         return tuple(map(_stamp, self._paths))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 __all__ = ["FairQueue", "Flow", "Turn"]
 
@@ -40,6 +41,7 @@ class Turn:
 
 
 _Key: TypeAlias = "str | Flow"
+_K = TypeVar("_K", str, Flow)
 
 
 class FairQueue:
@@ -80,14 +82,27 @@ class FairQueue:
             self.remove(giving_way[-1])
         return giving_way
 
-    def pop(self) -> Turn | None:
-        """Take the next turn; None if nothing waits."""
-        if not self._waiting:
+    def refuses(self, flow: Flow) -> bool:
+        """Whether a turn of this flow that came now would give way at once: the queue is full, and mostly its own."""
+        if self.cost < self._limit or flow not in self._waiting.get(flow.tenant, ()):
+            return False
+        return flow.tenant == self._most_of(self._waiting) and flow == self._most_of(self._waiting[flow.tenant])
+
+    def pop(self, most: int | None = None) -> Turn | None:
+        """Take the next turn; None if nothing waits.
+
+        :param most: units that the turn may cost; dearer ones wait on, and others go before them.
+        """
+        fitting = {
+            flow: turn
+            for flows in self._waiting.values()
+            for flow, turns in flows.items()
+            if (turn := _first(turns, most)) is not None
+        }
+        if not fitting:
             return None
-        tenant = min(self._waiting, key=self._charged.__getitem__)
-        flows = self._waiting[tenant]
-        flow = min(flows, key=self._charged.__getitem__)
-        turn = flows[flow][0]
+        flow = min(fitting, key=lambda flow: (self._charged[flow.tenant], self._charged[flow]))
+        turn, tenant = fitting[flow], flow.tenant
         self._now[None], self._now[tenant] = self._charged[tenant], self._charged[flow]
         self._charged[tenant] += turn.cost
         self._charged[flow] += turn.cost
@@ -122,9 +137,12 @@ class FairQueue:
 
     def _newest_of_most(self) -> Turn:
         """The turn that came last, of those that fill the queue, of the flow with most of the tenant with most."""
-        flows = self._waiting[max(self._waiting, key=self._cost.__getitem__)]
-        turns = flows[max(flows, key=self._cost.__getitem__)]
+        flows = self._waiting[self._most_of(self._waiting)]
+        turns = flows[self._most_of(flows)]
         return next(turn for turn in reversed(turns) if not turn.begun)
+
+    def _most_of(self, keys: Iterable[_K]) -> _K:
+        return max(keys, key=self._cost.__getitem__)
 
     def _forget(self) -> None:
         """Forget those that have nothing in the queue, and are not ahead of the others."""
@@ -135,3 +153,7 @@ class FairQueue:
             now = self._now[flow.tenant if flow else None]
             if self._charged[key] <= now and (flow not in flows if flow else not flows):
                 del self._charged[key]
+
+
+def _first(turns: Iterable[Turn], most: int | None) -> Turn | None:
+    return next((turn for turn in turns if most is None or turn.cost <= most), None)

@@ -23,13 +23,15 @@ class AuditQueue:
     A thread runs only while there is something to write.
 
     :param log: where they are written.
-    :param every_s: seconds for which events are collected before they are written.
+    :param every_s: seconds for which events are collected before they are written; twice as long each time while more come.
+    :param longest_s: the longest such time: a flood that lasts writes few lines.
     :param most: maximum number of different events that wait; further ones are one line, ``other``, with their count.
     """
 
-    def __init__(self, log: AuditLog, *, every_s: float = 1.0, most: int = 1_000) -> None:
+    def __init__(self, log: AuditLog, *, every_s: float = 1.0, longest_s: float = 1.0, most: int = 1_000) -> None:
         self._log = log
         self._every_s = every_s
+        self._longest_s = max(every_s, longest_s)
         self._most = most
         self._waiting: Counter[_Event] = Counter()
         self._lock = threading.Lock()
@@ -58,8 +60,10 @@ class AuditQueue:
             writer.join()
 
     def _write(self) -> None:
+        wait_s = self._every_s
         while True:
-            self._closed.wait(self._every_s)
+            self._closed.wait(wait_s)
+            wait_s = min(2 * wait_s, self._longest_s)
             with self._lock:
                 taken, self._waiting = self._waiting, Counter()
                 if not taken:

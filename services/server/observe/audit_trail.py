@@ -16,6 +16,7 @@ from services.server.observe.audit_queue import AuditQueue
 __all__ = ["AUDITED_METHODS", "AuditTrail"]
 
 _LOG = logging.getLogger("egotools.audit")
+_DENIALS_S, _MOST_DENIALS = 60.0, 100
 _BEGUN, _CHANGE = "begun", "change-tools"
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType(
     {"Publish": "publish", "Rollback": "rollback", "UpsertTools": "change-tools", "DeleteTools": "change-tools"}
@@ -33,6 +34,9 @@ class AuditTrail:
     def __init__(self, log: AuditLog) -> None:
         self._log = log
         self._queue = AuditQueue(log)
+        self._denials = AuditQueue(
+            log, longest_s=_DENIALS_S, most=_MOST_DENIALS
+        )  # apart: a flood must not delay the rest
 
     async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
@@ -76,7 +80,7 @@ class AuditTrail:
 
     def denied(self, method: str, *, actor: str, tenant: str, reason: str) -> None:
         """Note a call that its caller may not make. Does not wait for the disk, and the same denial is counted."""
-        self._queue.add("call", actor=actor, tenant=tenant, subject=method, outcome=reason)
+        self._denials.add("call", actor=actor, tenant=tenant, subject=method, outcome=reason)
 
     def policy_loaded(self, file: str, outcome: str = "done") -> None:
         """Note that a policy was read. Does not wait for the disk."""
@@ -85,6 +89,7 @@ class AuditTrail:
     def close(self) -> None:
         """Write what waits. Blocks for the disk."""
         self._queue.close()
+        self._denials.close()
 
     def _write(self, record: CallRecord, outcome: str) -> None:
         self._log.write(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from ssl import SSLContext
 from typing import TypeAlias
@@ -20,7 +21,8 @@ _LOG = logging.getLogger("egotools.server")
 Authorize: TypeAlias = Callable[[str], Awaitable[int]]
 """Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody known, 403 for a caller
 without the role."""
-_MOST_CONNECTIONS = 32
+_MOST_CONNECTIONS = 64
+_BACKLOG = 128
 _HEAD_BYTES = 8_192
 _SECONDS = 5.0
 _TEXT = "text/plain; charset=utf-8"
@@ -54,7 +56,10 @@ def bearer(token: str) -> Authorize:
 
 
 class MetricsHttp:
-    """Answers scrapes and probes: one request a connection, at most 32 connections, five seconds for each.
+    """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
+
+    A further connection takes the place of the oldest of the address that has most: who holds connections loses them, and a probe
+    from elsewhere, or a later one, is answered.
 
     :param scrape: returns the metrics; called on a thread, at most once at a time.
     :param ready: whether the server takes calls.
@@ -75,7 +80,9 @@ class MetricsHttp:
         self._authorize = authorize
         self._tls = tls
         self._one_scrape = asyncio.Lock()
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[
+            asyncio.Task[None], str
+        ] = {}  # in the order of their coming; with the address of the other end
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -84,9 +91,7 @@ class MetricsHttp:
         :raises InvalidArgumentError: when it cannot listen there.
         """
         try:
-            self._server = await asyncio.start_server(
-                self._connected, host, port, limit=_HEAD_BYTES, ssl=self._tls, backlog=_MOST_CONNECTIONS
-            )
+            self._server = await asyncio.start_server(self._connected, host, port, limit=_HEAD_BYTES, backlog=_BACKLOG)
         except OSError as error:
             raise InvalidArgumentError(
                 f"the metrics cannot be served on this address: {error.strerror or error}",
@@ -107,21 +112,30 @@ class MetricsHttp:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or len(self._connections) >= _MOST_CONNECTIONS:
-            writer.transport.abort()
+        if task is None:
             return
-        self._connections.add(task)
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            self._end_one()
+        self._connections[task] = str((writer.get_extra_info("peername") or ("",))[0])
         try:
             async with asyncio.timeout(_SECONDS):
+                if self._tls is not None:  # not by the listening socket: there, who begins no handshake counts nowhere
+                    await writer.start_tls(self._tls)
                 writer.write(await self._answer(reader))
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
-        except (OSError, TimeoutError):
-            pass  # the other end is gone, or too slow
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass  # the other end is gone or too slow, its place was given away, or the port closes
         finally:
-            self._connections.discard(task)
+            self._connections.pop(task, None)
             writer.transport.abort()
+
+    def _end_one(self) -> None:
+        most = Counter(self._connections.values()).most_common(1)[0][0]
+        oldest = next(task for task, address in self._connections.items() if address == most)
+        del self._connections[oldest]
+        oldest.cancel()
 
     async def _answer(self, reader: asyncio.StreamReader) -> bytes:
         try:

@@ -14,7 +14,7 @@ from services.server.observe.audit_log import AuditLog
 from services.server.observe.audit_trail import AuditTrail
 from services.server.observe.call_observer import CallObserver, CallObservers
 from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody
-from services.server.observe.prometheus_metrics import Metrics
+from services.server.observe.prometheus_metrics import METHODS, OTHER, Metrics
 from services.server.observe.query_log import QueryLog
 from services.server.observe.traces import open_traces
 from services.server.settings import ServerSettings
@@ -96,11 +96,13 @@ class Observing:
     def denied(self, method: str, *, actor: str, tenant: str, code: str, reason: str) -> None:
         """Note a call that was denied before it began, so that :attr:`calls` do not see it.
 
-        :param method: name of the RPC, without the service.
+        :param method: name of the RPC, without the service; or ``metrics``, the HTTP port.
         """
         self.metrics.finished(CallRecord(method=method, tenant=tenant), code, reason, 0.0)
-        known = tenant if tenant in self._tenants() else "other"  # else whoever makes names up fills the log
-        self.trail.denied(method, actor=actor, tenant=known if tenant else "", reason=reason)
+        # Else whoever makes names up fills the log.
+        tenant = tenant if not tenant or tenant in self._tenants() else OTHER
+        method = method if method in METHODS or method == "metrics" else OTHER
+        self.trail.denied(method, actor=actor, tenant=tenant, reason=reason)
 
     async def start(
         self, ready: Callable[[], bool], *, authorize: Authorize = anybody, tls: SSLContext | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     code, out, err = run("tokens", "create", "ci", "--file", file, "--days", 30)
     token = out.strip()
     assert code == 0 and "shown only now" in " ".join(err.split())
-    assert StaticTokens(file).verify(token).name == "ci"
+    assert asyncio.run(StaticTokens(file).verify(token)).name == "ci"
     code, out, _ = run("tokens", "list", "--file", file, "--json")
     listed = json.loads(out)
     assert code == 0 and [each["name"] for each in listed] == ["ci"] and "sha256" not in out

@@ -180,6 +180,58 @@ async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
     assert asked.index("quiet") <= 2
 
 
+async def test_who_has_most_in_a_full_queue_is_refused_before_its_message_is_read() -> None:
+    engine = MemoryEngine()
+    async with (
+        serving(engine, small_settings(workers=1, queue=8)) as server,
+        other_peer(server.address) as elsewhere,
+        grpc.aio.insecure_channel(server.address) as channel,
+        connected(elsewhere) as quiet,
+    ):
+        held, _ = holding(engine)
+        noisy = pb_grpc.ToolRetrievalStub(channel)
+        many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="noisy"))) for _ in range(9)]
+        await until(lambda: server.limiter.admitted == 9)
+        sends_nothing: Any = channel.stream_unary(f"/{SERVICE_NAME}/Retrieve")
+        error = await failure(sends_nothing())
+        assert (error.code(), told(error).reason) == (EXHAUSTED, "OVERLOADED")
+        assert pushback(error) is not None
+        one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="quiet")))
+        await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
+        held.set()
+        assert (await one).tools is not None
+        await asyncio.gather(*many, return_exceptions=True)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+async def test_the_dearest_requests_never_hold_every_worker(workers: int) -> None:
+    engine = MemoryEngine()
+    async with (
+        serving(engine, small_settings(workers=workers, queue=500)) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        held, begun = threading.Event(), []
+
+        def hook(request: Request) -> None:
+            begun.append(request.k)
+            assert request.k < 1_000 or held.wait(LIMIT_S)
+
+        engine.hook = hook
+        batch = pb.RetrieveBatchRequest(requests=[LONG] * 2)
+        streams = [noisy.RetrieveEach(batch) for _ in range(workers)]
+        read = [asyncio.ensure_future(first_of(stream)) for stream in streams]
+        await until(lambda: server.limiter.admitted == workers and len(begun) >= workers - 1)
+        for stub in (quiet, noisy):
+            await stub.Retrieve(pb.RetrieveRequest(query="order"), timeout=30)
+        assert begun.count(1_000) == workers - 1
+        held.set()
+        assert await asyncio.gather(*read) == [None] * workers
+        for stream in streams:
+            stream.cancel()
+
+
 # -- retry hints -------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def load():
         raise SnapshotCorruptError("it cannot be loaded")
     return engine
 try:
-    serve_in_processes(lambda own: run(load, own), settings)
+    serve_in_processes(lambda own, beat: run(load, own, beat), settings)
 except EgotoolsError as error:
     print(error, file=sys.stderr)
     sys.exit(error.exit_code)
@@ -118,6 +118,25 @@ async def test_a_killed_process_is_started_again_and_no_call_fails(tmp_path: Pat
         assert started.returncode is None
         for client in clients:
             await client.close()
+
+
+async def test_a_process_that_stands_still_is_killed_and_started_again(tmp_path: Path) -> None:
+    program = PROGRAM.replace(
+        "\nsettings =", "\nfrom services.server import processes\nprocesses._SILENT_S = 2.0\nsettings ="
+    )
+    async with group(tmp_path, program=program) as (started, ready):
+        said = await ready_group(started, ready)
+        os.kill(said["processes"][1], signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(60):
+                await until(lambda: not alive(said["processes"][1]))
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(said["processes"][1], signal.SIGKILL)
+        for client in connections(said["address"]):
+            async with client:
+                assert (await client.retrieve("order paper", timeout_s=LIMIT_S)).tools
+        assert started.returncode is None and alive(said["processes"][0])
 
 
 async def test_any_number_of_signals_to_reload_end_nothing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ontology.errors import InvalidArgumentError
 from scripts.reliability.changing import Changing, built
 from scripts.reliability.issuers import write_policy
 from services.server import unique_keys
+from services.server.access import watched_file
 from services.server.access.authentication import Authentication
 from services.server.access.identity import Identity
 from services.server.access.policy import Policy, read_policy
@@ -20,6 +21,7 @@ from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
 from tests.services.conftest import Run
+from tests.waiting import LIMIT_S
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:
@@ -109,21 +111,25 @@ def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, problem: str) -
         read_policy(path)
 
 
-def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bad_new_policy_keeps_the_old_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched_file, "_PATIENCE_S", LIMIT_S)
     path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
     policy = WatchedFiles("access policy", [path], lambda: read_policy(path), poll_s=0)
     identity = Identity(kind="token", name="a")
-    assert policy.value.caller(identity) is not None
+    assert (await policy.fresh()).caller(identity) is not None
     path.write_text("version: 1\nrules: everybody\n")
-    assert policy.value.caller(identity) is not None
+    assert (await policy.fresh()).caller(identity) is not None
     assert "the old one stays" in caplog.text
     path.unlink()
-    assert policy.value.caller(identity) is not None
+    assert (await policy.fresh()).caller(identity) is not None
     write_policy(path, {"match": {"token": "other"}, **READ})
-    assert policy.value.caller(identity) is None
+    assert (await policy.fresh()).caller(identity) is None
 
 
-async def test_a_changed_policy_is_read_on_a_thread(tmp_path: Path) -> None:
+async def test_a_changed_policy_is_read_on_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched_file, "_PATIENCE_S", LIMIT_S)
     path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
     readers: list[int] = []
 

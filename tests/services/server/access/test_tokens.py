@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import hmac
 import json
+import os
 import resource
 import threading
 from collections.abc import Iterator
@@ -22,11 +23,13 @@ import pytest
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, NotReadyError, UnauthenticatedError
 from ontology.redaction import redact
 from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
+from services.server.access import watched_file
 from services.server.access.identity import Identity
-from services.server.access.json_web_keys import _KeyAddress, key_source, parse_keys
+from services.server.access.json_web_keys import KeySource, _KeyAddress, key_source, parse_keys
 from services.server.access.json_web_token import JsonWebTokens
 from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
 from services.server.access.steady_clock import SteadyClock
+from tests.waiting import LIMIT_S
 
 
 def verifier(tmp_path: Path, *issuers: Issuer, clock: Clock | None = None, leeway_s: float = 30) -> JsonWebTokens:
@@ -237,7 +240,7 @@ def test_keys_come_over_https(place: str) -> None:
         key_source(place)
 
 
-def test_a_static_token_is_kept_as_a_hash(tmp_path: Path) -> None:
+async def test_a_static_token_is_kept_as_a_hash(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     token = create_token(path, "ci", days=1)
     secret = token.split("_", 2)[2]
@@ -248,27 +251,62 @@ def test_a_static_token_is_kept_as_a_hash(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     clock = Clock()
     tokens = StaticTokens(path, clock=SteadyClock(clock.wall, clock.passed), poll_s=0)
-    assert tokens.verify(token) == Identity(kind="token", name="ci")
+    assert await tokens.verify(token) == Identity(kind="token", name="ci")
     for wrong in (token[:-1], token + "x", token[:-1] + "_", "egotools_", "egotools__", content):
         with pytest.raises(UnauthenticatedError):
-            tokens.verify(wrong)
+            await tokens.verify(wrong)
     clock.passes(86_401)
     clock.wall_s -= 86_401
     with pytest.raises(UnauthenticatedError, match="expired"):
-        tokens.verify(token)
+        await tokens.verify(token)
 
 
-def test_a_revoked_token_is_refused_by_a_running_server(tmp_path: Path) -> None:
+async def test_a_revoked_token_is_refused_by_a_running_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched_file, "_PATIENCE_S", LIMIT_S)
     path = tmp_path / "tokens.json"
     first, second = create_token(path, "first"), create_token(path, "second")
     tokens = StaticTokens(path, poll_s=0)
-    assert tokens.verify(first).name == "first"
+    assert (await tokens.verify(first)).name == "first"
     revoke_token(path, "first")
     with pytest.raises(UnauthenticatedError):
-        tokens.verify(first)
-    assert tokens.verify(second).name == "second"
+        await tokens.verify(first)
+    assert (await tokens.verify(second)).name == "second"
     path.write_text("{")  # not valid: what was known stays
-    assert tokens.verify(second).name == "second"
+    assert (await tokens.verify(second)).name == "second"
+
+
+async def _names(tokens: StaticTokens | KeySource, asked: str) -> str:
+    if isinstance(tokens, StaticTokens):
+        return (await tokens.verify(asked)).name
+    return str((await tokens.find(asked)) is not None)
+
+
+@pytest.mark.parametrize("kind", ["tokens", "keys"])
+def test_a_file_that_does_not_answer_holds_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path, issuer = tmp_path / "file.json", Issuer()
+    asked, expected = issuer.public["kid"], "True"
+    if kind == "tokens":
+        asked, expected = create_token(path, "first"), "first"
+        source: StaticTokens | KeySource = StaticTokens(path, poll_s=0)
+    else:
+        path.write_text(json.dumps({"keys": [issuer.public]}))
+        source = key_source(str(path))
+        monkeypatch.setattr(source._file, "_poll_s", 0.0)  # type: ignore[attr-defined]
+    content, slow = path.read_bytes(), tmp_path / "slow"
+    os.mkfifo(slow)  # opened, it waits for one who writes, as a file of a network that is gone
+    slow.replace(path)
+    answers: list[str] = []
+    calls = [
+        threading.Thread(target=lambda: answers.append(asyncio.run(_names(source, asked))), daemon=True)
+        for _ in range(3)
+    ]
+    for call in calls:
+        call.start()
+        call.join(20)
+    try:
+        assert answers == [expected] * 3
+    finally:
+        path.write_bytes(content)
 
 
 def test_the_file_of_tokens_has_each_name_once(tmp_path: Path) -> None:

@@ -49,6 +49,16 @@ async def test_turns_are_charged_by_cost() -> None:
     assert "".join(order(queue)) == "abbbbabb"
 
 
+async def test_cheaper_turns_go_before_those_that_do_not_fit() -> None:
+    queue = FairQueue(100)
+    await filled(queue, A, B, cost=8)
+    await filled(queue, A, C)
+    assert [turn.cost for _ in range(2) if (turn := queue.pop(4))] == [1, 1]
+    assert queue.pop(4) is None
+    assert queue.cost == 16
+    assert sorted(order(queue)) == ["a", "b"]
+
+
 async def test_tenants_share_alike_however_many_callers_one_has() -> None:
     queue = FairQueue(100)
     await filled(queue, A, B, A, B, A, B, C, C, C)
@@ -73,6 +83,18 @@ async def test_a_full_queue_refuses_the_newest_of_its_own_flow() -> None:
     queue.push(newest)
     assert queue.shed(newest) == [newest]
     assert queue.cost == 2
+
+
+async def test_it_says_beforehand_whose_turn_it_would_refuse() -> None:
+    queue = FairQueue(4)
+    await filled(queue, A, A, B)
+    assert not queue.refuses(A)
+    await filled(queue, A)
+    assert [queue.refuses(flow) for flow in (A, B, C)] == [True, False, False]
+    for flow in (A, B):
+        newest = await turn(flow)
+        queue.push(newest)
+        assert (queue.shed(newest) == [newest]) == (flow == A)
 
 
 async def test_a_full_queue_of_one_flow_gives_way_to_another() -> None:

@@ -43,6 +43,20 @@ def test_a_flood_of_different_refusals_is_bounded(tmp_path: Path) -> None:
     ]
 
 
+def test_a_flood_that_lasts_is_written_less_and_less_often(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    queue = AuditQueue(AuditLog(path), every_s=0.01, longest_s=600)
+
+    def flooded() -> bool:
+        for _ in range(50):
+            queue.add("call", actor="eve")
+        return path.exists() and sum(count for *_, count in lines(path)) >= 5_000
+
+    wait_until(flooded)
+    queue.close()
+    assert len(lines(path)) < 15
+
+
 def test_the_thread_ends_when_nothing_is_left_and_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     queue = AuditQueue(AuditLog(path), every_s=0.001)

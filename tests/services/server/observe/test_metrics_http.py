@@ -103,6 +103,33 @@ async def test_connections_that_say_nothing_hold_nobody_for_long(monkeypatch: py
         assert (await fetch(port, "/livez"))[0] == 200
 
 
+@pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nX: "])
+async def test_a_probe_is_answered_while_others_hold_every_connection(
+    begun: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening() as port:
+        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
+        for _, writer in slow:
+            writer.write(begun)
+        for path in ("/livez", "/readyz", "/metrics"):
+            assert (await fetch(port, path))[0] == 200
+        for _, writer in slow:
+            writer.close()
+    assert not caplog.records
+
+
+async def test_connections_of_one_address_do_not_end_those_of_another() -> None:
+    async with listening() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+        writer.write(b"GET /livez HTTP/1.1\r\n")
+        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
+        assert (await fetch(port, "/livez"))[0] == 200  # all of them have come
+        writer.write(b"\r\n")
+        assert b"200 OK" in await reader.read()
+        for _, each in ((reader, writer), *slow):
+            each.close()
+
+
 async def test_a_server_that_stops_leaves_neither_threads_nor_sockets() -> None:
     before = set(threading.enumerate())
     for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -173,6 +174,27 @@ async def test_denied_calls_are_audited_and_counted(tmp_path: Path) -> None:
     assert ("call", "prometheus", "Retrieve", "PERMISSION_DENIED") in said
     assert ("call", "ipv4:127.0.0.1", "Retrieve", "UNAUTHENTICATED") in said
     assert ("load-policy", "server", str(tmp_path / "policy.yaml"), "done") in said
+
+
+async def test_made_up_names_are_one_in_the_audit_log_and_the_metrics(tmp_path: Path) -> None:
+    async with guarded(tmp_path) as (server, _):
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            for number in range(20):
+                made_up = (("authorization", f"Bearer {number}"), ("egotools-tenant", f"tenant-{number}"))
+                for name in (f"Method{number}", f"Retrieve/{number}", "Retrieve"):
+                    call: Any = channel.unary_unary(f"/egotools.v1.ToolRetrieval/{name}")
+                    assert await code_of(call(b"", metadata=made_up)) == "UNAUTHENTICATED"
+        found = dict(samples(server.observing.metrics.scrape().decode()))
+    assert {names[2:] for names in found if names[:2] == ("egotools_requests_total", "UNAUTHENTICATED")} == {
+        ("Retrieve", "other"),
+        ("other", "other"),
+    }
+    log = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    denials = Counter[tuple[str, str]]()
+    for entry in log:
+        if entry["action"] == "call":
+            denials[entry["subject"], entry["tenant"]] += entry["count"]
+    assert denials == {("Retrieve", "other"): 20, ("other", "other"): 40}
 
 
 async def test_the_metrics_are_for_the_role_metrics(tmp_path: Path) -> None:

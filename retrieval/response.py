@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import RankedTool, Reasons, Response
+from egotools.values import EntryMatch, RankedTool, Reasons, Response
 from retrieval.explain.explanation import Explainer
-from retrieval.explain.reasons import explain
-from retrieval.query.context import QueryContext
+from retrieval.explain.reasons import entry_match, explain
+from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import Confidence
 from retrieval.ranking.ranking import Ranking
@@ -42,12 +43,13 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
     probabilities = None if confidence is None else confidence.probabilities[best]
     with context.stage("explain"):
         explainer = Explainer(context, returned.tools.tolist()) if wanted else None
+        shown = cache(partial(entry_match, context.snapshot))
         tools = tuple(
             RankedTool(
                 id=context.snapshot.tool_id(tool),
                 rank=place + 1,
                 score=round(float(returned.scores[place]), 6),
-                reasons=_reasons(context, returned, place) if request.explain else Reasons(),
+                reasons=_reasons(context, returned, place, shown) if request.explain else Reasons(),
                 explanation="" if explainer is None else explainer.explain(tool),
                 probability=None if probabilities is None else round(float(probabilities[place]), 4),
             )
@@ -80,6 +82,7 @@ def _while_waited_for(request: Request, returned: Ranking) -> Iterator[int]:
         yield int(tool)
 
 
-def _reasons(context: QueryContext, returned: Ranking, place: int) -> Reasons:
+def _reasons(context: QueryContext, returned: Ranking, place: int, shown: Callable[[EntryNode], EntryMatch]) -> Reasons:
+    tools = returned.tools.tolist()
     features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
-    return explain(context, int(returned.tools[place]), returned=returned.tools.tolist(), features=features)
+    return explain(context, tools[place], returned=tools, features=features, shown=shown)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,13 +147,17 @@ def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
     new = np.setdiff1d(tools, ranking.tools)
     if not len(new):
         return ranking
-    places = np.searchsorted(ranking.tools, new)
+    joined = np.union1d(ranking.tools, new)
+    old = np.searchsorted(joined, ranking.tools)
     lowest = ranking.scores.min() if len(ranking.tools) else 0.0
-    return Ranking(
-        tools=np.insert(ranking.tools, places, new),
-        scores=np.insert(ranking.scores, places, lowest),
-        features={name: np.insert(values, places, 0.0) for name, values in ranking.features.items()},
-    )
+
+    def spread(values: NDArray[Any], fill: float) -> NDArray[Any]:
+        filled = np.full(len(joined), fill, dtype=values.dtype)
+        filled[old] = values
+        return filled
+
+    features = {name: spread(values, 0.0) for name, values in ranking.features.items()}
+    return Ranking(tools=joined, scores=spread(ranking.scores, lowest), features=features)
 
 
 def _standing(ranking: Ranking) -> Callable[[int], float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from ontology.tool import CONTEXT_PARAMETERS
 from ontology.triple import OVERLAY
+from retrieval.explain.tool_facts import tool_facts
 from retrieval.index.analysis import name_key
 from retrieval.learned_edges import used_with_edge
 from retrieval.query.context import EntryNode, QueryContext
@@ -24,11 +25,19 @@ _CONTEXT = "context"
 _BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
-def explain(context: QueryContext, tool: int, *, returned: Sequence[int], features: Mapping[str, float]) -> Reasons:
+def explain(
+    context: QueryContext,
+    tool: int,
+    *,
+    returned: Sequence[int],
+    features: Mapping[str, float],
+    shown: Callable[[EntryNode], EntryMatch],
+) -> Reasons:
     """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool.
 
     :param returned: numbers of all returned tools.
     :param features: the tool's features.
+    :param shown: :func:`entry_match`; the tools of an answer share most entry nodes.
     """
     snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
@@ -39,7 +48,7 @@ def explain(context: QueryContext, tool: int, *, returned: Sequence[int], featur
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
     most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
     return Reasons(
-        entries=tuple(entry_match(snapshot, entry) for entry in matches[:_MAX_ENTRIES]),
+        entries=tuple(map(shown, matches[:_MAX_ENTRIES])),
         edges=(*_used_with(context, tool), *(_traversed(snapshot, int(edge)) for edge in edges[most_specific])),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
@@ -86,13 +95,12 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
         known = best.get(binding.parameter)
         if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
             best[binding.parameter] = binding
-    context = snapshot.context_parameters(tool)
-    origins = snapshot.overlay_origins(tool) if context else {}
-    for name in context:
+    facts = tool_facts(snapshot, tool)
+    for name in facts.context:
         best[name] = ParameterBinding(
-            parameter=name, kind=_CONTEXT, origin=origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
+            parameter=name, kind=_CONTEXT, origin=facts.origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
         )
-    listed = [best.pop(name, ParameterBinding(parameter=name)) for name in snapshot.required_parameters(tool)]
+    listed = [best.pop(name, ParameterBinding(parameter=name)) for name in facts.required_names]
     return (*listed, *(best[name] for name in sorted(best)))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ontology.names import verb_lemma, words
-from ontology.tool import CONTEXT_PARAMETERS
+from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS
 from retrieval.index.analysis import terms
 from retrieval.query.known_values import IDENTIFIER_WORDS, short_name
 from retrieval.snapshot.reader import Snapshot
@@ -75,6 +75,9 @@ class ToolFacts:
     :param object: the last index term of its title.
     :param description: index terms of its description.
     :param inputs: without those that name the surroundings of a call.
+    :param context: the names of those.
+    :param required_names: the names of all required inputs.
+    :param origins: what an overlay file says of the tool → ``FILE:LINE``.
     """
 
     name: tuple[str, ...]
@@ -82,6 +85,9 @@ class ToolFacts:
     object: str
     description: frozenset[str]
     inputs: tuple[Input, ...]
+    context: tuple[str, ...]
+    required_names: tuple[str, ...]
+    origins: Mapping[str, str]
 
     @property
     def required(self) -> tuple[Input, ...]:
@@ -111,7 +117,8 @@ def tool_facts(snapshot: Snapshot, tool: int) -> ToolFacts:
 
 def _facts(row: Any) -> ToolFacts:
     metadata = row.get("metadata") or {}
-    context = metadata.get(CONTEXT_PARAMETERS) or ()
+    context, origins = metadata.get(CONTEXT_PARAMETERS), metadata.get(OVERLAY_ORIGINS)
+    surroundings = tuple(name for name in context if isinstance(name, str)) if isinstance(context, list) else ()
     title, name = metadata.get("title"), row["name"]
     shown = title if isinstance(title, str) and title else name
     first = words(shown)[:1] or [""]
@@ -129,6 +136,9 @@ def _facts(row: Any) -> ToolFacts:
                 type=each.get("type") or "",
             )
             for each in row["parameters"]
-            if each["name"] not in context
+            if each["name"] not in surroundings
         ),
+        context=surroundings,
+        required_names=tuple(each["name"] for each in row["parameters"] if each.get("required") is True),
+        origins=origins if isinstance(origins, dict) else {},
     )

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -232,15 +233,17 @@ class Bm25Index:
         keys = hash_texts(counts)
         if not len(keys) or not len(postings.terms):
             return
-        positions = np.searchsorted(postings.terms, keys)
-        for key, position, count in zip(keys, positions, counts.values(), strict=True):
-            if position < len(postings.terms) and postings.terms[position] == key:
-                start, stop = int(postings.pointers[position]), int(postings.pointers[position + 1])
-                docs, weights = postings.docs[start:stop], count * postings.weights[start:stop]
-                if self._visible is not None:
-                    docs, weights = self._only_visible(docs, weights, self._visible)
-                if len(docs):
-                    yield docs, weights
+        positions = np.minimum(np.searchsorted(postings.terms, keys), len(postings.terms) - 1)
+        known = postings.terms[positions] == keys
+        starts, stops = postings.pointers[positions[known]], postings.pointers[positions[known] + 1]
+        for start, stop, count in zip(
+            starts.tolist(), stops.tolist(), compress(counts.values(), known.tolist()), strict=True
+        ):
+            docs, weights = postings.docs[start:stop], count * postings.weights[start:stop]
+            if self._visible is not None:
+                docs, weights = self._only_visible(docs, weights, self._visible)
+            if len(docs):
+                yield docs, weights
 
     def _only_visible(
         self, docs: NDArray[np.int32], weights: Floats1d, visible: NDArray[np.bool_]

@@ -22,7 +22,7 @@ def _never() -> bool:
 
 
 def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_text(text: str, least: int, most: int) -> bool:

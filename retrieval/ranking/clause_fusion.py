@@ -11,7 +11,6 @@ import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
-from retrieval.query.query import Clause
 from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
 from retrieval.ranking.value_support import value_support
 from retrieval.ranking.z_scores import bounded, standardise
@@ -43,16 +42,15 @@ def clause_scores(context: QueryContext) -> Floats2d:
 
 
 def _clause_scores(context: QueryContext) -> Floats2d:
-    return np.stack([_scores(context, clause) for clause in context.query.clauses or (context.query,)])
-
-
-def _scores(context: QueryContext, clause: Clause) -> Floats1d:
-    total = np.zeros(len(context.candidates), dtype=np.float32)
-    for compute, weight in _CLAUSE_FEATURES:
-        values = compute(context, clause, context.candidates)
-        if values is not None:
-            total += weight * bounded(standardise(values))
-    return bounded(standardise(total))
+    clauses, tools = context.query.clauses or (context.query,), context.candidates
+    values = [[compute(context, clause, tools) for clause in clauses] for compute, _ in _CLAUSE_FEATURES]
+    # All parts of a request have a vector, or none has.
+    known = [place for place, of_clauses in enumerate(values) if of_clauses[0] is not None]
+    z_FCT = bounded(standardise(np.asarray([values[place] for place in known], dtype=np.float32)))
+    total_CT = np.zeros((len(clauses), len(tools)), dtype=np.float32)
+    for place, z_CT in zip(known, z_FCT, strict=True):
+        total_CT += _CLAUSE_FEATURES[place][1] * z_CT
+    return bounded(standardise(total_CT))
 
 
 def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:

@@ -155,7 +155,8 @@ class ConfidenceModel:
         if query.vector_D is None or not len(tools):
             return None
         calibration = self._calibration
-        evidence = self._statistics.evidence(query, lambda vector_D: self._vectors.similarities(vector_D, tools))
+        rows_TD = self._vectors.rows(tools)  # read once for the request and all its clauses
+        evidence = self._statistics.evidence(query, lambda vector_D: np.asarray(rows_TD @ vector_D, dtype=np.float32))
         answerable = float(calibration.answerable(evidence))
         return Confidence(
             answerable=answerable,

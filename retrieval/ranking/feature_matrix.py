@@ -60,12 +60,11 @@ def feature_matrix(
     """
     names = [feature.name for feature in FEATURES if weights is None or weights[feature.name]]
     raw = compute_features(context, context.candidates, names)
+    z_FT = standardise(np.asarray([*raw.values()], dtype=np.float32))
     clauses = weights is None or weights.clause_fusion
     return FeatureMatrix(
         tools=context.candidates,
-        standardised={
-            name: standardise(values) if unbounded else bounded(standardise(values)) for name, values in raw.items()
-        },
+        standardised=dict(zip(raw, z_FT if unbounded else bounded(z_FT), strict=True)),
         clauses_CT=clause_scores(context) if clauses else np.empty((0, 0), dtype=np.float32),
         raw=raw,
         systems=system_evidence(context) if weights is None or weights.system_coherence else None,

@@ -16,7 +16,7 @@ from egotools.usage_lines import UsageLines
 from inference.arrays import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.profile_tools import is_own_profile, may_be_own_profile
-from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
+from ontology.tool import Tool
 from ontology.tool_text import tool_text
 from ontology.usage_json import usage_from_json
 from retrieval.index.adjacency import Adjacency, read_adjacency
@@ -78,14 +78,6 @@ def _leased(store: Path) -> tuple[Path, ServingLease]:
         except NotFoundError:
             if current_snapshot(store) == folder:
                 raise
-
-
-def _required(row: Any) -> list[str]:
-    return [str(parameter["name"]) for parameter in row["parameters"] if parameter["required"]]
-
-
-def _metadata(row: Any) -> dict[str, Any]:
-    return dict(row.get("metadata", {}))
 
 
 _Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -211,24 +203,6 @@ class Snapshot:
     def usage(self, number: int) -> UsageLines:
         """Return the usage lines of a tool; empty ones where the build made none."""
         return UsageLines() if self._usage is None else self._usage[number]
-
-    def required_parameters(self, number: int) -> list[str]:
-        """Return the names of a tool's required inputs. Ten times as fast as decoding the whole tool."""
-        return self.tools.read(number, _required)
-
-    def metadata(self, number: int) -> Mapping[str, Any]:
-        """Return the metadata of a tool."""
-        return self.tools.read(number, _metadata)
-
-    def context_parameters(self, number: int) -> list[str]:
-        """Return the names of a tool's inputs that name the surroundings of a call."""
-        names = self.tools.read(number, _metadata).get(CONTEXT_PARAMETERS, ())
-        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-
-    def overlay_origins(self, number: int) -> Mapping[str, str]:
-        """Return what an overlay file says of a tool → ``FILE:LINE``."""
-        origins = self.tools.read(number, _metadata).get(OVERLAY_ORIGINS)
-        return origins if isinstance(origins, dict) else {}
 
     def tool_id(self, number: int) -> str:
         """Return the id of the tool with this number."""

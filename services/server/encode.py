@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from egotools.call import Call
 from egotools.codec import message_fields, valid_text
 from egotools.usage_lines import UsageLines
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import CatalogInfo, EgoGraph, RankedTool, Reasons, Response
+from egotools.values import CatalogInfo, EgoGraph, Response
 from ontology.tool import Parameter, Tool
 from retrieval.engine import Engine
 from services.schemas.call_name import call_name
@@ -21,9 +21,9 @@ from services.server.error_status import answer_too_large
 
 __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
 
-_NO_REASONS = Reasons()
-_NO_CALL = Call()
 _NO_USAGE = UsageLines()
+_MOST_KEPT, _MOST_KEPT_BYTES = 512, 16 * 1024  # texts of each engine, and bytes of one
+_KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
 
 
 def response_message(
@@ -42,36 +42,51 @@ def response_message(
     :param max_bytes: of the texts of the tools: an answer that is larger is not made to the end.
     :raises InvalidArgumentError: when they have more.
     """
-    tools, size = [], 0
+    timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
+    message = pb.RetrieveResponse(**message_fields(replace(response, tools=(), timings_ms=timings)))
+    size = 0
     for ranked in response.tools:
-        tools.append(_with_texts(ranked, engine.tool(ranked.id), schema_format, explain))
-        size += len(tools[-1].description) + len(tools[-1].schema_json)
+        texts = _texts(engine, ranked.id, schema_format)
+        size += len(texts)
         if size > max_bytes:
             raise answer_too_large(size, max_bytes)
-    timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
-    message = pb.RetrieveResponse(**message_fields(replace(response, tools=tuple(tools), timings_ms=timings)))
-    for sent in message.tools:
-        if not explain:
-            sent.ClearField("reasons")
-        if not sent.call.protocol:
-            sent.ClearField("call")
+        sent = message.tools.add()
+        sent.ParseFromString(texts)
+        sent.rank, sent.score, sent.explanation = ranked.rank, ranked.score, valid_text(ranked.explanation)
+        if ranked.probability is not None:
+            sent.probability = ranked.probability
+        if explain:
+            sent.reasons.CopyFrom(pb.Reasons(**message_fields(ranked.reasons)))
     return message
 
 
-def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: bool) -> RankedTool:
+def _texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
+    """The encoded part of a message that depends on the tool alone. Short ones are kept: to read a large tool takes a millisecond."""
+    kept = _KEPT.setdefault(engine, {})
+    texts = kept.get((tool_id, schema_format))
+    if texts is None:
+        texts = _encoded_texts(engine.tool(tool_id), schema_format)
+        if len(texts) <= _MOST_KEPT_BYTES:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[tool_id, schema_format] = texts
+    return texts
+
+
+def _encoded_texts(tool: Tool, schema_format: str) -> bytes:
     schema = call_schema(tool, schema_format)
-    return replace(
-        ranked,
-        name=tool.name,
-        title=tool.title,
-        description=shortened(tool.description, MAX_DESCRIPTION),
-        namespace=tool.namespace,
-        schema_json=schema.json,
-        schema_notes=schema.notes,
+    message = pb.RankedTool(
+        id=valid_text(tool.id),
+        name=valid_text(tool.name),
+        title=valid_text(tool.title),
+        description=valid_text(shortened(tool.description, MAX_DESCRIPTION)),
+        namespace=valid_text(tool.namespace),
+        schema_json=valid_text(schema.json),
+        schema_notes=map(valid_text, schema.notes),
         call_name=call_name(tool),
-        call=(tool.call if schema_format != "none" else None) or _NO_CALL,
-        reasons=ranked.reasons if explain else _NO_REASONS,
+        call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
     )
+    return message.SerializeToString()
 
 
 def tool_message(tool: Tool, schema_notes: Sequence[str] = (), usage: UsageLines = _NO_USAGE) -> pb.Tool:

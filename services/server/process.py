@@ -15,6 +15,8 @@ import grpc.aio
 
 from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
 from inference.shared_models import SharedModels, load_joined_encoder
+from ontology.errors import InvalidArgumentError
+from ontology.names import is_word
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import SnapshotEngine
@@ -31,6 +33,7 @@ from services.threads import imported_too_early, pin_threads
 __all__ = ["run", "serve", "serve_catalogs"]
 
 _LOG = logging.getLogger("egotools.server")
+_WARM_REQUESTS, _WARM_CHARS = 32, 400
 
 
 async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
@@ -119,8 +122,13 @@ def serve_catalogs(
 
 
 def _warm(store: CatalogStore, settings: ServerSettings) -> Engine:
+    """Open a catalogue and answer some requests: what these read, and what they leave in memory, the processes share."""
     engine = store.open()
-    engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    is_word("")  # reads the word lists, of which few requests need all
+    described = (engine.tool(tool_id).description for tool_id in engine.tool_ids(0, _WARM_REQUESTS))
+    for text in (settings.warm_query, *described):
+        with suppress(InvalidArgumentError):  # a description may be empty
+            engine.retriever("").retrieve(Request(query=text[:_WARM_CHARS]))
     return engine
 
 

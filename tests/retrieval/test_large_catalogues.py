@@ -98,6 +98,13 @@ def test_the_rounding_of_float32_is_no_difference(values: list[float], differ: b
         assert abs(float(standardised.mean())) < 1e-4 and abs(float(standardised.std()) - 1.0) < 1e-4
 
 
+def test_each_row_is_standardised_by_itself() -> None:
+    rows = np.random.default_rng(0).normal(size=(4, 1_000)).astype(np.float32) * np.asarray(
+        [[1e-6], [1.0], [30.0], [0.0]], dtype=np.float32
+    )
+    assert np.array_equal(standardise(rows), np.stack([standardise(row) for row in rows]))
+
+
 def test_the_masks_of_filters_are_kept_and_only_so_many(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = open_snapshot(snapshot.folder)
     computed: list[object] = []

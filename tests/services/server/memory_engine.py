@@ -75,7 +75,7 @@ TOOLS = (
 )
 
 
-@dataclass
+@dataclass(eq=False)  # the server keeps things for each engine
 class MemoryEngine:
     """Ranks by common words.
 

@@ -22,7 +22,7 @@ __all__ = [
     "EntityChanges",
     "SnapshotDiff",
     "ToolChange",
-    "ToolChanges",
+    "ToolDiff",
     "ToolEdge",
     "diff_snapshots",
 ]
@@ -60,7 +60,7 @@ class ContextChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolChanges:
+class ToolDiff:
     """Ids of tools, sorted.
 
     :param renamed: (id before, id now) of tools that have only another id, or name.
@@ -100,7 +100,7 @@ class SnapshotDiff:
     new: str
     settings: tuple[Change, ...]
     counts: tuple[Change, ...]
-    tools: ToolChanges
+    tools: ToolDiff
     edges_added: tuple[ToolEdge, ...]
     edges_removed: tuple[ToolEdge, ...]
     entities: Mapping[str, EntityChanges]
@@ -179,12 +179,12 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
     return rows | {id_: _Pair(old.tools.json_object(number), None) for id_, number in at.items()}
 
 
-def _tool_changes(rows: Mapping[str, _Pair]) -> ToolChanges:
+def _tool_changes(rows: Mapping[str, _Pair]) -> ToolDiff:
     added = {id_: row.after for id_, row in rows.items() if row.before is None}
     removed = {id_: row.before for id_, row in rows.items() if row.after is None}
     renamed = _renamed_tools(removed, added)
     changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
-    return ToolChanges(
+    return ToolDiff(
         added=tuple(sorted(added.keys() - {after for _, after in renamed})),
         removed=tuple(sorted(removed.keys() - {before for before, _ in renamed})),
         renamed=renamed,

@@ -19,7 +19,7 @@ from services.jobs.build import build_snapshot
 from services.jobs.changed_tools import ToolsMaker
 from services.jobs.changing_catalogue import ChangeCounts
 from services.jobs.merge_changes import merge_changes
-from services.jobs.tool_changes import ToolChanges
+from services.jobs.store_changes import StoreChanges
 
 __all__ = ["ENCODER", "Changing", "built", "compare_with_map", "row"]
 
@@ -77,7 +77,7 @@ class Changing:
 
     def __init__(self, store: Path) -> None:
         self.store = store
-        self.changes = ToolChanges(
+        self.changes = StoreChanges(
             {"": store},
             self._serve,
             reader=_Reader(),

@@ -25,7 +25,7 @@ from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.reliability.changing import ENCODER, Changing, built, compare_with_map, row
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
-from services.jobs.tool_changes import ToolChanges
+from services.jobs.store_changes import StoreChanges
 
 __all__ = ["ROWS"]
 
@@ -131,7 +131,7 @@ def _found_at_once(folder: Path) -> Figure:
     else:
         built(store, [row(number) for number in range(1_000)])
     opened = open_engine if _LARGE else Changing.opened
-    changes = ToolChanges({"": store}, lambda _, engine: engines.append(engine), opened=opened, merge_after_s=0)
+    changes = StoreChanges({"": store}, lambda _, engine: engines.append(engine), opened=opened, merge_after_s=0)
     base = changes.adopt("", opened(store))
     changes.upsert("", [_variant(base, 0)])  # the worker process starts
     sent: list[float] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ontology.errors import UnsupportedError
 from retrieval.snapshot_engine import SnapshotEngine
-from services.jobs.tool_changes import ToolChanges
+from services.jobs.store_changes import StoreChanges
 from services.server.catalog_store import CatalogStore
 from services.server.changing_tools import MakeChanges
 from services.server.settings import ServerSettings
@@ -26,4 +26,4 @@ def live_changes(settings: ServerSettings, stores: Mapping[str, CatalogStore]) -
             raise UnsupportedError("this catalogue cannot be changed", subject=str(folder))
         return engine
 
-    return lambda serve: ToolChanges(paths, serve, opened=opened, writes=settings.admin_port >= 0)
+    return lambda serve: StoreChanges(paths, serve, opened=opened, writes=settings.admin_port is not None)

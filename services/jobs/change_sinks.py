@@ -14,7 +14,7 @@ from ontology.errors import InvalidArgumentError, NotFoundError, error_from_stat
 from services.audited import AuditedChange, audited, named_tools
 
 if TYPE_CHECKING:
-    from services.jobs.tool_changes import ToolChanges
+    from services.jobs.store_changes import StoreChanges
 
 __all__ = ["ServerSink", "StoreSink", "server_errors"]
 
@@ -27,11 +27,11 @@ class StoreSink:
     def __init__(self, store: Path) -> None:
         from retrieval.snapshot_engine import open_engine
         from services.jobs.changed_tools import ToolsMaker
-        from services.jobs.tool_changes import ToolChanges
+        from services.jobs.store_changes import StoreChanges
 
         self.store = store
         self.target, self.tenant = str(store.resolve()), ""
-        self.changes: ToolChanges = ToolChanges({"": store}, lambda *_: None, reader=ToolsMaker(), merge_after_s=0)
+        self.changes: StoreChanges = StoreChanges({"": store}, lambda *_: None, reader=ToolsMaker(), merge_after_s=0)
         self._base = open_engine(store)
         self.changes.adopt("", self._base)
 

@@ -148,7 +148,7 @@ class _Group:
         try:
             _end_with(parent)
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-            admin_port = self._settings.admin_port if number == 0 else -1  # the others watch the stores
+            admin_port = self._settings.admin_port if number == 0 else None  # the others watch the stores
             metrics_port = self._settings.metrics_port
             own = replace(
                 self._settings,

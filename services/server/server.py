@@ -160,7 +160,7 @@ class Server:
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
         self.address = _listen(self._grpc, settings.host, settings.port, self.access)
-        if settings.admin_port >= 0:
+        if settings.admin_port is not None:
             self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
             await self._admin.start()
         await self.observing.start(

@@ -46,7 +46,7 @@ class ServerSettings:
         ``pid``, ``snapshot_id``.
     :param watch_s: seconds between two looks at the stores for a new publication, 0 to 3,600; 0: no looks.
     :param admin_host: address of the admin service; beyond loopback only with TLS and access control, or ``insecure``.
-    :param admin_port: its port, 0 (any free port) to 65,535; -1: no admin service.
+    :param admin_port: its port, 0 (any free port) to 65,535; None for none.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
     :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
     :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
@@ -101,7 +101,7 @@ class ServerSettings:
     log_level: str = "INFO"
     watch_s: float = 1.0
     admin_host: str = "127.0.0.1"
-    admin_port: int = -1
+    admin_port: int | None = None
     processes: int = 1
     process: int = 0
     recent_vectors: int = 8_192
@@ -190,7 +190,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
     "watch_s": (0, 3_600),
-    "admin_port": (-1, 65_535),
+    "admin_port": (0, 65_535),
     "processes": (1, 256),
     "process": (0, 255),
     "recent_vectors": (0, 1_000_000),
@@ -210,7 +210,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "jwt_leeway_s": (0, 300),
 }
 _NOT_OF_ENVIRONMENT = ("process",)  # a process is told by the one that forked it
-_WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
+_WHOLE_NUMBERS = ("admin_port", "metrics_port")  # whose default is None
 _PATHS = frozenset({"access_policy", "audit_log", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
 _CHOICES = {"log_level": _LOG_LEVELS, "reflection": _REFLECTION, "keep_requests": KEEP_REQUESTS}
 _SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}

@@ -270,7 +270,7 @@ def test_a_store_is_writable_where_the_admin_service_is_and_one_pod_writes() -> 
         mount = next(each for each in container["volumeMounts"] if each["mountPath"] == store)
         volume = next(each for each in pod["volumes"] if each["name"] == mount["name"])
         writable = not mount.get("readOnly") and not volume["persistentVolumeClaim"]["readOnly"]
-        assert writable == (settings.admin_port >= 0) == (name == "a writable store")
+        assert writable == (settings.admin_port is not None) == (name == "a writable store")
         if writable:
             update = deployment["spec"]["strategy"]["rollingUpdate"]
             assert (deployment["spec"]["replicas"], update["maxSurge"]) == (1, 0), "a second writer would be refused"

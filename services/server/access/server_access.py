@@ -171,7 +171,7 @@ def _check_tls(settings: ServerSettings) -> None:
 
 
 def _check_open(settings: ServerSettings) -> None:
-    listening = [settings.host, *([settings.admin_host] if settings.admin_port >= 0 else [])]
+    listening = [settings.host, *([settings.admin_host] if settings.admin_port is not None else [])]
     listening += [] if settings.metrics_port is None else [settings.metrics_host]
     is_closed = settings.tls_cert is not None and settings.access_policy is not None
     _refuse(

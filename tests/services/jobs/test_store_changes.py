@@ -251,7 +251,7 @@ import os, signal, sys
 from pathlib import Path
 from retrieval.delta.change_log import ChangeLog
 from scripts.reliability.changing import Changing
-from tests.services.jobs.test_tool_changes import NEW
+from tests.services.jobs.test_store_changes import NEW
 append = ChangeLog.append
 def dying(self, change):
     if sys.argv[2] == "after":

@@ -16,14 +16,14 @@ from services.jobs.changing_catalogue import ChangeCounts, ChangingCatalogue
 from services.jobs.merge_changes import MergeProcess, Merger
 from services.jobs.tools_worker import ToolsReader, ToolsWorker
 
-__all__ = ["MERGE_AFTER_S", "ToolChanges"]
+__all__ = ["MERGE_AFTER_S", "StoreChanges"]
 
 _LOG = logging.getLogger("egotools.changes")
 MERGE_AFTER_S, _MERGE_AT = 900.0, 1_000  # chosen, not tuned: a merge of 44,435 tools takes minutes of one core
 _LOOK_EVERY_S = 1.0
 
 
-class ToolChanges:
+class StoreChanges:
     """Adds, replaces and removes tools of served catalogues. Thread-safe; every method may take seconds, so call it on a thread.
 
     :param stores: tenant → the store of its catalogue.

@@ -161,7 +161,8 @@ def _failed(problem: str, base_id: str) -> SnapshotError:
 
 def _end_with_parent() -> None:
     """End this process when its input ends: the process that has started it has ended, however it did."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not through sys.stdin: the interpreter aborts when it ends while a thread holds that
+        pass
     os._exit(1)
 
 

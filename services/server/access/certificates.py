@@ -37,7 +37,7 @@ def server_credentials(
 
     def changed() -> grpc.ServerCertificateConfiguration | None:
         nonlocal given
-        before, given = given, files.value
+        before, given = given, files.awaited()  # on a thread of gRPC: a client of a removed authority must not slip in
         return None if given is before else given
 
     make: Any = grpc.dynamic_ssl_server_credentials  # its published type does not know that None means: as before

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
@@ -52,7 +53,8 @@ class WatchedFiles(Generic[_T]):
         self._poll_s = poll_s
         self._told = told
         self._lock = threading.Lock()
-        self._looking = False
+        self._running: Future[None] | None = None
+        self._problem = ""
         self._state = self._seen()
         self._looked = time.monotonic()
         try:
@@ -78,41 +80,58 @@ class WatchedFiles(Generic[_T]):
             await asyncio.wait({asyncio.wrap_future(looked)}, timeout=_PATIENCE_S)
         return self._value
 
+    def awaited(self) -> _T:
+        """As :attr:`value`, after the look, also one that goes on already, if that takes less than 0.25 s. For threads."""
+        looked = self._look() or self._running
+        if looked is not None:
+            with suppress(TimeoutError):
+                looked.result(timeout=_PATIENCE_S)
+        return self._value
+
     def _look(self) -> Future[None] | None:
         """Look whether the files changed, at most once in ``poll_s`` seconds, and never twice at a time."""
         with self._lock:
-            if self._looking or time.monotonic() - self._looked < self._poll_s:
+            if self._running is not None or time.monotonic() - self._looked < self._poll_s:
                 return None
-            self._looking = True
+            self._running = looked = Future()
             self._looked = time.monotonic()
-        looked: Future[None] = Future()
         # No thread of a pool: the process could not end while the disk does not answer.
-        threading.Thread(target=self._refresh, args=(looked,), name="watched-files", daemon=True).start()
+        thread = threading.Thread(target=self._refresh, args=(looked,), name="watched-files", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system has no thread left: the next call looks again
+            _LOG.error(f"the {self._what} cannot be looked at; the old one stays", extra=fields(problem=str(error)))
+            self._running = None
+            return None
         return looked
 
     def _refresh(self, looked: Future[None]) -> None:
         try:
             state = self._seen()
-            if state != self._state:
+            if state != self._state and self._read_again():
                 self._state = state
-                self._read_again()
         finally:
-            self._looking = False
+            self._running = None
             looked.set_result(None)
 
-    def _read_again(self) -> None:
+    def _read_again(self) -> bool:
+        """Read the files; return whether that is done, also for good reason in vain: a fault of the disk may pass."""
         file = str(self._paths[0])
         try:
             self._value = self._read()
         except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
-            _LOG.error(
-                f"the new {self._what} is not valid; the old one stays",
-                extra=fields(file=file, problem=redact(str(error))),
-            )
-            self._told(file, "invalid")
-            return
+            problem, before = redact(str(error)), self._problem
+            if problem != before:  # else it is said already
+                self._problem = problem
+                _LOG.error(
+                    f"the new {self._what} is not valid; the old one stays", extra=fields(file=file, problem=problem)
+                )
+                self._told(file, "invalid")
+            return not isinstance(error, OSError)
+        self._problem = ""
         self._told(file, "done")
         _LOG.info(f"read the new {self._what}", extra=fields(file=file))
+        return True
 
     def _seen(self) -> _State:
         return tuple(map(_stamp, self._paths))

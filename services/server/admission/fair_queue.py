@@ -103,7 +103,8 @@ class FairQueue:
             return None
         flow = min(fitting, key=lambda flow: (self._charged[flow.tenant], self._charged[flow]))
         turn, tenant = fitting[flow], flow.tenant
-        self._now[None], self._now[tenant] = self._charged[tenant], self._charged[flow]
+        for level, key in ((None, tenant), (tenant, flow)):  # who was passed over for cost is behind: that is no credit
+            self._now[level] = self._charged[key] = max(self._charged[key], self._now[level])
         self._charged[tenant] += turn.cost
         self._charged[flow] += turn.cost
         self.remove(turn)

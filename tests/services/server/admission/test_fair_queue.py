@@ -59,6 +59,20 @@ async def test_cheaper_turns_go_before_those_that_do_not_fit() -> None:
     assert sorted(order(queue)) == ["a", "b"]
 
 
+@pytest.mark.parametrize("dear", [A, Flow("other", "a")])
+async def test_who_was_passed_over_for_cost_has_one_turn_more_and_no_credit(dear: Flow) -> None:
+    queue = FairQueue(1_000)
+    await filled(queue, dear, cost=8)
+    await filled(queue, *[B] * 60)
+    assert {turn.flow for _ in range(50) if (turn := queue.pop(4))} == {B}
+    assert (passed := queue.pop()) is not None
+    assert passed.flow == dear
+    await filled(queue, *[dear] * 20, *[C] * 20)
+    served = order(queue, 20)
+    assert served.count("b") >= 5
+    assert served.count("a") <= 10
+
+
 async def test_tenants_share_alike_however_many_callers_one_has() -> None:
     queue = FairQueue(100)
     await filled(queue, A, B, A, B, A, B, C, C, C)

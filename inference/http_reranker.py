@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from inference.arrays import Floats1d
-from inference.bounded_answers import IDENTITY, bounded_answers
+from inference.bounded_answers import IDENTITY, bound_answers
 from inference.retry import (
     TRANSIENT_STATUSES,
     RetryPolicy,
@@ -72,8 +72,7 @@ class HttpReranker:
         self._max_chars = max_chars
         self._policy = policy or RetryPolicy()
         headers = IDENTITY | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
-        hooks = bounded_answers(self._address, timeout_s)
-        self._client = httpx.Client(timeout=timeout_s, headers=headers, event_hooks=hooks)
+        self._client = bound_answers(httpx.Client(timeout=timeout_s, headers=headers), self._address, timeout_s)
         weakref.finalize(self, self._client.close)
 
     @property

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from inference.bounded_answers import IDENTITY, bounded_answers
+from inference.bounded_answers import IDENTITY, bound_answers
 from inference.retry import (
     TRANSIENT_STATUSES,
     RetryPolicy,
@@ -65,7 +65,7 @@ class OpenAIEndpoint:
             timeout=timeout_s,
             max_retries=0,
             default_headers=IDENTITY,
-            http_client=openai.DefaultHttpxClient(event_hooks=bounded_answers(self.address, timeout_s)),
+            http_client=bound_answers(openai.DefaultHttpxClient(), self.address, timeout_s),
         )
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Asked", "Loopback", "Reply", "as_json"]
+__all__ = ["DRIPS", "Asked", "Loopback", "Reply", "as_json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Asked:
 @dataclass(frozen=True, kw_only=True)
 class Reply:
     """What goes back. ``hang`` holds the answer until the server stops; ``tear`` promises more bytes than it sends; ``endless`` sends the
-    body again and again, each time after so many seconds, until the client leaves.
+    body again and again, each time after so many seconds, until the client leaves; ``raw`` is sent instead of the head.
     """
 
     status: int = 200
@@ -34,6 +34,7 @@ class Reply:
     hang: bool = False
     tear: bool = False
     endless: float | None = None
+    raw: bytes | None = None
 
 
 def as_json(value: Any, *, status: int = 200, **headers: str) -> Reply:
@@ -79,6 +80,16 @@ class Loopback:
                     outer._stopping.wait()
                     self.close_connection = True
                     return
+                if reply.raw is None:
+                    self._send_head(reply)
+                else:
+                    self.wfile.write(reply.raw)
+                self.wfile.write(reply.body)
+                with contextlib.suppress(OSError):
+                    while reply.endless is not None and not outer._stopping.wait(reply.endless):
+                        self.wfile.write(reply.body)
+
+            def _send_head(self, reply: Reply) -> None:
                 self.send_response(reply.status)
                 self.send_header("Content-Type", "application/json")
                 if reply.endless is None:
@@ -86,12 +97,20 @@ class Loopback:
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(reply.body)
-                with contextlib.suppress(OSError):
-                    while reply.endless is not None and not outer._stopping.wait(reply.endless):
-                        self.wfile.write(reply.body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing: the test reads ``asked``."""
 
         return Handler
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+_PROCESSING = b"HTTP/1.1 102 Processing\r\n\r\n"
+DRIPS = {
+    "a header": Reply(raw=b"HTTP/1.1 200 OK\r\nX-Slow: ", body=b"a", endless=0.05),
+    "interim answers": Reply(raw=b"", body=_PROCESSING, endless=0.05),
+    "a flood of interim answers": Reply(raw=b"", body=_PROCESSING * 1000, endless=0.0),
+    "a chunk's extension": Reply(raw=_CHUNKED + b"5;", body=b"a", endless=0.05),
+    "chunks": Reply(raw=_CHUNKED, body=b"1\r\n \r\n", endless=0.05),
+}
+"""Answers without end, each byte of which comes well within a timeout."""

@@ -14,7 +14,7 @@ import pytest
 from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
+from tests.inference.loopback import DRIPS, Asked, Loopback, Reply, as_json
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
@@ -159,7 +159,7 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Repl
 UNBOUNDED = {
     "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
     "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
-    "without end": (Reply(body=b" ", endless=0.05), "did not end in time"),
+    "without end": (Reply(body=b" ", endless=0.05), "did not answer in time"),
     "nested": (Reply(body=b"[" * 200_000), "does not follow the OpenAI protocol"),
 }
 
@@ -172,6 +172,15 @@ def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
     with pytest.raises(ModelError, match=problem):
         encoder(server.url, RetryPolicy(max_retries=0), timeout_s=1.0).encode(["a"])
     assert server.asked[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("reply", DRIPS.values(), ids=DRIPS.keys())
+def test_a_dripped_answer_ends_in_time(serve: Serve, reply: Reply) -> None:
+    talker = chat(serve(lambda asked: reply), RetryPolicy(max_retries=0), timeout_s=0.5)
+    started = time.monotonic()
+    with pytest.raises(ModelError, match="did not answer in time"):
+        talker.complete(TALK)
+    assert time.monotonic() - started < 1.0
 
 
 def test_a_dead_port_is_named_without_credentials(dead_url: str, swift: RetryPolicy) -> None:

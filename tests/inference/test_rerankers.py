@@ -14,7 +14,7 @@ import pytest
 from inference import CrossEncoderReranker, HttpReranker, MiniLmReranker, Reranker, RetryPolicy
 from ontology.errors import InvalidArgumentError, ModelError
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Asked, Reply, as_json
+from tests.inference.loopback import DRIPS, Asked, Reply, as_json
 
 DOCUMENTS = ["list the orders", "create an order", "", "weather!", "采购订单 😀", "create an order"]
 
@@ -147,7 +147,7 @@ def test_half_a_json_is_a_model_error(serve: Serve, swift: RetryPolicy) -> None:
 UNBOUNDED = {
     "compressed": (Reply(body=gzip.compress(b" " * 2**26), headers={"Content-Encoding": "gzip"}), "compressed"),
     "too large": (Reply(body=b" " * 2**20, endless=0.0), "more than 33,554,432 bytes"),
-    "without end": (Reply(body=b" ", endless=0.05), "did not end in time"),
+    "without end": (Reply(body=b" ", endless=0.05), "did not answer in time"),
     "nested": (Reply(body=b"[" * 200_000), "not JSON"),
 }
 
@@ -159,6 +159,15 @@ def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
     with pytest.raises(ModelError, match=problem):
         reranker.score("a", ["a"])
     assert server.asked[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("reply", DRIPS.values(), ids=DRIPS.keys())
+def test_a_dripped_answer_ends_in_time(serve: Serve, reply: Reply) -> None:
+    reranker = HttpReranker(serve(lambda asked: reply).url, timeout_s=0.5, policy=RetryPolicy(max_retries=0))
+    started = time.monotonic()
+    with pytest.raises(ModelError, match="did not answer in time"):
+        reranker.score("a", ["a"])
+    assert time.monotonic() - started < 1.0
 
 
 def test_a_torn_answer_is_asked_again(serve: Serve, swift: RetryPolicy) -> None:

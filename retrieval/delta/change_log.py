@@ -138,11 +138,14 @@ class ChangeLog:
         """Close the file, so that another process may write."""
         if self._file is not None:
             os.close(self._file)
-            self._file = None
+            self._file, self._torn = None, False
 
     def _writable(self) -> int:
-        """The descriptor of the file; a new file where there is none, an open one where a failed write could not be taken back."""
+        """The descriptor of the file, without what a failed write left; of a new file where there is none."""
         if self._file is not None:
+            if self._torn and os.fstat(self._file).st_size >= self._end:
+                cut(self._file, self._end)
+                self._torn = False
             return self._file
         if not self._writes:
             raise _taken(self.path, "this process only reads the changes of the catalogue")
@@ -153,12 +156,11 @@ class ChangeLog:
         except BlockingIOError:
             raise _taken(self.path, "another process changes this catalogue") from None
         size = self.path.stat().st_size
-        if not self._contents and not self._torn:
+        if not self._contents:
             self._end = len(log_header(self.base_id))
-        if size != self._end and not self._torn:
+        if size != self._end:
             self.close()
             raise _taken(self.path, "another process has changed this catalogue")
-        os.ftruncate(self._file, self._end)
         return self._file
 
     def _require_whole(self, file: int, size: int) -> None:
@@ -188,13 +190,14 @@ class ChangeLog:
             cut(self._file, self._end)
 
     def _take_back(self, file: int) -> None:
-        """Take back what a failed write left; where that fails too, the next change tries it again."""
-        try:
+        """Take back what a failed write left; where that fails too, the next change tries it again.
+
+        The file stays locked until then: another process would cut the tail and write, and that would be cut here.
+        """
+        self._torn = True
+        with suppress(OSError):
             cut(file, self._end)
             self._torn = False
-        except OSError:
-            self._torn = True
-            self.close()
 
 
 def _create(path: Path, header: bytes) -> None:

@@ -67,8 +67,8 @@ class ToolsMaker:
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
         """Refuse tools with severe findings that were not released in the store; see :func:`ingest.trust.quarantine.examine`.
 
-        What is found is kept in the store, where it can be approved. Look-alike names are found among the changed tools; a build
-        compares all.
+        What is found is kept in the store, where it can be approved; see :meth:`ingest.trust.quarantine.TrustRecord.then`.
+        Look-alike names are found among the changed tools; a build compares all.
 
         :raises CatalogError: naming them.
         :raises StorageError: when the findings cannot be written.
@@ -80,7 +80,10 @@ class ToolsMaker:
         with disk_errors(store), publishing(store):  # a call to another server of the store may find something too
             earlier = read_record(store)
             examined = examine(tools, "refuse", previous=before, earlier=earlier, approvals=read_approvals(store))
-            record = earlier.then({tool.id for tool in tools}, examined.record)
+            ids = [tool.id for tool in tools]
+            if examined.refused is not None:  # the others are not taken in either: what is known of them stays
+                ids = list(examined.record.quarantined)
+            record = earlier.then({*ids}, examined.record)
             if record != earlier:
                 write_record(store, record)
         if examined.refused is not None:

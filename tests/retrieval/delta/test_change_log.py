@@ -124,6 +124,61 @@ def test_a_full_disk_at_any_write_refuses_the_change_and_loses_nothing(
     assert failed >= 2
 
 
+def _fail_to_write_and_to_take_back(patch: pytest.MonkeyPatch, fails: str) -> None:
+    pwrite = os.pwrite
+
+    def failed(*_: Any) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def half(file: int, data: bytes, at: int) -> int:
+        pwrite(file, bytes(data)[:10], at)
+        return failed()
+
+    patch.setattr(os, fails, half if fails == "pwrite" else failed)
+    patch.setattr(os, "ftruncate", failed)
+
+
+@pytest.mark.parametrize("fails", ["pwrite", "fsync"])
+def test_nobody_else_writes_before_a_failed_write_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    """Else the other's change is acknowledged, and cut off by the one whose write failed."""
+    log = ChangeLog(tmp_path, BASE)
+    log.append(CHANGES[0])
+    whole = log.path.stat().st_size
+    with monkeypatch.context() as patch:
+        _fail_to_write_and_to_take_back(patch, fails)
+        for _ in range(2):
+            with pytest.raises(StorageError):
+                log.append(CHANGES[1])
+    assert log.path.stat().st_size > whole
+    other = ChangeLog(tmp_path, BASE)
+    with pytest.raises(StorageError, match="another process changes this catalogue"):
+        other.append(CHANGES[1])
+    log.append(CHANGES[2])
+    log.close()
+    assert read_changes(tmp_path, BASE) == [CHANGES[0].content(), CHANGES[2].content()]
+
+
+@pytest.mark.parametrize("fails", ["pwrite", "fsync"])
+def test_a_log_that_was_closed_over_a_failed_write_cuts_nothing_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    log = ChangeLog(tmp_path, BASE)
+    log.append(CHANGES[0])
+    with monkeypatch.context() as patch:
+        _fail_to_write_and_to_take_back(patch, fails)
+        with pytest.raises(StorageError):
+            log.append(CHANGES[1])
+    log.close()
+    other = ChangeLog(tmp_path, BASE)
+    other.append(CHANGES[2])
+    other.close()
+    with pytest.raises(StorageError, match="another process has changed this catalogue"):
+        log.append(CHANGES[0])
+    assert read_changes(tmp_path, BASE) == other.contents
+
+
 def test_a_second_process_reads_the_changes_and_adds_none(tmp_path: Path) -> None:
     writer = ChangeLog(tmp_path, BASE)
     writer.append(CHANGES[0])

@@ -93,7 +93,8 @@ class WatchedFiles(Generic[_T]):
         with self._lock:
             if self._running is not None or time.monotonic() - self._looked < self._poll_s:
                 return None
-            self._running = looked = Future()
+            looked: Future[None] = Future()
+            self._running = looked
             self._looked = time.monotonic()
         # No thread of a pool: the process could not end while the disk does not answer.
         thread = threading.Thread(target=self._refresh, args=(looked,), name="watched-files", daemon=True)

@@ -103,8 +103,9 @@ class FairQueue:
             return None
         flow = min(fitting, key=lambda flow: (self._charged[flow.tenant], self._charged[flow]))
         turn, tenant = fitting[flow], flow.tenant
-        for level, key in ((None, tenant), (tenant, flow)):  # who was passed over for cost is behind: that is no credit
-            self._now[level] = self._charged[key] = max(self._charged[key], self._now[level])
+        # Who was passed over for cost is behind: that is no credit.
+        self._now[None] = self._charged[tenant] = max(self._charged[tenant], self._now[None])
+        self._now[tenant] = self._charged[flow] = max(self._charged[flow], self._now[tenant])
         self._charged[tenant] += turn.cost
         self._charged[flow] += turn.cost
         self.remove(turn)

@@ -121,14 +121,14 @@ class WatchedFiles(Generic[_T]):
         try:
             self._value = self._read()
         except Exception as error:  # whatever is wrong with a file, the server goes on with what it has
-            problem, before = redact(str(error)), self._problem
-            if problem != before:  # else it is said already
+            problem, may_pass = redact(str(error)), isinstance(error, OSError)
+            if not may_pass or problem != self._problem:  # what may pass is read again at each look, and said once
                 self._problem = problem
                 _LOG.error(
                     f"the new {self._what} is not valid; the old one stays", extra=fields(file=file, problem=problem)
                 )
                 self._told(file, "invalid")
-            return not isinstance(error, OSError)
+            return not may_pass
         self._problem = ""
         self._told(file, "done")
         _LOG.info(f"read the new {self._what}", extra=fields(file=file))

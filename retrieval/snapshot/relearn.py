@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ontology.errors import SnapshotCorruptError
 from retrieval.index.learned_use import LearnedUse, write_learned_use
-from retrieval.snapshot.manifest import LearnedSection, write_manifest
-from retrieval.snapshot.publish import publish, staging_folder
+from retrieval.snapshot.manifest import LearnedSection
+from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import link_or_copy
 
 __all__ = ["publish_learned"]
 
@@ -39,27 +37,21 @@ def publish_learned(
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
     """
-    kept = {name: info for name, info in snapshot.manifest.files.items() if not name.startswith(_PREFIXES)}
-    with staging_folder(store) as folder:
-        for name in sorted(kept):
-            link_or_copy(snapshot.layout.folder / name, folder / name)
+
+    def write(folder: Path) -> None:
         if learned is not None:
             write_learned_use(folder, learned)
-        manifest = write_manifest(folder, snapshot.manifest.model_copy(update={"learned": _section(learned)}))
-        if {name: manifest.files.get(name) for name in kept} != kept:
-            raise SnapshotCorruptError(
-                "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
-            )
-        publish(
-            store,
-            folder,
-            manifest.snapshot_id,
-            current=published,
-            replaces=replaces if published else None,
-            changes_of=snapshot.id,
-            signing_key=signing_key,
-        )
-    return manifest.snapshot_id
+
+    return publish_version(
+        snapshot,
+        store,
+        {"learned": _section(learned)},
+        rewritten=_PREFIXES,
+        write=write,
+        replaces=replaces,
+        published=published,
+        signing_key=signing_key,
+    )
 
 
 def _section(learned: LearnedUse | None) -> LearnedSection | None:

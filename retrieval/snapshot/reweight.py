@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
-from ontology.errors import SnapshotCorruptError
-from retrieval.snapshot.manifest import RankingSection, write_manifest
-from retrieval.snapshot.publish import publish, staging_folder
+from retrieval.snapshot.manifest import RankingSection
+from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["link_or_copy", "publish_reweighted"]
+__all__ = ["publish_reweighted"]
 
 
 def publish_reweighted(
@@ -38,31 +35,11 @@ def publish_reweighted(
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
     """
-    with staging_folder(store) as folder:
-        for name in sorted(snapshot.manifest.files):
-            link_or_copy(snapshot.layout.folder / name, folder / name)
-        manifest = write_manifest(folder, snapshot.manifest.model_copy(update={"ranking": ranking}))
-        if manifest.files != snapshot.manifest.files:
-            raise SnapshotCorruptError(
-                "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
-            )
-        publish(
-            store,
-            folder,
-            manifest.snapshot_id,
-            current=published,
-            replaces=replaces if published else None,
-            changes_of=snapshot.id,
-            signing_key=signing_key,
-        )
-    return manifest.snapshot_id
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link an immutable file; copy it where the file system cannot link it."""
-    try:
-        os.link(source, target)
-    except FileNotFoundError as error:
-        raise SnapshotCorruptError("the file is missing", subject=str(source), remedy="Build again") from error
-    except OSError:
-        shutil.copyfile(source, target)
+    return publish_version(
+        snapshot,
+        store,
+        {"ranking": ranking},
+        replaces=replaces,
+        published=published,
+        signing_key=signing_key,
+    )

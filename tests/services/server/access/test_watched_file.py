@@ -46,6 +46,10 @@ def test_a_file_that_is_wrong_is_read_once(path: Path) -> None:
     wait_until(lambda: files.awaited() == "old" and not faults)
     assert files.awaited() == "old"
     assert told == ["done", "invalid"]
+    faults += [ValueError("a line too long")]
+    path.write_text("the newest", encoding="utf-8")
+    wait_until(lambda: files.awaited() == "old" and not faults)
+    wait_until(lambda: told == ["done", "invalid", "invalid"])
 
 
 def test_a_system_without_a_thread_left_costs_one_look(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

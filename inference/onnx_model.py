@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Set
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,9 @@ def load_tokenizer(content: bytes, max_tokens: int | None) -> Any:
 
 
 def load_session(content: bytes) -> Any:
-    """Load an ONNX graph on the CPU."""
+    """Load an ONNX graph on the CPU. ONNX Runtime sends nothing to its maker, unless ``ORT_DISABLE_TELEMETRY`` is ``0``."""
+    # Read when the library is loaded; a call of its API later is too late for the first event and the device id on the disk.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

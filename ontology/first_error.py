@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import Repr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["first_error"]
 
 _MAX_SHOWN = 80
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 2 * _MAX_SHOWN
+_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxtuple = _SHORT.maxset = 10
 
 
 def first_error(error: ValidationError, *, show_value: bool = True) -> str:
@@ -24,6 +28,6 @@ def first_error(error: ValidationError, *, show_value: bool = True) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not show_value:
         return f"{field!r}: {message}" if field else message
-    value = repr(first["input"])
-    shown = value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}…"
+    shown = _SHORT.repr(first["input"])  # of a value of any size, in a time that does not grow with it
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
     return f"{field!r} is {shown}: {message}" if field else message

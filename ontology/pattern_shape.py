@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
-from re import _constants as ops  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as ops
+from re import _parser as parser
 from typing import Any
 
 from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ValueShape

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from egotools.tool_plan import ToolPlan
 from egotools.usage_lines import UsageLines
-from egotools.values import CatalogInfo, EgoGraph
+from egotools.values import CatalogInfo, EgoGraph, NamespaceSummary
 from ontology.tool import Tool
+from retrieval.query.plan_request import PlanRequest
 from retrieval.retriever import Retriever
 
 __all__ = ["Engine"]
@@ -28,6 +30,14 @@ class Engine(Protocol):
         """Return the retriever with this name; an empty name means the default preset.
 
         :raises InvalidArgumentError: for an unknown name, with subject ``preset`` and the list of presets.
+        """
+
+    def plan(self, request: PlanRequest) -> ToolPlan:
+        """Return the calls that lead to goal tools, in order.
+
+        :raises NotFoundError: naming a goal that the catalogue does not have.
+        :raises InvalidArgumentError: for an unknown preset.
+        :raises DeadlineError: between two stages, when the caller no longer waits.
         """
 
     def tool(self, tool_id: str) -> Tool:
@@ -53,6 +63,9 @@ class Engine(Protocol):
 
     def catalog(self) -> CatalogInfo:
         """Return the description of the snapshot: models, counts and presets."""
+
+    def namespaces(self) -> tuple[NamespaceSummary, ...]:
+        """Return what the tools of each namespace are about; see :attr:`egotools.values.CatalogInfo.namespaces`."""
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` tool ids from position ``offset``, in the snapshot's order; empty past the end."""

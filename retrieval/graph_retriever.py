@@ -20,6 +20,7 @@ from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
+from retrieval.ranking.named_first import chosen_first, named_first
 from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights
@@ -56,12 +57,13 @@ class GraphRetriever:
         self._snapshot = snapshot if config.dependency_edges else snapshot.without(DEPENDENCIES)
         self._encoder = encoder
         self._config = config
-        self._fusion = FusionRanker(weights, name=FUSION, bounded=config != PAPER)
+        as_printed = config == PAPER  # without what was added to the algorithm since
+        self._fusion = FusionRanker(weights, name=FUSION, bounded=not as_printed)
         self._ranker = ranker or self._fusion
         self._margin = weights.resolver_margin
         self._reranker = reranker
-        self._boosts = None if config == PAPER else snapshot.boosts  # the algorithm as printed has none
-        self._learned = None if config == PAPER else snapshot.learned
+        self._boosts = None if as_printed else snapshot.boosts
+        self._learned = None if as_printed else snapshot.learned
         self._confidence = confidence
         self._completion = Completion(self._snapshot, config)
 
@@ -91,12 +93,13 @@ class GraphRetriever:
         return context
 
     def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
-        """The ranking with the boosts of the catalogue's owner, completed with what its best tools need.
+        """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its best tools need.
 
         :param margin: how many standard deviations of the scores a resolver ends below the tool that needs it.
         """
         if self._boosts is not None:
             ranking = add_boosts(ranking, self._boosts)
+        ranking = named_first(context, chosen_first(context, ranking))
         return self._completion.complete(context, ranking, margin=margin)
 
     def _find_candidates(self, request: Request) -> QueryContext:

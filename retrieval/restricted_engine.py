@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
+from egotools.tool_plan import ToolPlan
 from egotools.usage_lines import UsageLines
-from egotools.values import CatalogInfo, EgoGraph
+from egotools.values import CatalogInfo, EgoGraph, NamespaceSummary
 from ontology.tool import Tool
 from retrieval.engine import Engine
+from retrieval.query.plan_request import PlanRequest
 from retrieval.retriever import Retriever
 
 __all__ = ["RestrictedEngine"]
@@ -38,6 +40,10 @@ class RestrictedEngine:
         """Return the retriever with this name over the visible tools."""
         return self._engine.retriever(preset)
 
+    def plan(self, request: PlanRequest) -> ToolPlan:
+        """Return the calls that lead to goal tools, of visible tools; a hidden goal is not found."""
+        return self._engine.plan(request)
+
     def tool(self, tool_id: str) -> Tool:
         """Return a visible tool; a hidden one is not found."""
         return self._engine.tool(tool_id)
@@ -53,6 +59,10 @@ class RestrictedEngine:
     def catalog(self) -> CatalogInfo:
         """Return the description of the snapshot, with the counts of what is visible."""
         return self._engine.catalog()
+
+    def namespaces(self) -> tuple[NamespaceSummary, ...]:
+        """Return what the visible tools of each namespace are about."""
+        return self._engine.namespaces()
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` ids of visible tools from position ``offset`` among these."""

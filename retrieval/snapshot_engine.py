@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.tool_plan import ToolPlan
 from egotools.usage_lines import UsageLines
-from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
+from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
 from inference.encoder import Encoder
 from inference.reranker import Reranker
@@ -20,12 +21,15 @@ from retrieval.engine import Engine
 from retrieval.index.analysis import terms
 from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.query.plan_request import PlanRequest
 from retrieval.ranking.confidence import ConfidenceModel, confidence_model_for
 from retrieval.ranking.weights import FUSION
 from retrieval.restricted_engine import RestrictedEngine
 from retrieval.retriever import Retriever
+from retrieval.snapshot.namespace_summary import summarize_namespaces
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.visible import VisibleSnapshots
+from retrieval.tool_planner import ToolPlanner
 
 __all__ = ["SnapshotEngine", "open_engine", "open_reranker"]
 
@@ -91,6 +95,7 @@ class SnapshotEngine:
         self._confidence = confidence or confidence_model_for(snapshot, encoder.name)
         self._presets = make_presets(snapshot, encoder, reranker, confidence=self._confidence)
         self._reranker = reranker
+        self._planner = ToolPlanner(snapshot)
         views = VisibleSnapshots(snapshot)
         self._restricted = lru_cache(_RESTRICTED)(
             lambda filters: RestrictedEngine(
@@ -117,6 +122,10 @@ class SnapshotEngine:
         :raises InvalidArgumentError: listing the presets.
         """
         return preset_named(self._presets, preset)
+
+    def plan(self, request: PlanRequest) -> ToolPlan:
+        """Return the calls that lead to goal tools, in order; see :meth:`retrieval.tool_planner.ToolPlanner.plan`."""
+        return self._planner.plan(request, self.retriever(request.preset))
 
     def tool(self, tool_id: str) -> Tool:
         """Return the tool with this id.
@@ -192,6 +201,14 @@ class SnapshotEngine:
             created_by=dict([manifest.created_by.split(" ", 1)]),
             filter_keys=self.snapshot.filters.keys,
         )
+
+    def namespaces(self) -> tuple[NamespaceSummary, ...]:
+        """Return what the tools of each namespace are about; made at the first call."""
+        return self._namespaces
+
+    @cached_property
+    def _namespaces(self) -> tuple[NamespaceSummary, ...]:
+        return summarize_namespaces(self.snapshot)
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` tool ids from position ``offset``, in catalogue order."""

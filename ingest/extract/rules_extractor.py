@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 
@@ -45,6 +46,7 @@ _PARAMETER_DISCOUNT = 0.8
 _PART_DISCOUNT = 0.05
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _KNOWN_BONUS = 0.1
+_processes = partial(ProcessPoolExecutor, mp_context=get_context("spawn"))
 
 
 class RulesExtractor:
@@ -56,15 +58,25 @@ class RulesExtractor:
 
     :param workers: number of processes, at least 1; it does not change the output or its order.
     :param model: package name of the spaCy model, None for the first one installed, or empty for none.
+    :param pool: makes what runs the work, from the number of workers, ``initializer`` and ``initargs``; None for processes of this
+        machine, where they pay. It does not change the output either.
     """
 
-    def __init__(self, ontology: Ontology, *, workers: int = 1, model: str | None = None) -> None:
+    def __init__(
+        self,
+        ontology: Ontology,
+        *,
+        workers: int = 1,
+        model: str | None = None,
+        pool: Callable[..., Executor] | None = None,
+    ) -> None:
         if workers < 1:
             raise InvalidArgumentError(
                 f"workers must be at least 1, not {workers}", subject="workers", remedy="Use 1 or more processes"
             )
         self._ontology = ontology
         self._workers = workers
+        self._pool = pool
         self._model, self._version = find_model() if model is None else (model, find_model([model])[1] if model else "")
         self._extractor: _ChunkExtractor | None = None
 
@@ -83,7 +95,7 @@ class RulesExtractor:
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """Yield one Extraction for each tool, in order."""
         chunks = (tools[start : start + _CHUNK] for start in range(0, len(tools), _CHUNK))
-        if self._workers == 1 or len(tools) <= _MAX_SEQUENTIAL_TOOLS:
+        if self._pool is None and (self._workers == 1 or len(tools) <= _MAX_SEQUENTIAL_TOOLS):
             self._extractor = self._extractor or _ChunkExtractor(self._ontology, self._model)
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)
@@ -119,10 +131,8 @@ class RulesExtractor:
 
         :raises BrokenProcessPool: when a process was killed.
         """
-        pool = ProcessPoolExecutor(
-            self._workers, mp_context=get_context("spawn"), initializer=_init, initargs=(self._ontology, self._model)
-        )
-        with pool:
+        make = self._pool or _processes
+        with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
             running: deque[Future[list[Extraction]]] = deque()
             try:
                 running.extend(pool.submit(_extract, chunk) for chunk in waiting)

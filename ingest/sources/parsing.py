@@ -18,6 +18,7 @@ import yaml
 
 from ingest.sources.parse_limits import MAX_NODES, check_json_size, check_merges
 from ontology.errors import DocumentError
+from ontology.yaml_data import SAFE_LOADER
 
 __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 
@@ -178,7 +179,6 @@ def _ascend(loader: Any) -> None:
 
 
 def _make_loader() -> Any:
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     members = {
         "construct_mapping": _construct_mapping,
         "descend_resolver": _descend,
@@ -188,7 +188,7 @@ def _make_loader() -> Any:
         "merged": 0,
         "yaml_implicit_resolvers": {},
     }
-    loader: Any = type("_Loader", (base,), members)
+    loader: Any = type("_Loader", (SAFE_LOADER,), members)
     core = {
         "tag:yaml.org,2002:null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
         "tag:yaml.org,2002:bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),

@@ -12,31 +12,16 @@ from ingest.trust.instructions import sentences_of, signals_in
 from ingest.trust.named_hosts import addresses_in, is_documentation, site_of
 from ingest.trust.signals import SIGNALS
 from ingest.trust.tool_fields import tool_fields
+from ingest.trust.wording import any_of, whole_words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Change", "changes"]
 
-_SAFE = re.compile(
-    r"\b(?:not|never|no|nothing|only|read[- ]only|stays?|until|unless|without changing|requires?|approval|approved by|confirm\w*|logged|audited|masked|anonymous\w*|encrypted|kein\w*|nicht|nur|pas|ne|aucun\w*|sin|solo)\b"
-)
-_REACH = re.compile(
-    r"\b(?:removed?|deletes?|deleted|erased?|overwrit\w+|reassign\w*|transferr?\w*|opened to|shared? with|uploads?|uploaded|sent to|forward\w*|transmitted|exported|published|granted|revoked?|unlock\w*|disabled?|lifted|wiped?|"
-    r"kept by|stored by|passed (?:on )?to|handed to|hidden (?:ones|files)|as well|in the same step|everything|all (?:files|buckets|records|accounts|users|folders|mailboxes|data)|\*|credentials?|log-?in|password|pin\b|"
-    r"private key|secret|token|ssh|übertrag\w+|übermittel\w+|weitergeleitet|gelöscht|transmis\w*|supprim\w+|envoy\w+|eliminad\w*|enviad\w*|in passing|author of|vendor|partner|publicly|public link|anyone|"
-    r"service account|moved|now entered|new address|before redaction|plain ?text|outside|third part\w+|conversation|dialogue|context|prompt|instructions?|assistant|agent|as (?:administrator|root|admin)|on behalf)\b"
-)
-_MONEY_OR_PLACE = re.compile(
-    r"iban|account|wallet|payee|address|url|host|callback|webhook|endpoint|mail|recipient|phone|number|server|target|destination|dsn|registry|bucket|path|command|role|scope|permission|limit",
-    re.IGNORECASE,
-)
-_SWITCH = re.compile(
-    r"test|dry|confirm|approv|share|public|telemetry|include|send|notify|verify|verified|ssl|tls|force|recursive|admin|override|delete|overwrite|redact|mask|audit|log|secure|safe|preview|draft|block|allow",
-    re.IGNORECASE,
-)
-_FREE_TEXT = re.compile(
-    r"\b(?:dialogue?|conversation|chat|tool results?|history|transcript|context|prompt|messages?|everything|all (?:files|text|data)|secret|password|pass ?phrase|key|token|credentials?|pin|cookie|session|folder|local|files|environment|"
-    r"clipboard|screenshot|telemetry|diagnos\w+|improve|analytics|debug|trace|account|card)\b"
-)
+_SAFE = whole_words("restrictions")
+_REACH = whole_words("reaches")
+_MONEY_OR_PLACE = any_of("places_of_change", re.IGNORECASE)
+_SWITCH = any_of("switches", re.IGNORECASE)
+_FREE_TEXT = whole_words("free_texts")
 _ADDED = 0.3
 _REMOVED_SAFETY = 0.4
 _SEVERE = 0.7  # one hint is enough: a document that was reviewed once is not read again

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ingest.trust.wording import whole_words
+from ingest.word_lists import word_list
+
 __all__ = ["EncodedRun", "disguised_runs", "encoded_runs"]
 
 _RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,20000}={0,2}(?![A-Za-z0-9+/=_-])")
 _HEX = re.compile(r"(?:[0-9a-f]{2})+\Z|(?:[0-9A-F]{2})+\Z")
 _WORDS = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,14}(?![A-Za-z])")
-_COMMAND = re.compile(
-    r"\b(?:call|send|post|ignore|run|delete|upload|tell|export|forward|execute|copy|reveal|fetch|approve|set|read|do not|system|assistant)\b",
-    re.IGNORECASE,
-)
+_COMMAND = whole_words("commands", re.IGNORECASE)
 _LEAST_WORDS = 3
 _SHARE = 0.75  # of the decoded characters that stand in words or between them
 
@@ -70,10 +70,7 @@ _DIGITS_IN_WORDS = re.compile(r"(?<!\w)[A-Za-z]*(?:[A-Za-z][013457$@]|[013457$@]
 _LETTERS = str.maketrans("013457$@", "oieastsa")
 _LEAST_DISGUISED = 2
 _READ = re.compile(r"[^\W\d_]+")
-_TELLING = (
-    "ignore previous instructions instruction disregard system prompt send user users call tool export reveal delete password secret assistant never mention before without the and not "
-    "about tell forward everything conversation file files token tokens"
-).split()
+_TELLING = word_list("trust", "telling")
 _ROT13 = frozenset(codecs.encode(word, "rot13") for word in _TELLING)
 _REVERSED = frozenset(word[::-1] for word in _TELLING) - frozenset(_TELLING)
 _LEAST_KNOWN = 3  # words of one disguise

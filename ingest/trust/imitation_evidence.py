@@ -9,16 +9,14 @@ from ingest.trust.folded_text import fold
 from ingest.trust.instructions import signals_in
 from ingest.trust.named_hosts import addresses_in, is_documentation
 from ingest.trust.signals import SIGNALS
+from ingest.trust.wording import whole_words
+from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Tool
 
 __all__ = ["imitation_evidence", "imitation_weight", "is_imitation", "space_of"]
 
-_CLAIM = re.compile(
-    r"\b(?:official|built-in|signed|trusted|patched|edition|security (?:release|fix|update)|should go through it|verified|certified|genuine|authentic|replace[sd]?|replacement|successor|predecessor|supersedes?|same as|identical to|drop-in|production (?:build|version)|version \d|newer|new version|new name|renamed|"
-    r"moved (?:to|here)|instead of|deprecated|shut down|being retired|by the same team|original|mirror of|fork of|build of|compatible with|formerly|now called|stops working|discontinued|recommended over|better than|faster than|"
-    r"more convenient than|takes? over|on behalf of|in place of|community version|old (?:one|version|tool)|like \w+, but|just like|works like|improved|extended version|enhanced)\b"
-)
+_CLAIM = whole_words("claims")
 _WEIGHTS = {
     "same words": 0.3,
     "one letter apart": 0.45,
@@ -51,10 +49,7 @@ _RISKY = {
     "others-data": 0.5,
     "rivals": 0.4,
 }
-_TAKES = re.compile(
-    r"\b(?:outside|third[ -]party|partner (?:feed|service)|handed (?:over|to|too)|held (?:in|by|on)|kept by|mirrored to|forwarded to|copied to|shared with|recorded|in clear(?: form)?|stored (?:by|with|at)|exported to|"
-    r"without|whatever the|any channel|all paths|private ones|not looked at|needs no|no limit|can approve it as well|or to third|under the role|as (?:project )?owner|included|community|through the \w+ \w+ at|relay\.|run through|on behalf of|archived and private|no longer|plain ?text)\b"
-)
+_TAKES = whole_words("handed_over")
 
 
 def imitation_evidence(tool: Tool, other: Tool) -> Iterator[str]:
@@ -86,9 +81,7 @@ def imitation_evidence(tool: Tool, other: Tool) -> Iterator[str]:
         yield "a secret among its inputs"
 
 
-_BOASTS = frozenset(
-    "official verified real original secure safe prod next new genuine trusted pro plus true certified authentic v2 ng".split()
-)
+_BOASTS = word_list("trust", "boasts")
 
 
 def _words(space: str) -> list[str]:

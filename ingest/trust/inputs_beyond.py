@@ -9,6 +9,7 @@ from ingest.trust.folded_text import fold
 from ingest.trust.instructions import signals_in
 from ingest.trust.named_hosts import addresses_in
 from ingest.trust.signals import SIGNALS
+from ingest.trust.wording import any_of, whole_words
 from ontology.tool import Parameter
 
 __all__ = ["asked_by_name", "reach_of_default"]
@@ -30,14 +31,9 @@ _ASKING_NAME = re.compile(
     r"system_prompt|conversation|chat_history|chat_log|transcript|user_messages|prompt_history|instructions_above|tool_results|tool_outputs|local_files)(?:_|$)"
 )
 _ROUTE = re.compile(r"(?:^|_)(?:proxy|proxies|relay|tunnel|gateway|socks|resolver|dns_server|smtp_host)", re.IGNORECASE)
-_GUIDING = re.compile(
-    r"prompt|instruction|guidance|guideline|system|style|persona|behaviou?r|policy|(?:language )?model|assistant|writer|hint",
-    re.IGNORECASE,
-)
+_GUIDING = any_of("guiding_inputs", re.IGNORECASE)
 _GUIDING_CHARS = 40
-_UNGUARDED = re.compile(
-    r"\b(?:needs? no|without|no need|never ask|not ask|skip|yourself|regardless|whatever|always|every|each|any (?:price|amount)|full|ignore|all)\b"
-)
+_UNGUARDED = whole_words("unguarded")
 
 
 def reach_of_default(parameter: Parameter, value: str) -> Iterator[tuple[str, str]]:

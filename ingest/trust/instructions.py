@@ -121,14 +121,15 @@ def signals_in(folded: str, least: float = 0.0) -> list[Sentence]:
     return found
 
 
-def find_instructions(text: str, role: Role = "prose") -> list[Instruction]:
+def find_instructions(text: str, role: Role = "prose", *, keep: bool = True) -> list[Instruction]:
     """The instructions to the model in a text, each with its span.
 
     :param role: of the text's field; a sentence in a name, a label or a value is odd in itself.
+    :param keep: whether the text and what was found are kept in memory for an equal text; not the texts of users.
     """
     if len(text) < _SHORTEST:
         return []
-    return list(_found(text, role))
+    return list(_found(text, role) if keep else _found.__wrapped__(text, role))
 
 
 _SHORTEST = 12

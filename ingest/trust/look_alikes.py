@@ -12,14 +12,13 @@ from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import is_mixed, skeleton
 from ingest.trust.hidden_characters import without_hidden
 from ingest.trust.imitation_evidence import imitation_evidence, imitation_weight, is_imitation, space_of
+from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Tool
 
 __all__ = ["LookAlike", "look_alikes"]
 
-_AFFIXES = frozenset(
-    "new next v2 v3 2 3 pro plus prod official helper tools tool api my the secure safe fast better ex x ng beta latest verified real true app service server client extra enhanced improved premium lite cloud hub suite kit mcp v1 1 core quick easy smart".split()
-)
+_AFFIXES = word_list("trust", "affixes")
 _LONGEST_NAME = 60
 _LONG_NAME = 8  # of a shorter name one letter more or less is another word
 _MOST_ALIKE = 40  # tools with one key, beyond which a name is generic

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ingest.word_lists import word_list
+
 __all__ = ["Address", "addresses_in", "hosts_in", "is_documentation", "site_of"]
 
 _URL = re.compile(
@@ -17,10 +19,8 @@ _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?P<host>[\w-]{1,63}(?:\.[\w-]{1,
 _BARE = re.compile(
     r"(?<![\w.@/-])(?P<host>(?:[\w-]{1,63}\.){1,6}[a-z]{2,24})(?::\d{2,5})?(?=$|[\s/,;\"'\]])", re.IGNORECASE
 )
-_FILE_ENDINGS = frozenset(
-    "json xml yaml yml csv txt pdf html htm png jpg jpeg gif svg md py js ts css zip gz tar docx xlsx pptx log ini cfg conf sh exe dll jar parquet avro sql db tf toml lock bin dat mp3 mp4 wav mov"
-    " string number integer boolean object array date id name type value key v1 v2 alpha beta google amazonaws internal gserviceaccount default".split()
-)
+_TOP_LEVELS = word_list("trust", "top_levels")
+_FILE_ENDINGS = word_list("trust", "no_top_level")
 _TWO_LEVELS = frozenset(("co", "com", "org", "net", "ac", "gov", "edu", "or", "ne"))
 _DOCUMENTATION = frozenset(
     ("example.com", "example.org", "example.net", "example.edu")
@@ -75,10 +75,17 @@ def addresses_in(text: str) -> Iterator[Address]:
     if not found and "." in text:
         for match in _BARE.finditer(text):
             host = match["host"].lower()
-            if host.rpartition(".")[2] not in _FILE_ENDINGS and (
+            if _is_top_level(host.rpartition(".")[2]) and (
                 host.count(".") > 1 or "-" in host or "/" in text or ":" in text
             ):
                 yield Address(host, match.start(), match.end(), is_mail=False, has_query="?" in text)
+
+
+def _is_top_level(label: str) -> bool:
+    return label in _TOP_LEVELS or (len(label) == _COUNTRY and label not in _FILE_ENDINGS)
+
+
+_COUNTRY = 2  # letters of the top level of a country
 
 
 def hosts_in(text: str) -> list[str]:

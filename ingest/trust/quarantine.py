@@ -39,6 +39,7 @@ _LISTED = 1_000  # findings in a report
 _NAMED = 10
 _UNPUBLISHED = 1_000  # tools that were held back and never published, after a change
 _PLACES = 4  # findings of a changed tool
+_LEFT = 500  # tools that are no longer among the documents
 _CHARS = 300  # of the id of such a tool, and of the place and the reason of a finding
 
 
@@ -71,12 +72,23 @@ class TrustRecord:
     :param quarantined: ids of the tools whose documents were held back.
     :param baseline: their documents as they were last published, so that a later build still compares with them; rows of
         ``tools.jsonl``.
+    :param left: such rows of the tools that are no longer among the documents, the newest last: one that comes back is compared too.
     """
 
     findings: tuple[Finding, ...] = ()
     hashes: dict[str, str] = field(default_factory=dict)
     quarantined: tuple[str, ...] = ()
     baseline: tuple[dict[str, Any], ...] = ()
+    left: tuple[dict[str, Any], ...] = ()
+
+    def without(self, published: Mapping[str, Tool], ids: Collection[str]) -> TrustRecord:
+        """The record after a build without some published tools, of which the last 500 that left are kept.
+
+        :param ids: of the tools that are among the documents.
+        """
+        gone = {id_: tool.to_json() for id_, tool in published.items() if id_ not in ids}
+        stay = (row for row in self.left if row["id"] not in gone)
+        return replace(self, left=(*stay, *gone.values())[-_LEFT:])
 
     def then(self, ids: Collection[str], later: TrustRecord) -> TrustRecord:
         """The record after a later examination, of which these tools alone count.
@@ -96,6 +108,7 @@ class TrustRecord:
             hashes={id_: sha256 for id_, sha256 in hashes.items() if id_ not in gone},
             quarantined=tuple(id_ for id_ in held if id_ not in gone),
             baseline=tuple(row for _, row in sorted(rows.items())),
+            left=tuple(row for row in self.left if row["id"] not in ids),
         )
 
 
@@ -142,10 +155,12 @@ def examine(
     if policy not in POLICIES:
         problem = f"there is no policy {policy!r}"
         raise InvalidArgumentError(problem, subject="--findings", remedy=f"Use {', '.join(POLICIES)}")
-    baseline = {str(row["id"]): row for row in (earlier or TrustRecord()).baseline}
-    before = {**{id_: Tool.from_json(row) for id_, row in baseline.items()}, **(previous or {})}
-    findings = findings_of(tools, before)
+    earlier = earlier or TrustRecord()
+    baseline = {str(row["id"]): row for row in earlier.baseline}
     by_id = {tool.id: tool for tool in tools}
+    remembered = {**{str(row["id"]): row for row in earlier.left if row["id"] in by_id}, **baseline}
+    before = {**{id_: Tool.from_json(row) for id_, row in remembered.items()}, **(previous or {})}
+    findings = findings_of(tools, before)
     hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(finding.tool for finding in findings)}
     released = {(approval.tool, approval.sha256) for approval in approvals}
     severe = dict.fromkeys(finding.tool for finding in findings if finding.severity == QUARANTINE)
@@ -175,6 +190,7 @@ def examine(
             hashes=hashes,
             quarantined=tuple(id_ for id_ in held if id_ in held_back),
             baseline=tuple(row for _, row in sorted({**still, **rows}.items())),
+            left=tuple(row for row in earlier.left if row["id"] not in by_id),
         ),
     )
 
@@ -241,6 +257,7 @@ def write_record(store: Path, record: TrustRecord) -> None:
         "hashes": record.hashes,
         "quarantined": list(record.quarantined),
         "baseline": list(record.baseline),
+        "left": list(record.left),
     }
     write_file(store / FINDINGS, json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
 

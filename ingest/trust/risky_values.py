@@ -10,6 +10,7 @@ from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import fold
 from ingest.trust.inputs_beyond import asked_by_name, reach_of_default
 from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
+from ingest.trust.wording import any_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RiskyValue", "own_sites", "risky_values"]
@@ -19,41 +20,21 @@ _TEMPLATE = re.compile(
     r"\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|<%=?[^%]{1,200}%>|%[A-Z_]{3,60}%|\$[A-Z][A-Z_]{3,60}\b|\{[a-z_.]{2,60}\}"
 )
 _SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
-_PERSONAL = re.compile(
-    r"(?:e-?mail|phone|user|name|address|birth|iban|card|ssn|password|token|secret|conversation|message|prompt|content|chat|context|query|data|text|result|body|answer|summary)",
-    re.IGNORECASE,
-)
+_PERSONAL = any_of("personal_fields", re.IGNORECASE)
 _SHELL = re.compile(
     r"\$\(\s?[a-z][^)]{2,200}\)|`\s?(?:cat|curl|wget|env|printenv|whoami|id|ls|echo|bash|sh|nc|base64|hostname|uname)\b[^`]{0,200}`|"
     r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b"
 )
-_SECRET_FILE = re.compile(
-    r"(?:^|[\s\"'(=:/@,])(?:~|\$HOME|%USERPROFILE%|/home/[^/\s]+|/root|/Users/[^/\s]+)/\.[\w./-]+|\.ssh/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|"
-    r"\.docker/config\.json|\.kube/config|\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|wallet\.dat|/var/run/secrets|(?:^|[/\s\"'])\.env\b|Login Data\b|Cookies\b.{0,20}sqlite",
-    re.IGNORECASE,
-)
+_SECRET_FILE = any_of("secret_files", re.IGNORECASE)
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ()/-]{6,20}\d(?!\w)")
-_PHONE_PLACE = re.compile(r"(?:phone|number|sms|call|forward|tel|mobile|fax|whatsapp|contact|rufnummer)", re.IGNORECASE)
+_PHONE_PLACE = any_of("phone_inputs", re.IGNORECASE)
 _ACCOUNT = re.compile(
     r"(?<!\w)(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?|[A-Z]{2,6}\d{2}(?: ?\d{4}){3,7}|0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][A-HJ-NP-Za-km-z1-9]{25,34})(?!\w)"
 )
-_ACCOUNT_PLACE = re.compile(
-    r"(?:iban|account|wallet|payee|beneficiar|address|payout|settle|refund|konto|cuenta|compte|bank|recipient|to\b)",
-    re.IGNORECASE,
-)
-_TALK = re.compile(
-    r"(?:conversation|chat[ _-]?(?:history|log|context)|transcript|dialog|prompt|(?:include|send|attach|share|with|add|full|session|agent|model|user|llm|caller|client|page|screen|clipboard|local|workspace|desktop|memory|env\w*)[ _-]?"
-    r"(?:context|history|messages|memory|conversation|session|state|screenshot|clipboard|files|environment|env|variables|secrets|credentials|tokens|cookies|keys|headers)|tool[ _-](?:results|outputs)|screenshot|clipboard|"
-    r"reasoning|chain[ _-]of[ _-]thought|keystrokes)",
-    re.IGNORECASE,
-)
-_OUTSIDE = re.compile(
-    r"(?:\b(?:send|sends|share|shares|shared|upload|uploads|forward|forwards|publish|publishes|passes|copied|copies|disclose|transmit|transmits|transfer|sync|mirror|kept|stored|expose|exposes|goes|reported|reports|visible|grant|grants|opens|give|gives)\b"
-    r".{0,120}\b(?:vendors?|third[ -]part\w+|outside|partners?|external|publisher|author|provider|everyone|anyone|public|developers?|maker|training|world|whole internet|manufacturer|improve)\b)|"
-    r"\b(?:telemetry|diagnostics|analytics)\b.{0,100}\b(?:arguments|inputs|text|content|payloads?|body|bodies|data|values|personal)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_ACCESS = re.compile(r"share|sharing|access|permission|audience|acl|grant|invite|viewer|editor", re.IGNORECASE)
+_ACCOUNT_PLACE = any_of("account_inputs", re.IGNORECASE)
+_TALK = any_of("talk_inputs", re.IGNORECASE)
+_OUTSIDE = any_of("given_outside", re.IGNORECASE | re.DOTALL)
+_ACCESS = any_of("access_inputs", re.IGNORECASE)
 _RIGHTS_PLACE = re.compile(r"^scopes?$|role|permission|privilege|rights|grant", re.IGNORECASE)
 _ALL_RIGHTS = re.compile(
     r"^\W*(?:\*|admin(?:istrator)?|owner|root|superuser|super_?admin|full[_ -]?(?:access|control)|all)\W*$|\badmin:\*|\boffline_access\b.*\badmin|:\*",
@@ -63,10 +44,7 @@ _DUMP = re.compile(
     r"select\b.{0,200}\b(?:password|secret|token|ssn|salary|card_|iban|api_?key)\w*.{0,200}\bfrom\b",
     re.IGNORECASE | re.DOTALL,
 )
-_PUBLIC = re.compile(
-    r"\"?(?:type|scope|audience|access|visibility|role|principal)\"?\s?:\s?\"(?:anyone|public|everyone|allusers|\*)\"|^(?:anyone|allUsers|public-read-write|everyone)\b",
-    re.IGNORECASE,
-)
+_PUBLIC = any_of("open_access", re.IGNORECASE)
 
 
 _OPENINGS = (
@@ -136,10 +114,7 @@ _FOREIGN_CODE = re.compile(
 _PUNYCODE = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
 )
-_CHECKED = re.compile(
-    r"(?:verify|check|validate|require|enforce|strict)_?(?:the_)?(?:tls|ssl|https|certs?|certificates?|signatures?|host|hostname|identity|peer)|(?:tls|ssl|cert\w*|signature)_?(?:verify|verification|check|validation)",
-    re.IGNORECASE,
-)
+_CHECKED = any_of("checked_inputs", re.IGNORECASE)
 
 
 def _words_of(tool: Tool) -> frozenset[str]:
@@ -234,10 +209,7 @@ def _switched_on(field: str, value: str, parameter: Parameter) -> Iterator[Risky
         )
 
 
-_GIVES = re.compile(
-    r"include|send|share|attach|upload|forward|append|add|pass|submit|collect|capture|with_|full_|context",
-    re.IGNORECASE,
-)
+_GIVES = any_of("given_along", re.IGNORECASE)
 
 
 def _templates(field: str, value: str) -> Iterator[RiskyValue]:
@@ -292,7 +264,12 @@ def _hosts(
                 "foreign-host",
                 "data goes to a host that is none of the tool's servers",
             )
-        elif not address.is_mail and field.startswith("parameters") and _SENT_TO.search(about):
+        elif (
+            not address.is_mail
+            and field.startswith("parameters")
+            and _SENT_TO.search(about)
+            and not _is_named_after(parameter.name, address.host)
+        ):
             yield RiskyValue(
                 field,
                 value,
@@ -307,15 +284,10 @@ def _hosts(
         return
 
 
-_SENT_TO = re.compile(
-    r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report to|mirror", re.IGNORECASE
-)
+_SENT_TO = any_of("sent_to", re.IGNORECASE)
 
 
-_SENT_FAR = re.compile(
-    r"upload|destination|webhook|callback|export|forward|deliver|push|target|sink|report|mirror|remote|relay|proxy|copy|backup|notify|site|storage|archive|sync|log|telemetry|collector|endpoint|recipient|cc\b|mail",
-    re.IGNORECASE,
-)
+_SENT_FAR = any_of("sent_far", re.IGNORECASE)
 _NAMED_EXAMPLE = re.compile(r"\.(?:[\w]+-[\w-]+|[a-z]{6,})\.(?:example|test|invalid)$")
 
 
@@ -323,6 +295,15 @@ def _related(host: str, words: Collection[str]) -> bool:
     """Whether a host bears the name of the tool's namespace (``api.stripe.com`` and ``stripe``)."""
     labels = host.lower().split(".")
     return any(word in labels or (len(word) > _SHORT_WORD and word in host.lower()) for word in words)
+
+
+def _is_named_after(name: str, host: str) -> bool:
+    """Whether an input bears the name of a site (``slack_webhooks`` and ``hooks.slack.com``), and not only of what it is for.
+
+    Found on DigitalOcean.
+    """
+    site = site_of(host).partition(".")[0]
+    return site in re.findall("[a-z0-9]+", name.lower()) and not _SENT_TO.search(site)
 
 
 _SHORT_WORD = 3  # a word that short stands in many others

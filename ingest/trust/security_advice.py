@@ -9,7 +9,8 @@ __all__ = ["names_credential", "without_advice"]
 _CREDENTIAL = (
     r"(?:secrets?|tokens?|keys?|passwords?|passphrases?|passcodes?|credentials?|codes?|pins?|otps?|certificates?)"
 )
-_NAMED = rf"(?:(?:the|your|this|that|these|those|any|all|an?|its|their) )?(?:[\w-]+ ){{0,3}}?{_CREDENTIAL}"
+_WORD = r"[\w-]{1,40}"  # of a run with hyphens, a word begins at each: without a limit each would read all of the run
+_NAMED = rf"(?:(?:the|your|this|that|these|those|any|all|an?|its|their) )?(?:{_WORD} ){{0,3}}?{_CREDENTIAL}"
 _THING = rf"(?:{_NAMED}|it|them|this|these)"
 # Whom a credential is kept from: not the one person who uses the tool, and not what the model says.
 _FROM = (
@@ -22,9 +23,9 @@ _SPREAD = r"(?:expos|reveal|disclos|shar|show|display|print|log|leak|publish|com
 _NOT = r"(?:do not|don't|never|not|must not|mustn't|should not|shouldn't|cannot|avoid|without)"
 _ADVICE = re.compile(
     rf"\b(?:keep|keeps|keeping|kept|hold|treat|remain|stay)(?: {_THING})?(?: (?:be|as|strictly|always|completely))* {_SAFE}{_FROM}{_END}|"
-    rf"\b(?:keep|keeps|kept) {_THING} out of (?:[\w-]+ ){{0,3}}(?:logs?|tickets?|messages|repositor\w+|source|version|code|control|urls?|clients?|browsers?)\b|"
+    rf"\b(?:keep|keeps|kept) {_THING} out of (?:{_WORD} ){{0,3}}(?:logs?|tickets?|messages|repositor\w+|source|version|code|control|urls?|clients?|browsers?)\b|"
     rf"\b{_NOT} (?:be )?(?:ever )?{_SPREAD}(?: or {_SPREAD})?(?: {_THING})?{_FROM}{_END}|"
-    rf"\b{_NAMED} (?:\w+ ){{0,2}}{_NOT} (?:be )?{_SPREAD}{_FROM}{_END}"
+    rf"\b{_NAMED} (?:\w{{1,40}} ){{0,2}}{_NOT} (?:be )?{_SPREAD}{_FROM}{_END}"
 )
 _NAMES_CREDENTIAL = re.compile(rf"\b{_CREDENTIAL}\b")
 

@@ -73,6 +73,7 @@ def _candidates(context: QueryContext, config: RetrievalConfig, tools: Nearest |
         nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
         yield from (found[0] for found in nearest if found is not None)
         yield _value_pool(context, query, CLAUSE_POOL)
+    yield from (np.asarray(named, dtype=np.int64) for named in context.named)
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ontology.appended_file import append, cut, is_named, locked
-from ontology.errors import SnapshotError, StorageError
-from ontology.files import disk_errors, flush_to_disk
+from ontology.errors import OtherWriterError, StorageError
+from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.carry_changes import finish_carrying, is_carrying
 from retrieval.snapshot.change_records import (
     Change,
@@ -26,6 +26,7 @@ from retrieval.snapshot.change_records import (
     read_log,
     write_log,
 )
+from retrieval.snapshot.publication_log import this_actor
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.signed_changes import signed
 
@@ -33,6 +34,7 @@ __all__ = ["ChangeLog"]
 
 _MAX_BYTES = 256 * 2**20  # of one record: more than a call can bring
 _REMEDY = "Free space or mend the permissions, and send the change again: nothing of it was kept"
+_WRITER, _WRITER_BYTES = ".writer", 300
 
 
 class ChangeLog:
@@ -42,12 +44,13 @@ class ChangeLog:
 
     :param store: the store of the snapshot; it is not touched before the first change.
     :param writes: False to read it only, so that another process may write.
+    :param takes: False to leave it to another writer until the first change.
     :raises StorageError: when the log cannot be read.
     :raises SnapshotCorruptError: when a record before the last one is damaged.
     :raises SnapshotSignatureError: when keys are trusted and a record is not signed by one of them.
     """
 
-    def __init__(self, store: Path, base_id: str, *, writes: bool = True) -> None:
+    def __init__(self, store: Path, base_id: str, *, writes: bool = True, takes: bool = True) -> None:
         self.path = log_file(store, base_id)
         self.base_id = base_id
         self._file: int | None = None
@@ -60,7 +63,12 @@ class ChangeLog:
                 with publishing(store):
                     finish_carrying(store)
             if self.path.exists():
-                self._open()
+                self._open(takes=writes and takes)
+
+    @property
+    def held(self) -> bool:
+        """Whether this is the writer of the file: nobody else can add to it."""
+        return self._file is not None
 
     @property
     def contents(self) -> Sequence[bytes]:
@@ -110,7 +118,7 @@ class ChangeLog:
         with disk_errors(self.path, remedy=_REMEDY):
             write_log(self.path, self.base_id, contents)
             self.close()
-            self._open()
+            self._open(takes=True)
 
     def remove(self) -> None:
         """Delete the file: its changes are in a snapshot.
@@ -129,7 +137,7 @@ class ChangeLog:
     def lock(self) -> None:
         """Be the writer from now on.
 
-        :raises StorageError: when another process is, or has been since this one has read the log.
+        :raises OtherWriterError: when another process is, or has been since this one has read the log.
         """
         with disk_errors(self.path, remedy=_REMEDY):
             self._writable()
@@ -148,19 +156,27 @@ class ChangeLog:
                 self._torn = False
             return self._file
         if not self._writes:
-            raise _taken(self.path, "this process only reads the changes of the catalogue")
+            raise OtherWriterError(
+                "this process only reads the changes of the catalogue",
+                subject=str(self.path),
+                remedy="Send changes to the server that has an admin port",
+            )
         with suppress(FileExistsError):
             _create(self.path, log_header(self.base_id))
         try:
-            self._file = locked(self.path)
+            self._file = self._locked()
         except BlockingIOError:
-            raise _taken(self.path, "another process changes this catalogue") from None
+            raise _taken(self.path) from None
         size = self.path.stat().st_size
         if not self._contents:
             self._end = len(log_header(self.base_id))
         if size != self._end:
             self.close()
-            raise _taken(self.path, "another process has changed this catalogue")
+            raise OtherWriterError(
+                "another process has changed this catalogue",
+                subject=str(self.path),
+                remedy="Send the change again",
+            )
         return self._file
 
     def _require_whole(self, file: int, size: int) -> None:
@@ -176,18 +192,25 @@ class ChangeLog:
             remedy="Put the file back, or publish a build. What is served stays; a start serves what the file then has",
         )
 
-    def _open(self) -> None:
+    def _open(self, *, takes: bool) -> None:
         """Read the file; with the lock, cut off a last record that a crash left incomplete."""
         with suppress(BlockingIOError):
-            self._file = locked(self.path) if self._writes else None
-        data = read_log(self.path)
+            self._file = self._locked() if takes else None
         try:
+            data = read_log(self.path)
             self._contents, self._end = parse_log(self.path, data, self.base_id)
-        except SnapshotError:
+            if self._file is not None and self._end < len(data):
+                cut(self._file, self._end)
+        except BaseException:
             self.close()
             raise
-        if self._file is not None and self._end < len(data):
-            cut(self._file, self._end)
+
+    def _locked(self) -> int:
+        """Lock the file, and leave the name of this process for those who find it locked."""
+        file = locked(self.path)
+        with suppress(OSError), replacing(_writer_file(self.path)) as temporary:
+            temporary.write_text(f"process {os.getpid()} of {this_actor()}", encoding="utf-8")
+        return file
 
     def _take_back(self, file: int) -> None:
         """Take back what a failed write left; where that fails too, the next change tries it again.
@@ -214,6 +237,24 @@ def _create(path: Path, header: bytes) -> None:
     flush_to_disk(path.parent.parent)
 
 
-def _taken(path: Path, problem: str) -> StorageError:
-    remedy = "Send changes to one server; the others take them over when they are merged"
-    return StorageError(problem, subject=str(path), remedy=remedy)
+def _taken(path: Path) -> OtherWriterError:
+    return OtherWriterError(
+        f"another process changes this catalogue: {_writer(path) or 'it has left no name'}",
+        subject=str(path),
+        remedy="Send changes to that one; this one follows it, and takes changes when it has ended",
+    )
+
+
+def _writer(path: Path) -> str:
+    """The process that has locked a log, as it names itself."""
+    try:
+        file = os.open(_writer_file(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(file, "rb") as opened, suppress(OSError):
+        return opened.read(_WRITER_BYTES).decode("utf-8", "replace")
+    return ""
+
+
+def _writer_file(path: Path) -> Path:
+    return path.parent.parent / _WRITER

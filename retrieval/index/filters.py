@@ -9,7 +9,8 @@ A filter has a key and values; a tool passes when it has one of the values of ev
 | ``!finance`` | not a tool that has this value |
 | ``!pay*`` | not a tool that has a value that begins so |
 
-A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool. An exclusion that no tool
+A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool, and ``effect`` what a call of
+it does: ``read``, ``idempotent`` or ``change``. An exclusion that no tool
 meets excludes nothing.
 """
 
@@ -18,20 +19,21 @@ from __future__ import annotations
 import copy
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
+from ontology.tool_effects import Effect
 from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
-from retrieval.index.text_fields import filter_pairs
+from retrieval.index.text_fields import EFFECT_KEY, filter_pairs
 
 __all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
 
@@ -94,6 +96,8 @@ class FilterIndex:
         for key, value in (pair for tool in added for pair in filter_pairs(tool)):
             new[key].add(value)
         values = dict(self._values)
+        if EFFECT_KEY not in values and self._count:  # of a release before it: of its tools nothing is known
+            new.pop(EFFECT_KEY, None)
         for key in lost.keys() | new.keys():  # sorted already but for the new ones: that takes no time of a sort
             kept = [value for value in values.get(key, ()) if value not in lost[key] and value not in new[key]]
             values[key] = tuple(sorted([*kept, *sorted(new[key])]))
@@ -113,6 +117,11 @@ class FilterIndex:
         """Map from every key of filters to the number of its values."""
         counts = {key: len(values) for key, values in self._values.items()}
         return dict(sorted({**counts, ID_KEY: len(self._numbers)}.items()))
+
+    def tools_by_value(self, key: str) -> Iterator[tuple[str, NDArray[np.int32]]]:
+        """Yield each value of a key of the metadata, sorted, with the tools that have it, ascending, int32."""
+        values = self._values.get(key, ())
+        yield from zip(values, self._tools.many([f"{key}={value}" for value in values]), strict=True)
 
     def passing(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
         """Return the tools that pass every filter, bool [tools].
@@ -189,7 +198,7 @@ class FilterIndex:
         :raises InvalidArgumentError: when there are none.
         """
         numbers = self._having_or_beginning(key, value)
-        if len(numbers):
+        if len(numbers) or (key == EFFECT_KEY and value in get_args(Effect)):
             return numbers
         known = self._ids_near(value) if key == ID_KEY else self._values[key]
         total = len(self._numbers) if key == ID_KEY else len(known)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ontology.tool import Tool
+from ontology.tool_effects import effect_of
 from ontology.tool_text import tool_text
 
-__all__ = ["FIELDS", "NAMES", "filter_pairs", "params_text", "whole_text"]
+__all__ = ["EFFECT_KEY", "FIELDS", "NAMES", "filter_pairs", "params_text", "whole_text"]
 
 _FILTER_CHARS = 200
 
@@ -45,10 +46,16 @@ FIELDS: Mapping[str, Callable[[Tool], str]] = {
 NAMES = "names"
 """Name of the index of :mod:`retrieval.index.name_coverage`."""
 
+EFFECT_KEY = "effect"
+"""Key of filters: what a call does, see :mod:`ontology.tool_effects`."""
+
 
 def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Yield the keys and values by which a tool can be filtered: scalars of its metadata, and items of lists."""
+    """Yield the keys and values by which a tool can be filtered: its effect, scalars of its metadata, and items of lists."""
+    yield EFFECT_KEY, effect_of(tool)
     for key, value in tool.metadata.items():
+        if key == EFFECT_KEY:  # no document says that its tools only read
+            continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
             text = _plain(one)
             if text is not None and len(text) <= _FILTER_CHARS:

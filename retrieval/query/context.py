@@ -16,6 +16,7 @@ from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.index.vectors import NodeVectors
+from retrieval.query.named_tools import named_tools
 from retrieval.query.query import Clause, Query, analyse
 from retrieval.query.request import Request
 from retrieval.query.supporting_tool import SupportingTool
@@ -24,7 +25,7 @@ from retrieval.query.use_evidence import UseEvidence
 from retrieval.query.value_tools import support_by_values
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["EntryNode", "QueryContext"]
+__all__ = ["EntryNode", "QueryContext", "executed_tools"]
 
 _T = TypeVar("_T")
 _MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names
@@ -55,6 +56,7 @@ class QueryContext:
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     :param entries: the entry nodes, once they are known.
     :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
+    :param named: for each name of tools that the request says the tools that have it; empty where values are not typed.
     :param done: numbers of the tools that the caller has executed already.
     :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
         None until they are computed.
@@ -70,6 +72,7 @@ class QueryContext:
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    named: tuple[tuple[int, ...], ...] = ()
     done: frozenset[int] = frozenset()
     clauses_CT: Floats2d | None = None
     supporting: tuple[SupportingTool, ...] = ()
@@ -112,7 +115,10 @@ class QueryContext:
             context.allowed = snapshot.allowed(request.filters)
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
                 context.fallbacks.append("no tool passes all filters")
-            context.done = _known_tools(context)
+            if typed:
+                context.named = named_tools(snapshot, request.query, context.allowed)
+            context.done, unknown = executed_tools(snapshot, request.done)
+            context.fallbacks += unknown
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:
@@ -183,12 +189,13 @@ class QueryContext:
         return (time.perf_counter() - self._started) * 1e3
 
 
-def _known_tools(context: QueryContext) -> frozenset[int]:
-    """The numbers of the executed tools. A caller may have met a tool in another snapshot: an unknown id is only recorded."""
-    numbers = {tool_id: context.snapshot.find_node(f"tool:{tool_id}") for tool_id in context.request.done}
+def executed_tools(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[frozenset[int], list[str]]:
+    """The numbers of executed tools, and a fallback that names unknown ones: a caller may have met a tool in another snapshot."""
+    numbers = {tool_id: snapshot.find_node(f"tool:{tool_id}") for tool_id in tool_ids}
     unknown = [tool_id for tool_id, number in numbers.items() if number is None]
+    fallbacks = []
     if unknown:
         more = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
         named = ", ".join(tool_id[:_MAX_NAMED_CHARS] for tool_id in unknown[:_MAX_NAMED])
-        context.fallbacks.append(f"done: the catalogue has no tool {named}{more}")
-    return frozenset(number for number in numbers.values() if number is not None)
+        fallbacks.append(f"done: the catalogue has no tool {named}{more}")
+    return frozenset(number for number in numbers.values() if number is not None), fallbacks

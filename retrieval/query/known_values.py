@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-from retrieval.index.analysis import terms
+from ontology.names import noun_lemma, words
+from retrieval.index.analysis import STOP_WORDS, terms
 
 __all__ = ["IDENTIFIER_WORDS", "known_value", "short_name"]
 
@@ -13,25 +15,52 @@ IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no cod
 """Index terms that say that an input identifies something, and not what. Chosen, not tuned."""
 
 
+class _Name(NamedTuple):
+    """A name in words.
+
+    :param words: all of them, in the singular.
+    :param terms: those that are no stop words.
+    :param stop_words: the others: what tells ``travel_from`` from ``travel_to``.
+    """
+
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    stop_words: frozenset[str]
+
+
 def known_value(have: Mapping[str, str], parameter: str) -> str | None:
     """The value of an input, which may be empty; None where none is known.
 
     A name means an input of that name, whatever its spelling (``customerId``, ``customer_id``), and the input that identifies such an
-    object (``customer``).
+    object (``customer``). Of several the one with all words of the input counts.
 
     :param parameter: name of the input; a dotted path for a nested one.
     """
     if not have:
         return None
-    named = terms(short_name(parameter))
-    identified = [term for term in named if term not in IDENTIFIER_WORDS]
-    return next((have[name] for name in have if (said := _said(name)) and said in (named, identified)), None)
+    wanted = _name(short_name(parameter))
+    exact = next((name for name in have if _name(name).words == wanted.words != ()), None)
+    name = exact if exact is not None else next((name for name in have if _means(_name(name), wanted)), None)
+    return None if name is None else have[name]
 
 
-@lru_cache(maxsize=256)
-def _said(name: str) -> list[str]:
-    """The index terms of a name that the caller gives; each name is compared with every input of the answer."""
-    return terms(name)
+def _means(said: _Name, wanted: _Name) -> bool:
+    """Whether a name that the caller gives means an input; words such as "from" and "to" may be left out, not exchanged."""
+    if said.stop_words and wanted.stop_words and said.stop_words != wanted.stop_words:
+        return False
+    identified = tuple(term for term in wanted.terms if term not in IDENTIFIER_WORDS)
+    return bool(said.terms) and said.terms in (wanted.terms, identified)
+
+
+@lru_cache(maxsize=10_000)
+def _name(name: str) -> _Name:
+    """The words of a name; each name of the caller is compared with every input of the answer."""
+    all_words = words(name)
+    return _Name(
+        tuple(map(noun_lemma, all_words)),
+        tuple(terms(name)),
+        frozenset(word for word in all_words if word in STOP_WORDS),
+    )
 
 
 def short_name(parameter: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request"]
+__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request", "check_task", "never"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
@@ -17,7 +17,8 @@ _MAX_DONE, _MAX_ID_CHARS = 1_000, 4_096
 _MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 
 
-def _never() -> bool:
+def never() -> bool:
+    """False: whoever asks waits for ever."""
     return False
 
 
@@ -33,13 +34,15 @@ def _is_text(text: str, least: int, most: int) -> bool:
 class Request(Query):
     """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
 
+    :param first: ids of candidates that stand first, in this order: a model chose them.
     :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
     :param cancelled: whether the caller no longer waits; called before each stage.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
+    first: Sequence[str] = ()
     deadline: float | None = None
-    cancelled: Callable[[], bool] = field(default=_never, repr=False, compare=False)
+    cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= MAX_K:
@@ -56,29 +59,7 @@ class Request(Query):
             raise InvalidArgumentError(
                 "the query has no letter or digit", subject="query", remedy="Describe in words what is needed"
             )
-        self._check_task()
-
-    def _check_task(self) -> None:
-        """Check what is done and known already. That the catalogue has the tools is not checked here."""
-        if len(self.done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in self.done):
-            raise InvalidArgumentError(
-                f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
-                subject="done",
-                remedy="Give the ids of the tools that were executed",
-            )
-        if len(self.have) > _MAX_HAVE or not all(_is_text(name, 1, _MAX_NAME_CHARS) for name in self.have):
-            raise InvalidArgumentError(
-                f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
-                subject="have",
-                remedy="Give the values that this task needs",
-            )
-        for name, value in self.have.items():
-            if not _is_text(value, 0, _MAX_VALUE_CHARS):
-                raise InvalidArgumentError(
-                    f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters",
-                    subject=f"have.{name[:100]}",
-                    remedy="Leave the value empty: its name is enough",
-                )
+        check_task(self.done, self.have)
 
     def check(self, stage: str) -> None:
         """Check before a stage that the caller still waits.
@@ -89,3 +70,29 @@ class Request(Query):
             raise DeadlineError("the caller no longer waits", subject=stage)
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise DeadlineError("the deadline passed before this stage", subject=stage)
+
+
+def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:
+    """Check what is done and known already. That the catalogue has the tools is not checked here.
+
+    :raises InvalidArgumentError: naming the invalid field.
+    """
+    if len(done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in done):
+        raise InvalidArgumentError(
+            f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
+            subject="done",
+            remedy="Give the ids of the tools that were executed",
+        )
+    if len(have) > _MAX_HAVE or not all(_is_text(name, 1, _MAX_NAME_CHARS) for name in have):
+        raise InvalidArgumentError(
+            f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
+            subject="have",
+            remedy="Give the values that this task needs",
+        )
+    for name, value in have.items():
+        if not _is_text(value, 0, _MAX_VALUE_CHARS):
+            raise InvalidArgumentError(
+                f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters",
+                subject=f"have.{name[:100]}",
+                remedy="Leave the value empty: its name is enough",
+            )

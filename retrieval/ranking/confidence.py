@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from ontology.errors import ModelError
+from retrieval.index.mapped_array import READING_HEADERS
 from retrieval.query.context import QueryContext
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.request_evidence import Background, catalogue_statistics, with_tools
@@ -109,7 +110,8 @@ def read_calibration(folder: Path) -> Calibration:
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
     path = folder / "background.npz"
     try:
-        with path.open("rb") as file, np.load(file) as texts:  # numpy leaves the file of a broken archive open
+        # numpy leaves the file of a broken archive open
+        with READING_HEADERS, path.open("rb") as file, np.load(file) as texts:
             talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
         valid = all(np.isfinite(rows).all() and rows.any(axis=-1).all() for rows in (talk, tasks, tools, probe))
     except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.filters import FILTERS
+from retrieval.index.mapped_array import load_mapped
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS
 from retrieval.snapshot.manifest import Manifest
@@ -74,7 +75,7 @@ class _Folder:
         """
         path = self.folder / f"{name}.npy"
         try:
-            array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+            array = load_mapped(path)
         except _UNREADABLE as error:
             raise _impossible(path, f"the array cannot be read: {str(error)[:100]}") from error
         fits = len(array.shape) == len(shape) and all(

@@ -6,71 +6,23 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
 import grpc
 
-from egotools import AsyncClient, ClientError
+from egotools import AsyncClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from scripts.reliability.callers import QUERY, TIMEOUT_S, calling
 from scripts.reliability.replica import Replica, replicas
 from scripts.reliability.row import Figure, Row
 
 __all__ = ["ROWS"]
 
-_QUERY = "overdue invoices of a supplier"
-_PAUSE_S = 0.1
-_TIMEOUT_S = 20.0
 _STOPPED_S, _MOST_STALL_S = 8.0, 3.0
 _AGE_S = 10.0
-
-
-@dataclass
-class _Callers:
-    """What callers met: the seconds of each answer, and the kinds of errors."""
-
-    seconds: list[float] = field(default_factory=list)
-    errors: Counter[str] = field(default_factory=Counter)
-    ended: bool = False
-
-    async def ask(self, client: AsyncClient) -> None:
-        while not self.ended:
-            started = time.monotonic()
-            try:
-                await client.retrieve(_QUERY, k=5, timeout_s=_TIMEOUT_S)
-            except ClientError as error:
-                self.errors[f"{error.code}: {error.message}"] += 1
-            self.seconds.append(time.monotonic() - started)
-            await asyncio.sleep(_PAUSE_S)
-
-    @property
-    def text(self) -> str:
-        worst = f", the slowest {max(self.seconds):.1f} s" if self.seconds else ""
-        failed = "; ".join(f"{count} × {kind}" for kind, count in self.errors.items())
-        return f"{sum(self.errors.values())} errors of {len(self.seconds):,} calls{worst}{f' ({failed})' if failed else ''}"
-
-
-@asynccontextmanager
-async def _calling(started: list[Replica], callers: int) -> AsyncIterator[_Callers]:
-    met = _Callers()
-    clients = [AsyncClient(f"ipv4:{','.join(each.address for each in started)}", options=_OWN) for _ in range(callers)]
-    tasks = [asyncio.ensure_future(met.ask(client)) for client in clients]
-    await asyncio.sleep(1.0)
-    try:
-        yield met
-        await asyncio.sleep(1.0)
-    finally:
-        met.ended = True
-        await asyncio.gather(*tasks)
-        for client in clients:
-            await client.close()
-
-
-_OWN = (("grpc.use_local_subchannel_pool", 1),)  # each client has connections of its own
 
 
 def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figure]:
@@ -78,7 +30,7 @@ def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figur
 
 
 async def _restarts(folder: Path, count: int) -> Figure:
-    async with replicas(folder, 2, GRACE_S="30") as started, _calling(started, 32) as met:
+    async with replicas(folder, 2, GRACE_S="30") as started, calling([each.address for each in started], 32) as met:
         codes, slowest = Counter[int](), 0.0
         for number in range(count):
             replica = started[number % 2]
@@ -93,7 +45,7 @@ async def _restarts(folder: Path, count: int) -> Figure:
 
 
 async def _kills(folder: Path, count: int) -> Figure:
-    async with replicas(folder, 2) as started, _calling(started, 8) as met:
+    async with replicas(folder, 2) as started, calling([each.address for each in started], 8) as met:
         for number in range(count):
             replica = started[number % 2]
             replica.send(signal.SIGKILL)
@@ -105,7 +57,7 @@ async def _kills(folder: Path, count: int) -> Figure:
 
 
 async def _stopped(folder: Path) -> Figure:
-    async with replicas(folder, 2) as started, _calling(started, 6) as met:
+    async with replicas(folder, 2) as started, calling([each.address for each in started], 6) as met:
         met.seconds.clear()
         started[0].send(signal.SIGSTOP)
         await asyncio.sleep(_STOPPED_S)
@@ -120,7 +72,7 @@ async def _scaled(folder: Path) -> Figure:
         late = started[2]
         late.send(signal.SIGTERM)
         await late.ended()
-        async with _calling(started, 8) as met:
+        async with calling([each.address for each in started], 8) as met:
             await late.start()
             await asyncio.sleep(_AGE_S)
             before = [_answered(each) for each in started]
@@ -143,13 +95,13 @@ async def _hanging(folder: Path) -> Figure:
     async with replicas(folder, 2) as started:
         client = AsyncClient(f"ipv4:{','.join(each.address for each in started)}", hedge_s=0.5)
         async with client, grpc.aio.insecure_channel(started[1].address) as channel:
-            await client.retrieve(_QUERY, k=5)
-            await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query=_QUERY))
+            await client.retrieve(QUERY, k=5)
+            await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query=QUERY))
             started[0].send(signal.SIGSTOP)
             seconds = []
             for _ in range(10):
                 begun = time.monotonic()
-                await client.retrieve(_QUERY, k=5, timeout_s=_TIMEOUT_S)
+                await client.retrieve(QUERY, k=5, timeout_s=TIMEOUT_S)
                 seconds.append(time.monotonic() - begun)
             started[0].send(signal.SIGCONT)
     return Figure(text=f"slowest of {len(seconds)} answers {max(seconds):.2f} s", held=max(seconds) <= 1.0)

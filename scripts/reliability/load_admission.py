@@ -22,6 +22,7 @@ from inference import DEFAULT_ENCODER, load_encoder
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
 from scripts.reliability.other_peer import other_peer
+from scripts.reliability.raw_load import closed_loop, open_loop
 from scripts.reliability.replica import replicas, row_store
 from scripts.reliability.row import Figure, Row
 from services.server.server import Server
@@ -30,10 +31,13 @@ from services.server.settings import ServerSettings
 __all__ = ["ROWS"]
 
 _QUERY = "overdue invoices of a supplier"
+_METHOD = "/egotools.v1.ToolRetrieval/Retrieve"
+_MESSAGE = pb.RetrieveRequest(query=_QUERY, k=10).SerializeToString()
 _OWN = (("grpc.use_local_subchannel_pool", 1), ("grpc.service_config", "{}"))  # no retries: what the server says counts
 _CHANNELS = 4
 _DEADLINE_S, _SLOW_S = 0.05, 0.5
 _QUIET_PER_S = 5.0
+_RUN_OR_WAIT = 18  # as many as run and wait: the admitted wait as long as they may
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +81,16 @@ async def _open_loop(stubs: Sequence[Stub], rate_per_s: float, seconds: float) -
     return list(await asyncio.gather(*calls))
 
 
-async def _closed_loop(stubs: Sequence[Stub], callers: int, seconds: float) -> list[_Met]:
-    """Callers that each ask again when they have an answer; the peak of a server."""
-    ends = time.monotonic() + seconds
-
-    async def caller(stub: Stub) -> list[_Met]:
-        met = []
-        while time.monotonic() < ends:
-            met.append(await _ask(stub))
-        return met
-
-    found = await asyncio.gather(*(caller(stubs[n % len(stubs)]) for n in range(callers)))
-    return [each for many in found for each in many]
-
-
 def _answered(met: Sequence[_Met]) -> list[_Met]:
     return [each for each in met if each.code is grpc.StatusCode.OK]
 
 
 def _percentile_ms(met: Sequence[_Met], share: float) -> float:
-    return float(np.percentile([each.seconds for each in met], share)) * 1e3 if met else 0.0
+    return _at_ms([each.seconds for each in met], share)
+
+
+def _at_ms(seconds: Sequence[float], share: float) -> float:
+    return float(np.percentile(seconds, share)) * 1e3 if seconds else 0.0
 
 
 def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figure]:
@@ -107,29 +101,27 @@ def _row(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figur
 
 
 async def _overload(folder: Path, seconds: float) -> Figure:
-    async with replicas(folder, 1, QUEUE="16") as (server,), _stubs(server.address) as stubs:
-        await _closed_loop(stubs, 4, 2.0)
-        unloaded = await _closed_loop(stubs, 1, 3.0)
-        full = await _closed_loop(
-            stubs, 18, seconds / 4
-        )  # as many as run and wait: the admitted wait as long as they may
-        peak = len(_answered(full)) / (seconds / 4)
-        met = await _open_loop(stubs, 4 * peak, seconds)
-        after = await _closed_loop(stubs, 18, seconds / 4)
-        peak = max(peak, len(_answered(after)) / (seconds / 4))  # other programs of the machine take more at one time
-        full += after
-    good, codes = _answered(met), Counter(each.code.name for each in met)
-    refused = [each for each in met if each.code is grpc.StatusCode.RESOURCE_EXHAUSTED]
-    share = len(good) / seconds / peak
-    others = len(met) - len(good) - len(refused)
-    factor = _percentile_ms(good, 99) / max(1.0, _percentile_ms(full, 99))
-    grown = _percentile_ms(good, 99) / max(1.0, _percentile_ms(unloaded, 99))
-    told_ms, last_ms = _percentile_ms(refused, 50), max((each.seconds for each in refused), default=0.0) * 1e3
+    """The load comes from a cheap client; a client of gRPC asks a few times a second, and says which codes refusals have."""
+    async with replicas(folder, 1, QUEUE="16") as (server,), _stubs(server.address, 1) as stubs:
+        raw = (server.address, _MESSAGE)
+        await closed_loop(*raw, 4, 2.0, _METHOD)
+        unloaded = await closed_loop(*raw, 1, 3.0, _METHOD)
+        full = await closed_loop(*raw, _RUN_OR_WAIT, seconds / 4, _METHOD)
+        peak = len(full.answered) / (seconds / 4)
+        met, sampled = await asyncio.gather(
+            open_loop(*raw, 4 * peak, seconds, _METHOD), _open_loop(stubs, _QUIET_PER_S, seconds)
+        )
+        after = await closed_loop(*raw, _RUN_OR_WAIT, seconds / 4, _METHOD)
+    peak = max(peak, len(after.answered) / (seconds / 4))  # other programs of the machine take more at one time
+    share = len(met.answered) / seconds / peak
+    codes = Counter(each.code.name for each in sampled)
+    others = met.reset + len(sampled) - codes["OK"] - codes["RESOURCE_EXHAUSTED"]
+    last_ms, grown = _at_ms(met.refused, 100), _at_ms(met.answered, 99) / max(1.0, _at_ms(unloaded.answered, 99))
     text = (
-        f"goodput {share:.0%} of the peak of {peak:.0f}/s; {len(refused):,} of {len(met):,} refused, half within {told_ms:.0f} ms,"
-        f" 99 % within {_percentile_ms(refused, 99):.0f} ms and all within {last_ms:.0f} ms (client on the same processors); p99 of the admitted"
-        f" {_percentile_ms(good, 99):.0f} ms = {factor:.1f} × that with a full queue and no overload, and"
-        f" {grown:.1f} × that of one caller alone; {others} other codes {dict(codes)}"
+        f"goodput {share:.0%} of the peak of {peak:.0f}/s; {len(met.refused):,} of {4 * peak * seconds:,.0f} refused, half within"
+        f" {_at_ms(met.refused, 50):.0f} ms, 99 % within {_at_ms(met.refused, 99):.0f} ms and all within {last_ms:.0f} ms; p99 of the admitted"
+        f" {_at_ms(met.answered, 99):.0f} ms = {_at_ms(met.answered, 99) / max(1.0, _at_ms(full.answered, 99)):.1f} × that with a full queue and no"
+        f" overload, and {grown:.1f} × that of one caller alone; {met.reset} streams reset; codes of a sample {dict(codes)}"
     )
     return Figure(text=text, held=share >= 0.9 and last_ms <= 50 and grown <= 2 and not others)
 
@@ -138,32 +130,40 @@ async def _overload(folder: Path, seconds: float) -> Figure:
 
 
 async def _noisy(folder: Path, seconds: float) -> Figure:
-    """A quiet peer beside one that asks at its share of the peak, and at ten times its share."""
+    """A quiet peer beside one that asks at its share of the peak, and at ten times its share.
+
+    The load of the noisy one comes from another process: in this one the quiet peer would wait for it before any server does.
+    """
     async with (
         replicas(folder, 1) as (server,),
         other_peer(server.address) as elsewhere,
-        _stubs(server.address) as noisy,
+        _stubs(server.address, 1) as noisy,
         _stubs(elsewhere, 1) as quiet,
     ):
-        peak = len(_answered(await _closed_loop(noisy, 4, seconds / 4))) / (seconds / 4)
+        raw = (server.address, _MESSAGE)
+        peak = len((await closed_loop(*raw, 4, seconds / 4, _METHOD)).answered) / (seconds / 4)
         share = peak / 2
-        alone = await _open_loop(quiet, min(_QUIET_PER_S, share), seconds)
-        beside, found = [], []
-        for rate in (share, 10 * share):
-            other, own = await asyncio.gather(
-                _open_loop(noisy, rate, seconds), _open_loop(quiet, min(_QUIET_PER_S, share), seconds)
+        rate = min(_QUIET_PER_S, share)
+        alone = await _open_loop(quiet, rate, seconds)
+        beside: list[list[_Met]] = []
+        for factor in (1, 10):
+            load, own, sampled = await asyncio.gather(
+                open_loop(*raw, factor * share, seconds, _METHOD),
+                _open_loop(quiet, rate, seconds),
+                _open_loop(noisy, rate, seconds),
             )
             beside.append(own)
-            found.append(Counter(each.code.name for each in other))
+    codes = Counter(each.code.name for each in sampled)
     refused = sum(len(own) - len(_answered(own)) for own in beside)
     quiet_ms, before, after = (_percentile_ms(own, 99) for own in (alone, *beside))
-    factor, grown = after / max(1.0, before), after / max(1.0, quiet_ms)
+    grown = after / max(1.0, quiet_ms)
     text = (
         f"p99 of the quiet peer {quiet_ms:.0f} ms alone, {before:.0f} ms beside a neighbour at its share ({share:.0f}/s), {after:.0f} ms"
-        f" ({factor:.1f} ×, and {grown:.1f} × alone) beside one at ten times that; {refused} of {sum(map(len, beside))} of its calls refused;"
-        f" the neighbour: {dict(found[1])}"
+        f" ({after / max(1.0, before):.1f} ×, and {grown:.1f} × alone) beside one at ten times that; {refused} of {sum(map(len, beside))} of its"
+        f" calls refused; the neighbour: {len(load.answered):,} answered, {len(load.refused):,} refused, {load.reset:,} reset; codes of a"
+        f" sample of its calls {dict(codes)}"
     )
-    return Figure(text=text, held=refused == 0 and grown <= 1.5 and found[1]["RESOURCE_EXHAUSTED"] > 0)
+    return Figure(text=text, held=refused == 0 and grown <= 1.5 and codes["RESOURCE_EXHAUSTED"] > 0)
 
 
 # -- rows 14 and 15 ----------------------------------------------------------------------------------------------------

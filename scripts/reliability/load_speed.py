@@ -25,7 +25,7 @@ from scripts.reliability.row import Figure, Row
 from scripts.speed.load import Ask, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.speed_queries import bench_queries, mixed
 from scripts.speed.speed_results import Point
-from services.cli.demo import ENTERPRISE
+from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.server.server_process import server_process

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ontology.progress import no_progress
-from services.cli.demo import ENTERPRISE
+from services.company.shipped_documents import ENTERPRISE
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 

@@ -1,7 +1,8 @@
-"""The word lists: every list is used and holds each word once, in lower case."""
+"""The word lists: every list is used and holds each word once, in lower case; those of ``ingest.trust`` hold patterns too."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +25,10 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def test_each_folder_with_rules_has_its_lists() -> None:
-    assert [file.parent.name for file in FILES] == ["canonical", "extract", "linking"]
+    assert [file.parent.name for file in FILES] == ["canonical", "extract", "linking", "trust"]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [file for file in FILES if file.stem != "trust_words"], ids=lambda file: file.stem)
 def test_lists_are_words_in_lower_case_each_once(file: Path) -> None:
     for value in yaml.safe_load(file.read_text(encoding="utf-8")).values():
         for text in texts(value):
@@ -42,3 +43,12 @@ def test_each_list_is_used_in_its_folder(file: Path) -> None:
     source = "".join(module.read_text(encoding="utf-8") for module in file.parent.glob("*.py"))
     unused = [name for name in yaml.safe_load(file.read_text(encoding="utf-8")) if f'"{name}"' not in source]
     assert unused == []
+
+
+def test_the_patterns_of_trust_are_patterns_each_once() -> None:
+    lists = yaml.safe_load((INGEST / "trust" / "trust_words.yaml").read_text(encoding="utf-8"))
+    for value in lists.values():
+        patterns = value.split() if isinstance(value, str) else value
+        assert patterns and len(set(patterns)) == len(patterns)
+        for pattern in patterns:
+            re.compile(pattern)

@@ -91,10 +91,22 @@ def test_what_no_request_may_say(others: dict[str, object], subject: str) -> Non
         ("customer", "id", False),
         ("id", "customer_id", False),
         ("—", "—", False),
+        ("travel_from", "travelFrom", True),
+        ("travel_from", "travel_to", False),
+        ("travel", "travel_to", True),
+        ("id_of_customer", "customer", False),
+        ("customer", "id_of_customer", True),
+        ("a", "a", True),
+        ("a", "to", False),
     ],
 )
 def test_a_known_value_fills_the_inputs_of_its_name(name: str, parameter: str, is_known: bool) -> None:
     assert (known_value({name: "C-17"}, parameter) == "C-17") == is_known
+
+
+def test_of_several_known_values_the_one_with_the_name_of_the_input_fills_it() -> None:
+    have = {"travel_from": "RMS", "travel_to": "SBK", "customer": "C-17", "customer_id": "C-18"}
+    assert [known_value(have, name) for name in ("travelTo", "travel_from", "customerId")] == ["SBK", "RMS", "C-18"]
 
 
 def test_what_the_caller_has_or_has_fetched_pulls_no_supplier(engine: SnapshotEngine) -> None:

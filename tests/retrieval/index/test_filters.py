@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from egotools.call import Call
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 from retrieval.index.filters import FilterIndex, write_filters
@@ -70,9 +73,9 @@ def test_every_key_must_be_met(index: FilterIndex) -> None:
 @pytest.mark.parametrize(
     ("filters", "subject", "remedy"),
     [
-        ({"Department": ("hr",)}, "filters", "Known keys: department, deprecated, code, id, tags"),
+        ({"Department": ("hr",)}, "filters", "Known keys: department, deprecated, code, effect, id, tags"),
         ({"department": ("Finance",)}, "filters.department", "Known values: finance, hr"),
-        ({"Department": ("!hr", "it")}, "filters", "Known keys: department, deprecated, code, id, tags"),
+        ({"Department": ("!hr", "it")}, "filters", "Known keys: department, deprecated, code, effect, id, tags"),
         ({"department": ("!hr", "sales")}, "filters.department", "Known values: finance, hr"),
         ({"tags": ("zz*",)}, "filters.tags", "Known values: !odd, payment, payroll, person, star*"),
         ({"id": ("pay/runs",)}, "filters.id", "Known values: pay/run, pay/stop,"),
@@ -96,7 +99,7 @@ def test_at_most_twenty_are_listed(index: FilterIndex) -> None:
 
 
 def test_the_keys_and_how_many_values_they_have(index: FilterIndex) -> None:
-    assert index.keys == {"code": 30, "department": 2, "deprecated": 1, "id": 34, "tags": 5}
+    assert index.keys == {"code": 30, "department": 2, "deprecated": 1, "effect": 1, "id": 34, "tags": 5}
 
 
 values = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])
@@ -118,3 +121,33 @@ def test_against_the_plain_reading(index: FilterIndex, wanted: tuple[str, ...]) 
         return not positive or any(has(tool, value) for value in positive)
 
     assert [passes(tool) for tool in TOOLS] == index.passing({"tags": wanted}).tolist()
+
+
+class TestEffects:
+    """What a call does is computed; no document sets it."""
+
+    TOOLS = (
+        Tool(id="a", name="getOrder", call=Call(protocol="http", method="GET", path="/o")),
+        Tool(id="b", name="order", metadata={"effect": "read"}, call=Call(protocol="http", method="POST", path="/o")),
+    )
+
+    @pytest.fixture
+    def effects(self, tmp_path: Path) -> FilterIndex:
+        write_filters(tmp_path, self.TOOLS)
+        return FilterIndex(tmp_path, 2, ["a", "b"].__getitem__, {"a": 0, "b": 1}.get)
+
+    @pytest.mark.parametrize(
+        ("values", "found"),
+        [
+            (("read",), [True, False]),
+            (("!read",), [False, True]),
+            (("idempotent",), [False, False]),
+            (("idempotent", "change"), [False, True]),
+        ],
+    )
+    def test_they_filter(self, effects: FilterIndex, values: tuple[str, ...], found: list[bool]) -> None:
+        assert effects.passing({"effect": values}).tolist() == found
+
+    def test_another_word_is_an_error(self, effects: FilterIndex) -> None:
+        with pytest.raises(InvalidArgumentError, match="no tool has the value"):
+            effects.passing({"effect": ("write",)})

@@ -1,0 +1,130 @@
+"""What counts as a change, against the methods of real documents and the hints of servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from egotools import Argument, Call, Tool
+from ontology.tool_effects import effect_of
+from tests.planners.calling.tools import NOTHING, http, mcp, python, tool
+
+
+def only_reads(given: Tool) -> bool:
+    return effect_of(given) == "read"
+
+
+def is_idempotent(given: Tool) -> bool:
+    return effect_of(given) == "idempotent"
+
+
+OVERRIDE = {"type": "object", "properties": {"X-HTTP-Method-Override": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize("protocol", ["http", "odata"])
+def test_methods_that_read(method: str, protocol: str) -> None:
+    assert only_reads(http("x", NOTHING, method, protocol))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "MERGE", ""])
+@pytest.mark.parametrize("protocol", ["http", "odata"])
+def test_methods_that_may_write(method: str, protocol: str) -> None:
+    assert not only_reads(http("get_x", NOTHING, method, protocol))
+    assert is_idempotent(http("x", NOTHING, method, protocol)) == (method in ("PUT", "DELETE"))
+
+
+@pytest.mark.parametrize(
+    ("given", "reads"),
+    [
+        (mcp("get_order", NOTHING), False),  # its server says nothing, and its name is the server's own choice
+        (mcp("delete_order", NOTHING, read_only=True), True),
+        (mcp("x", NOTHING, read_only=False), False),
+        (mcp("x", NOTHING, read_only="true"), False),  # no boolean, so no annotation
+        (mcp("x", NOTHING, readOnlyHint=True), True),
+        (python("find_orders"), True),
+        (python("Orders.listOpen"), True),
+        (python("get_or_create_order"), False),
+        (python("fetchAndLock"), False),
+        (python("send_mail"), False),
+        (python("mails_of"), False),
+        (python("get_order", read_only=False), False),
+        (python("send_mail", read_only=True), True),
+        (tool(Call(protocol="aws", service="ec2", operation="DescribeInstances"), NOTHING), True),
+        (tool(Call(protocol="aws", service="ec2", operation="TerminateInstances"), NOTHING), False),
+        (tool(Call(), NOTHING, "shop/get_it"), False),
+        (mcp("x", NOTHING, read_only=True, destructive=True), False),  # it cannot be both
+        (http("orders", NOTHING, "GET"), True),
+        (http("deleteOrder", NOTHING, "GET"), False),  # the document says two things
+        (tool(Call(protocol="http", method="GET", path="/x"), NOTHING, read_only=False), False),
+        (tool(Call(protocol="odata", method="GET", path="/x"), NOTHING, destructive=True), False),
+        (tool(Call(protocol="http", method="POST", path="/x"), NOTHING, read_only=True), False),
+        (http("orders", OVERRIDE, "GET"), False),
+        (http("orders", {"type": "object", "properties": {"_method": {"type": "string"}}}, "GET"), False),
+        (python("compare_and_swap"), False),
+        (python("get_delete_item"), False),
+        (python("get_post"), True),
+        (python("list_deleted_items"), True),
+        (python("read_reset_counter"), False),
+    ],
+)
+def test_hints_and_verbs(given: Tool, reads: bool) -> None:
+    assert only_reads(given) is reads
+
+
+@pytest.mark.parametrize("place", ["header", "query", "form", "body"])
+@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "x-http-method", "X-METHOD-OVERRIDE", "_method", "_METHOD"])
+def test_another_method_as_an_argument_is_no_reading_wherever_it_goes(place: Any, name: str) -> None:
+    given = http("x", NOTHING, "GET")
+    argument = Argument(name="how", location=place, wire_name=name)
+    assert not only_reads(replace(given, call=replace(given.call, arguments=(argument,))))
+
+
+def test_annotations_of_idempotence() -> None:
+    assert not is_idempotent(http("orders", OVERRIDE, "PUT"))
+    assert is_idempotent(mcp("set_name", NOTHING, idempotent=True))
+    assert not is_idempotent(mcp("add", NOTHING))
+    assert not is_idempotent(mcp("add", NOTHING, idempotent=False))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "destroy approve pay reboot deploy publish userDelete getUserDelete get_user_then_purge users.delete Orders_approve transfer"
+    " transferFunds bank_transfer archive order release-version uploadScript revokeToken login toggleLight user_logout".split(),
+)
+def test_a_get_that_is_named_for_a_change_is_none(name: str) -> None:
+    assert not only_reads(http(name, NOTHING, "GET"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "users/{id}/delete",
+        "orders/{id}:cancel",
+        "orders/{id}/approve/{by}",
+        "orders/{id}/archive",
+        "api/v1/namespaces/{namespace}/pods/{name}/exec",
+        "api/v1/namespaces/{namespace}/pods/{name}/portforward",
+        "api/v1/nodes/{name}/proxy/{path}",
+    ],
+)
+def test_a_get_whose_path_ends_in_a_change_is_none(path: str) -> None:
+    given = http("resource", NOTHING, "GET")
+    assert not only_reads(replace(given, call=replace(given.call, path=f"/{path}")))
+    assert only_reads(replace(given, call=replace(given.call, path="/resource/{delete}?approve=x")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "listTransfers get_order orders getOrderById archives list_releases paymentStatus users.transfers.list deletedItems getArchive"
+    " readCoreV1NamespacedPod approvals published sendersOf updatesSince show_post checkLogin address setting".split(),
+)
+def test_a_get_that_is_named_for_reading_reads(name: str) -> None:
+    assert only_reads(http(name, NOTHING, "GET"))
+
+
+@pytest.mark.parametrize("verb", ["Attach", "Exec", "Portforward", "Proxy"])
+def test_kubernetes_connects_by_get(verb: str) -> None:
+    assert not only_reads(http(f"connectCoreV1GetNamespacedPod{verb}", NOTHING, "GET"))

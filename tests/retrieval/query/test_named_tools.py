@@ -1,0 +1,71 @@
+"""Tools that a request names: what is written as a name, what is ruled out, and their place in the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieval.query.named_tools import named_tools, tool_names
+from retrieval.query.request import Request
+from retrieval.snapshot_engine import SnapshotEngine
+from services.schemas.call_name import call_name
+
+SAID = {
+    "get_order(42)": ("get_order",),
+    "Use crm.get_order, please.": ("crm.get_order",),
+    "use getOrder": ("getOrder",),
+    "use users.messages.list.": ("users.messages.list",),
+    "list-open-issues": ("list-open-issues",),
+    "`pay` it with the 'search' tool": ("pay", "search"),
+    'call "search"': ("search",),
+    "don't forget to call get_order": ("get_order",),
+    "not only get_order but list_orders": ("get_order", "list_orders"),
+    "use get_a, not get_b or get_c": ("get_a",),
+    "don't use get_a, use get_b": ("get_b",),
+    "instead of getOrder use `pay`": ("pay",),
+}
+SAYS_NONE = (
+    "pay the order",
+    'customer "search"',
+    "check-in at the follow-up by e-mail",
+    "not with get_order",
+    "Don’t call getOrder",
+    "without the get_order tool",
+    "never run the `pay` function",
+)
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_names_are_found_as_they_are_written(text: str) -> None:
+    assert tool_names(text) == SAID[text]
+
+
+@pytest.mark.parametrize("text", SAYS_NONE)
+def test_plain_words_and_what_is_ruled_out_name_no_tool(text: str) -> None:
+    assert tool_names(text) == ()
+
+
+def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: SnapshotEngine) -> None:
+    for number, tool in enumerate(engine.snapshot.tools):
+        forms = (tool.id, tool.name, call_name(tool), f"{tool.namespace}.{tool.name}", f"`{tool.name}`")
+        for name in forms:
+            text = f"the amount of purchase orders of supplier Acme, by {name}"
+            assert named_tools(engine.snapshot, text, None) == ((number,),), text
+            assert engine.retriever().retrieve(Request(query=text, k=1)).tools[0].id == tool.id
+
+
+def test_as_many_names_as_the_answer_has_tools(engine: SnapshotEngine) -> None:
+    ids = engine.tool_ids(0, 3)
+    found = engine.retriever().retrieve(Request(query="spot award: " + " and ".join(ids), k=3))
+    assert {tool.id for tool in found.tools} == set(ids)
+    assert all(tool.reasons.features["named"] >= 0 for tool in found.tools)
+
+
+def test_a_tool_that_the_caller_may_not_see_or_that_is_done_has_no_name(engine: SnapshotEngine) -> None:
+    hidden, text = "hr/get_employee", "use hr/get_employee or get_employee"
+    asked = (
+        (engine.restricted({"namespace": ["procurement"]}), Request(query=text)),
+        (engine, Request(query=text, filters={"namespace": ["procurement"]})),
+        (engine, Request(query=text, done=[hidden])),
+    )
+    for each, request in asked:
+        assert hidden not in {tool.id for tool in each.retriever().retrieve(request).tools}

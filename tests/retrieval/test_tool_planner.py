@@ -1,0 +1,276 @@
+"""Plans of calls over a snapshot: the order of the calls, where each input comes from, and what is left to ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from egotools.tool_plan import PlanInput, ToolPlan
+from egotools.values import Response
+from inference import HashingEncoder
+from ontology import Dependency, Ontology, Parameter, Tool
+from ontology.errors import DeadlineError, InvalidArgumentError, NotFoundError
+from ontology.tool import CONTEXT_PARAMETERS
+from retrieval.query.plan_request import PlanRequest
+from retrieval.query.request import Request
+from retrieval.retriever import Retriever
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from retrieval.tool_planner import ToolPlanner
+from services.jobs.build import build_snapshot
+
+
+def _tool(
+    name: str,
+    *inputs: str,
+    gives: tuple[str, ...] = (),
+    needs: tuple[Dependency, ...] = (),
+    context: tuple[str, ...] = (),
+) -> Tool:
+    return Tool(
+        id=f"shop/{name}",
+        name=name,
+        description=f"{name.replace('_', ' ').capitalize()}.",
+        parameters=tuple(
+            Parameter(name=each.rstrip("?"), type="string", description=f"The {each}", required=not each.endswith("?"))
+            for each in inputs
+        ),
+        returns=tuple(Parameter(name=each, type="string", required=True) for each in gives),
+        depends_on=needs,
+        metadata={CONTEXT_PARAMETERS: list(context)} if context else {},
+    )
+
+
+TOOLS = (
+    _tool("search_customers", "query", gives=("customers[].customer_id",)),
+    _tool("list_orders", "customer_id", gives=("orders[].order_id",)),
+    _tool(
+        "refund_order", "order_id", "amount", "tenant", context=("tenant",), needs=(Dependency(tool="shop/sign_in"),)
+    ),
+    _tool("sign_in", "password"),
+    _tool("open_lock", "key_id", needs=(Dependency(tool="shop/make_key"),), gives=("lock_id",)),
+    _tool("make_key", "lock_id", needs=(Dependency(tool="shop/open_lock"),), gives=("key_id",)),
+    _tool("add_filter", "filter?", "filter.field", "note?"),
+    _tool("set_price", "price", "price.amount", "price.currency"),
+)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> SnapshotEngine:
+    folder = tmp_path_factory.mktemp("shop")
+    catalog = folder / "tools.jsonl"
+    catalog.write_text("\n".join(json.dumps(tool.to_json()) for tool in TOOLS))
+    build_snapshot([str(catalog)], folder / "store", encoder=HashingEncoder())
+    return open_engine(folder / "store")
+
+
+BROKER = (
+    replace(
+        _tool("place_order", "symbol"),
+        description="Place an order.",
+        returns=(
+            Parameter(name="order_id", type="integer", description="ID of the newly placed order."),
+            Parameter(name="status", type="string", description="Initial status of the order."),
+            Parameter(name="parts[].order_id", type="integer", description="ID of the newly placed order."),
+            Parameter(name="message", type="string", description="What happened."),
+        ),
+    ),
+    replace(
+        _tool("get_order_details"),
+        description="Get the details of an order.",
+        parameters=(Parameter(name="order_id", type="integer", description="ID of the order.", required=True),),
+    ),
+    _tool("write_note", "message", "order_id?"),
+)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
+    folder = tmp_path_factory.mktemp("broker")
+    (folder / "tools.jsonl").write_text("\n".join(json.dumps(tool.to_json()) for tool in BROKER))
+    build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
+    return open_engine(folder / "store")
+
+
+def _inputs(plan: ToolPlan, tool: str) -> Mapping[str, PlanInput]:
+    return {each.parameter: each for step in plan.steps if step.tool_id == f"shop/{tool}" for each in step.inputs}
+
+
+def _names(plan: ToolPlan) -> list[str]:
+    return [each.removeprefix("shop/") for each in plan.tool_ids]
+
+
+def test_a_chain_is_planned_back_to_what_the_user_knows(shop: SnapshotEngine) -> None:
+    plan = shop.plan(PlanRequest(goals=["shop/refund_order"]))
+    assert _names(plan) == ["sign_in", "search_customers", "list_orders", "refund_order"]
+    assert [step.number for step in plan.steps] == [1, 2, 3, 4]
+    assert [step.kind for step in plan.steps][::3] == ["depends_on", "goal"]
+    assert plan.steps[2].bindings() == ("step 3.customer_id ← step 2.customers[].customer_id",)
+    assert plan.steps[3].bindings() == ("step 4.order_id ← step 3.orders[].order_id",)
+    filled = _inputs(plan, "refund_order")
+    assert filled["order_id"].supplier == "shop/list_orders" and 0 < filled["order_id"].confidence <= 1
+    assert (filled[""].step, filled[""].kind) == (1, "depends_on")
+    assert (filled["amount"].source, filled["tenant"].source) == ("ask", "context")
+    assert [(each.parameter, each.source, each.steps) for each in plan.open_inputs] == [
+        ("password", "ask", (1,)),
+        ("query", "ask", (2,)),
+        ("amount", "ask", (4,)),
+        ("tenant", "context", (4,)),
+    ]
+    assert plan.open_inputs[2].description == "The amount"
+    assert plan.fallbacks == () and plan.snapshot_id == shop.snapshot_id
+
+
+def test_known_values_and_executed_tools_shorten_a_plan(shop: SnapshotEngine) -> None:
+    goal = ["shop/refund_order"]
+    known = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "tenant": "acme"}))
+    assert _names(known) == ["sign_in", "list_orders", "refund_order"]
+    assert _inputs(known, "list_orders")["customer_id"].value == "C-17"
+    assert _inputs(known, "refund_order")["tenant"].source == "have"
+    done = shop.plan(PlanRequest(goals=goal, done=["shop/list_orders", "shop/sign_in", "shop/gone"]))
+    assert _names(done) == ["refund_order"]
+    taken = _inputs(done, "refund_order")["order_id"]
+    assert (taken.source, taken.step, taken.supplier) == ("done", 0, "shop/list_orders")
+    assert done.fallbacks == ("done: the catalogue has no tool shop/gone",)
+    assert _names(shop.plan(PlanRequest(goals=goal, done=goal)))[-1] == "refund_order", "a goal is called again"
+
+
+def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_edge(broker: SnapshotEngine) -> None:
+    goal = ["shop/get_order_details"]
+    assert _names(broker.plan(PlanRequest(goals=goal))) == ["get_order_details"], "nobody places an order to look it up"
+    taken = _inputs(broker.plan(PlanRequest(goals=goal, done=["shop/place_order"])), "get_order_details")["order_id"]
+    assert (taken.source, taken.supplier, taken.output) == ("done", "shop/place_order", "order_id")
+    stated = broker.plan(PlanRequest(goals=goal, done=["shop/place_order"], have={"order": "O-1"}))
+    assert _inputs(stated, "get_order_details")["order_id"].source == "have"
+    # what a name does not identify is not handed on, and neither is what the tool can do without
+    noted = _inputs(broker.plan(PlanRequest(goals=["shop/write_note"], done=["shop/place_order"])), "write_note")
+    assert {name: each.source for name, each in noted.items()} == {"message": "ask"}
+
+
+def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: SnapshotEngine) -> None:
+    plan = shop.plan(PlanRequest(query="refund order 4711"))
+    assert _names(plan) == ["sign_in", "refund_order"]
+    order = _inputs(plan, "refund_order")["order_id"]
+    assert (order.source, order.value) == ("request", "4711")
+    assert "order_id" not in {each.parameter for each in plan.open_inputs}
+
+
+class _Doubtful:
+    """Finds what another retriever finds, and says that nothing fits."""
+
+    name = "doubtful"
+
+    def __init__(self, retriever: Retriever) -> None:
+        self._retriever = retriever
+
+    def retrieve(self, request: Request) -> Response:
+        return replace(self._retriever.retrieve(request), answerable_probability=0.05, unanswerable=True)
+
+
+def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine) -> None:
+    planner, doubtful = ToolPlanner(shop.snapshot), _Doubtful(shop.retriever())
+    query = "refund order 4711"
+    none = planner.plan(PlanRequest(query=query, abstain=True), doubtful)
+    assert (none.steps, none.open_inputs, none.unanswerable, none.answerable_probability) == ((), (), True, 0.05)
+    assert "no tool fits the request" in none.fallbacks
+    made = planner.plan(PlanRequest(query=query), doubtful)
+    assert made.steps and made.unanswerable
+    goals = ["shop/refund_order"]
+    assert planner.plan(PlanRequest(goals=goals, query=query, abstain=True), doubtful).steps, "the goal is given"
+    assert planner.plan(PlanRequest(query=query, abstain=True), shop.retriever()).steps, "some tool fits"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("refund the order with id 3", "3"),
+        ("refund order number 12 please", "12"),
+        ("please refund the order with the ID=7 at once", "7"),
+        ("refund 3 of the orders", ""),
+        ("refund order id 2026-01-31", ""),
+    ],
+)
+def test_a_short_number_is_the_identifier_only_where_the_request_says_so(
+    shop: SnapshotEngine, text: str, value: str
+) -> None:
+    plan = shop.plan(PlanRequest(goals=["shop/refund_order"], query=text))
+    assert _inputs(plan, "refund_order")["order_id"].value == value
+
+
+def test_tools_that_wait_for_each_other_are_not_both_first(shop: SnapshotEngine) -> None:
+    plan = shop.plan(PlanRequest(goals=["shop/open_lock"]))
+    assert _names(plan)[-1] == "open_lock" and len(set(_names(plan))) == len(plan.steps)
+    seen: set[str] = set()
+    for step in plan.steps:
+        assert all(each.supplier in seen for each in step.inputs if each.step)
+        seen.add(step.tool_id)
+    asked = {each.parameter for each in plan.open_inputs}
+    assert plan.fallbacks or asked
+
+
+def test_an_object_is_asked_for_by_its_required_fields_where_it_is_required_itself(shop: SnapshotEngine) -> None:
+    assert shop.plan(PlanRequest(goals=["shop/add_filter"])).open_inputs == ()
+    asked = shop.plan(PlanRequest(goals=["shop/set_price"])).open_inputs
+    assert [each.parameter for each in asked] == ["price.amount", "price.currency"]
+
+
+@pytest.mark.parametrize("query", ["", "refund the order of Acme"])
+def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, query: str) -> None:
+    for goal in TOOLS:
+        plan = shop.plan(PlanRequest(goals=[goal.id], query=query))
+        asked = {(number, each.parameter) for each in plan.open_inputs for number in each.steps}
+        for step in plan.steps:
+            tool = shop.tool(step.tool_id)
+            required = {each.name for each in tool.parameters if each.required} - {"price", "filter.field"}
+            found = {each.parameter: each for each in step.inputs}
+            assert required <= set(found)
+            for each in step.inputs:
+                assert bool(each.step) == (each.source == "step")
+                assert 0 <= each.step < step.number
+                if each.source == "step":
+                    assert plan.steps[each.step - 1].tool_id == each.supplier
+                if each.source in ("ask", "context"):
+                    assert (step.number, each.parameter) in asked
+
+
+def test_plans_are_stable(shop: SnapshotEngine) -> None:
+    for tool in TOOLS:
+        request = PlanRequest(goals=[tool.id], query="refund the order of Acme")
+        assert shop.plan(request) == shop.plan(request)
+        assert shop.plan(request) == shop.restricted({"id": ["*"]}).plan(request)
+
+
+def test_a_hidden_supplier_is_asked_for_instead(shop: SnapshotEngine) -> None:
+    part = shop.restricted({"id": ["*", "!shop/search_customers"]})
+    plan = part.plan(PlanRequest(goals=["shop/list_orders"]))
+    assert _names(plan) == ["list_orders"]
+    asked = _inputs(plan, "list_orders")["customer_id"]
+    assert (asked.source, asked.alternatives) == ("ask", ())
+
+
+def test_bad_requests_are_named(shop: SnapshotEngine) -> None:
+    with pytest.raises(NotFoundError, match="shop/none"):
+        shop.plan(PlanRequest(goals=["shop/none"]))
+    with pytest.raises(InvalidArgumentError, match="preset"):
+        shop.plan(PlanRequest(goals=["shop/sign_in"], preset="nope"))
+    with pytest.raises(InvalidArgumentError, match="neither"):
+        PlanRequest()
+    with pytest.raises(DeadlineError):
+        shop.plan(PlanRequest(query="refund an order", deadline=0.0))
+
+
+@pytest.mark.shared
+def test_plans_of_a_real_specification_find_more_than_as_many_tools_of_retrieval(shared: Path, tmp_path: Path) -> None:
+    from research.plan_sets import labelled, measured
+
+    folder = shared / "bench" / "restbench"
+    build_snapshot([str(folder / "tools.jsonl")], tmp_path, encoder=HashingEncoder())
+    found = measured(open_engine(tmp_path), [*labelled(folder / "queries.jsonl")])
+    plan, bare, with_goal, plain, alone = found.means
+    assert plan[1] > with_goal[1] + 0.03 and plan[2] > with_goal[2] + 0.1
+    assert plan[1] > plain[1] + 0.2
+    assert bare[2] > 0.4
+    assert alone[0] == 1.0 and plan[2] > alone[2] + 0.3

@@ -1,0 +1,72 @@
+"""Consent: each call is made, asked about or refused, as the policy of the operator says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from egotools import PermissionDeniedError, Tool
+from egotools.calling.tool_answer import ToolAnswer
+from planners.calling.call_policy import CallPolicy
+from planners.calling.invoker import ToolInvoker
+
+__all__ = ["Ask", "ConsentingInvoker", "always", "call_denied", "never"]
+
+Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
+"""Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
+
+_DEFAULT = CallPolicy()
+
+
+async def always(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Allow every call that is asked about."""
+    return True
+
+
+async def never(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Allow no call that is asked about."""
+    return False
+
+
+class ConsentingInvoker:
+    """Makes the calls that a policy allows, and asks before those that it asks about. One question is open at a time."""
+
+    def __init__(self, inner: ToolInvoker, ask: Ask, policy: CallPolicy = _DEFAULT) -> None:
+        self._inner = inner
+        self._ask = ask
+        self._policy = policy
+        self._one_question = asyncio.Lock()
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """See :class:`ToolInvoker`.
+
+        :raises PermissionDeniedError: when the policy refuses the call (reason ``CALL_DENIED``), or nobody confirmed it
+            (``NOT_CONFIRMED``); nothing is sent.
+        """
+        decision = self._policy.decision(tool)
+        if decision == "deny":
+            raise call_denied(tool.id)
+        if decision == "ask":
+            async with self._one_question:
+                allowed = await self._ask(tool, arguments)
+            if not allowed:
+                raise PermissionDeniedError(
+                    "the call may change something, and nobody confirmed it; nothing was sent",
+                    code="PERMISSION_DENIED",
+                    reason="NOT_CONFIRMED",
+                    subject=tool.id,
+                    remedy="Confirm the call, or leave it out.",
+                )
+        return await self._inner.invoke(tool, arguments)
+
+
+def call_denied(tool_id: str) -> PermissionDeniedError:
+    """Return the error of a call that the policy refuses."""
+    return PermissionDeniedError(
+        "the policy of the operator refuses calls of this tool; nothing was sent",
+        code="PERMISSION_DENIED",
+        reason="CALL_DENIED",
+        subject=tool_id,
+        remedy="Ask the operator to allow it, or leave the call out.",
+    )

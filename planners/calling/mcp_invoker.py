@@ -1,0 +1,123 @@
+"""Calling tools of MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Self, cast
+
+from egotools import Argument, McpCall, Tool, ToolRequestError, build_request
+from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.mcp_session import McpSession
+from egotools.calling.schema_kinds import kinds, properties_of
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
+from planners.calling.answer_body import of_mcp
+
+__all__ = ["McpAddress", "McpInvoker"]
+
+_CHANGED = "The inputs of this tool are not those of the catalogue any more: its server has changed it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpAddress:
+    """Where the tools of a session are.
+
+    :param session: ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
+    :param headers: of each request over HTTP; they may hold a token and are in no ``repr``.
+    :param env: variables of a server on stdio; likewise.
+    """
+
+    session: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class McpInvoker:
+    """Calls the tools of some MCP servers. As a context manager (``async with``) it keeps a session with each server it calls
+    until the block ends; else each call opens one of its own. A block is of one caller: no two of them share a session.
+
+    Before each call the tool is looked up in the server's list: arguments are checked against what it takes now, and the answer says
+    when that is not what the catalogue says.
+
+    :param addresses: name of a session, as the calls of its tools have it, → its server; that of the empty name serves the
+        sessions without one.
+    """
+
+    def __init__(
+        self, addresses: Mapping[str, McpAddress], *, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._addresses = dict(addresses)
+        given = addresses.values()
+        self._secrets = KnownSecrets(value for each in given for value in (*each.headers.values(), *each.env.values()))
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._kept: dict[str, McpSession] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._kept = {}
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        kept, self._kept = self._kept or {}, None
+        await asyncio.gather(*(session.close() for session in kept.values()))
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """See :class:`planners.calling.invoker.ToolInvoker`."""
+        if tool.call.protocol != "mcp":
+            raise ToolRequestError(
+                "this tool is not of an MCP server", subject=tool.id, remedy="Call it by its protocol."
+            )
+        name = tool.call.session if tool.call.session in self._addresses else ""
+        if name not in self._addresses:
+            known = ", ".join(sorted(self._addresses)) or "none"
+            raise ToolRequestError(
+                f"no address is given for the MCP session {tool.call.session!r}",
+                subject=tool.id,
+                remedy=f"Give its server; sessions with one: {known}.",
+            )
+        kept = self._kept
+        session = self._session(name) if kept is None else kept.setdefault(name, self._session(name))
+        try:
+            return await self._called(session, tool, arguments)
+        finally:
+            if kept is None:
+                await session.close()
+
+    async def _called(self, session: McpSession, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call a tool as its server has it now: the snapshot may be of yesterday."""
+        started = time.monotonic()
+        schema = await session.input_schema(tool.call.operation, timeout_s=self._timeout_s)
+        places = tuple(Argument(name=name) for name in properties_of(schema, schema))
+        try:
+            request = build_request(replace(tool.call, arguments=places), arguments, schema=schema)
+        except ToolRequestError as error:
+            if _shape(schema) != _shape(tool.input_schema):
+                error.remedy = f"{error.remedy} The tool's inputs have changed since the catalogue was built."
+            raise
+        left_s = max(self._timeout_s - (time.monotonic() - started), 0.001)
+        answer = self._secrets.without(of_mcp(await session.call(cast(McpCall, request), timeout_s=left_s)))
+        return (
+            answer if _shape(schema) == _shape(tool.input_schema) else replace(answer, notes=(*answer.notes, _CHANGED))
+        )
+
+    def _session(self, name: str) -> McpSession:
+        address = self._addresses[name]
+        return McpSession(address.session, headers=address.headers, env=address.env, max_bytes=self._max_bytes)
+
+
+def _shape(schema: Mapping[str, Any]) -> Any:
+    """What of a schema decides how a tool is called: its inputs, their types and values, and which are required."""
+    inputs = properties_of(schema, schema)
+    of_each = {name: (kinds(inner, schema), _enum(inner)) for name, inner in inputs.items()}
+    required = schema.get("required")
+    return of_each, frozenset(map(str, required)) if isinstance(required, list) else frozenset()
+
+
+def _enum(schema: Any) -> list[str] | None:
+    values = schema.get("enum") if isinstance(schema, Mapping) else None
+    return sorted(map(repr, values)) if isinstance(values, list) else None

@@ -1,0 +1,194 @@
+"""The schema of a domain: its types of entities, edges and fields, and for each edge and direction how it is resolved.
+
+It is a YAML file. The parser's prompt, the check of a graph and the choice of tools are made from it; the executor knows no domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ontology.errors import InvalidArgumentError
+from ontology.first_error import first_error
+from ontology.yaml_data import SAFE_LOADER
+
+__all__ = ["DOMAINS", "Domain", "EdgeType", "EntityType", "FieldType", "Lookup", "Operator", "read_domain"]
+
+DOMAINS = Path(__file__).parent / "domains"
+"""The folder of the shipped domains: one file each."""
+
+_MAX_ALIASES, _MAX_DEPTH = 30, 40  # chosen: the shipped domains have at most 6 aliases, and are 6 deep
+
+Operator: TypeAlias = Literal["=", "contains", "<", ">"]
+_Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Lookup(_Form):
+    """Which tool resolves an edge in one direction, or finds the entities of a type by their fields.
+
+    :param request: what the tool service is asked, in plain words.
+    :param takes: input of the tool that gets the identifiers (or, of a type's lookup, field → input is in ``fields``).
+    :param gives: path of the identifiers in the tool's output (``messages[].id``).
+    :param fields: field of a type → input of the tool that filters by it.
+    :param every: input that the tool demands → words in it that find every entity, where there is nothing to search for. Never assumed:
+        without it such a tool resolves no edge, and lists no type.
+    """
+
+    request: str = Field(min_length=1)
+    takes: str = ""
+    gives: str = ""
+    fields: Mapping[_Name, str] = Field(default_factory=dict)
+    every: Mapping[_Name, str] = Field(default_factory=dict)
+
+
+class FieldType(_Form):
+    """A field that a filter may name.
+
+    :param kind: ``ordinal``: first, last, third …; ``date``: an expression that is read as a half-open range.
+    :param words: nouns and phrases by which a request names it; with ``*`` (any text) or ``#`` (a digit), the form of its values.
+    :param values: words that are a value by themselves (``blocked``, ``pdf``).
+    """
+
+    operators: tuple[Operator, ...] = Field(min_length=1)
+    kind: Literal["text", "number", "boolean", "date", "ordinal"] = "text"
+    words: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    description: str = ""
+
+
+class EntityType(_Form):
+    """A type of entity.
+
+    :param variable: the stem of the names of its variables.
+    :param words: nouns by which a request names it, singular, and verbs that imply one (``to meet``: an event).
+    :param plural: of its first noun, where that does not end in -s, -es or -ies.
+    :param kind: ``self``: the one user who asks; ``date``: a range of days, never looked up; else ``entity``.
+    :param identifier: field of an entity that names it for good.
+    :param order: field by which ordinals sort, ascending.
+    """
+
+    variable: _Name
+    description: str = ""
+    words: tuple[str, ...] = ()
+    plural: str = ""
+    kind: Literal["entity", "self", "date"] = "entity"
+    identifier: str = "id"
+    order: str = ""
+    fields: Mapping[_Name, FieldType] = Field(default_factory=dict)
+    lookup: Lookup | None = None
+
+    def several(self, name: str) -> str:
+        """What to call several entities of the type: the plural of its first noun, else of its name."""
+        noun = next((word for word in self.words if not word.startswith("to ")), name)
+        if self.plural:
+            return self.plural
+        if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+            return f"{noun[:-1]}ies"
+        return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
+
+
+class EdgeType(_Form):
+    """An edge between types; ``forward`` leads from ``source`` to one of ``targets``, ``backward`` from there to ``source``.
+
+    :param words: verbs and phrases by which a request says it; ``{source}`` and ``{target}`` stand for the ends. Verbs are in the
+        infinitive; ``{target} send {source}`` covers "sent by" too. Where an end is left out, the user is meant if an end can be
+        the user, else any entity.
+    """
+
+    name: _Name
+    source: _Name
+    targets: tuple[_Name, ...] = Field(min_length=1)
+    words: tuple[str, ...] = ()
+    description: str = ""
+    forward: Mapping[_Name, Lookup]
+    backward: Mapping[_Name, Lookup]
+
+    @model_validator(mode="after")
+    def _both_directions(self) -> EdgeType:
+        for direction in ("forward", "backward"):
+            missing = set(self.targets) - set(getattr(self, direction))
+            if missing:
+                raise ValueError(f"the edge {self.name} has no {direction} lookup for {', '.join(sorted(missing))}")
+        return self
+
+
+class Domain(_Form):
+    """The schema of a domain."""
+
+    name: _Name
+    description: str
+    types: Mapping[_Name, EntityType] = Field(min_length=1)
+    edges: tuple[EdgeType, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_types(self) -> Domain:
+        for edge in self.edges:
+            unknown = {edge.source, *edge.targets} - set(self.types)
+            if unknown:
+                raise ValueError(f"the edge {edge.name} names the unknown type {', '.join(sorted(unknown))}")
+        return self
+
+    def edge(self, name: str, source: str, target: str) -> EdgeType | None:
+        """The edge of this name from one type to another, or None."""
+        return next(
+            (each for each in self.edges if each.name == name and each.source == source and target in each.targets),
+            None,
+        )
+
+    def signatures(self) -> tuple[tuple[str, str, str], ...]:
+        """Every (source, edge, target), in the order of the file."""
+        return tuple((edge.source, edge.name, target) for edge in self.edges for target in edge.targets)
+
+
+def read_domain(name_or_path: str | Path) -> Domain:
+    """Read a shipped domain by its name, or a file by its path.
+
+    :raises InvalidArgumentError: when there is no such domain or file, or the file is no domain.
+    """
+    path = DOMAINS / f"{name_or_path}.yaml"
+    if not path.is_file():
+        path = Path(name_or_path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        _refuse_bomb(text)
+        return Domain.model_validate(yaml.safe_load(text))
+    except OSError:
+        shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
+        raise InvalidArgumentError(
+            "there is no such domain",
+            subject=str(name_or_path),
+            remedy=f"Name a shipped one ({shipped}) or a YAML file.",
+        ) from None
+    except ValidationError as error:
+        raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error
+    except (
+        ValueError,
+        yaml.YAMLError,
+        RecursionError,
+    ) as error:  # an impossible date or number is a ValueError of any kind
+        raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
+
+
+def _refuse_bomb(text: str) -> None:
+    """Refuse a file that grows without measure, of aliases in aliases, or that is deeper than any domain.
+
+    The parser in C reads in linear time; the one in Python needs time with the square of the depth.
+
+    :raises yaml.YAMLError: for such a file, and for one that is no YAML.
+    """
+    aliases = depth = 0
+    for event in yaml.parse(text, SAFE_LOADER):
+        aliases += isinstance(event, yaml.AliasEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if aliases > _MAX_ALIASES:
+            raise yaml.YAMLError("too many aliases")
+        if depth > _MAX_DEPTH:
+            raise yaml.YAMLError("it is nested too deeply")

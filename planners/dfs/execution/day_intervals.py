@@ -1,0 +1,94 @@
+"""Half-open intervals of time as identifiers of date entities: ``2025-02-01/2025-03-01``; an open end is ``..`` (ISO 8601-2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+
+__all__ = ["Interval", "day_of", "in_interval", "interval_id", "read_interval", "window_arguments"]
+
+_OPEN = ".."
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A half-open interval in wall-clock time; None is an open end."""
+
+    start: datetime | None
+    end: datetime | None
+
+    def holds(self, inner: Interval) -> bool:
+        """Whether another interval lies inside this one."""
+        begins = self.start is None or (inner.start is not None and self.start <= inner.start)
+        ends = self.end is None or (inner.end is not None and inner.end <= self.end)
+        return begins and ends
+
+    def days(self) -> float | None:
+        """Its length in days; None where an end is open."""
+        return None if self.start is None or self.end is None else (self.end - self.start) / _DAY
+
+
+def interval_id(ranges: list[tuple[date | None, date | None]]) -> str | None:
+    """Return the identifier of what is common to some ranges, or None where nothing is.
+
+    :param ranges: (start, end), half-open; None is an open end.
+    """
+    starts = [start for start, _ in ranges if start is not None]
+    ends = [end for _, end in ranges if end is not None]
+    start, end = max(starts, key=_instant, default=None), min(ends, key=_instant, default=None)
+    if start is not None and end is not None and _instant(start) >= _instant(end):
+        return None
+    return "/".join(_OPEN if each is None else each.isoformat() for each in (start, end))
+
+
+@lru_cache(maxsize=65_536)
+def read_interval(text: str) -> Interval | None:
+    """Read the identifier of a date entity, a day (``2025-02-03``) or a moment; None where it is none of them.
+
+    The last day that can be written, for ever in some systems, has an open end.
+    """
+    first, slash, second = text.partition("/")
+    try:
+        if slash:
+            return Interval(
+                *(None if each == _OPEN else _instant(datetime.fromisoformat(each)) for each in (first, second))
+            )
+        start = _instant(datetime.fromisoformat(first))
+    except ValueError:
+        return None
+    length = _DAY if len(first) == len("2025-02-03") else timedelta.resolution
+    return Interval(start, start + length if datetime.max - start >= length else None)
+
+
+def in_interval(value: object, interval: str) -> bool:
+    """Whether a day or moment lies in a half-open interval, by the clock of where it was written; what is no date does."""
+    inner, outer = read_interval(value) if isinstance(value, str) else None, read_interval(interval)
+    return inner is None or outer is None or outer.holds(inner)
+
+
+def day_of(text: str) -> str:
+    """Return the interval of the day of a moment, by the clock of where it was written; another text as it is."""
+    moment = read_interval(text) if "/" not in text else None
+    day = moment and moment.start and read_interval(str(moment.start.date()))
+    if not day or day.start is None:
+        return text
+    return f"{day.start.date()}/{_OPEN if day.end is None else day.end.date()}"
+
+
+def window_arguments(interval: str, takes: str) -> dict[str, str]:
+    """Return the arguments of a tool for an interval; an open end is left out.
+
+    Tools differ in whether their last day counts: the end is given as it is, and :func:`in_interval` drops what is too late.
+
+    :param takes: names of the inputs of beginning and end, with a comma; one may be empty.
+    """
+    return {
+        name: end for name, end in zip(takes.split(","), interval.split("/"), strict=False) if name and end != _OPEN
+    }
+
+
+def _instant(value: date) -> datetime:
+    """The wall-clock time: a day is the day where it was written."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else datetime(value.year, value.month, value.day)

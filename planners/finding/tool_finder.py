@@ -1,0 +1,125 @@
+"""Tools for a request: the retrieval service is asked over gRPC, and each tool comes with its full document."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from egotools import AsyncClient, NotFoundError, RankedTool, Tool
+
+__all__ = ["Documents", "FoundTool", "FoundTools", "ToolFinder"]
+
+_MOST_KEPT = 2_000
+Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
+"""Documents of tools by snapshot and tool id, the least recently used first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTool:
+    """One tool of an answer.
+
+    :param rank: from 1.
+    :param score: comparable within one answer only.
+    :param explanation: why the service returned it, one line.
+    :param tool: its full document; ``schema_json`` as it was asked for.
+    """
+
+    rank: int
+    score: float
+    explanation: str
+    tool: Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTools:
+    """The tools for a request, best first: whoever fails with one goes on with the next.
+
+    :param snapshot_id: the snapshot that answered.
+    :param gone: ids of tools that were ranked and are no more in the snapshot that is served now.
+    """
+
+    request: str
+    tools: tuple[FoundTool, ...]
+    snapshot_id: str
+    gone: tuple[str, ...] = ()
+
+
+class ToolFinder:
+    """Asks one server. May be used by several tasks at once.
+
+    :param client: of the caller, who closes it.
+    :param k: how many tools an answer has at most.
+    :param filters: of every request, as for :meth:`egotools.AsyncClient.retrieve`: metadata key → values.
+    :param preset: name of the retriever; empty: the server's default.
+    :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
+    :param timeout_s: seconds for a request; as many again for the documents of its tools.
+    :param documents: what finders of one caller, for one schema format, have kept; new ones are added, at most 2,000 are kept.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        *,
+        k: int = 10,
+        filters: Mapping[str, Sequence[str]] | None = None,
+        preset: str = "",
+        schema_format: str = "none",
+        timeout_s: float = 10.0,
+        documents: Documents | None = None,
+    ) -> None:
+        self._client = client
+        self._k = k
+        self._filters = dict(filters or {})
+        self._preset = preset
+        self._schema_format = schema_format
+        self._timeout_s = timeout_s
+        self._documents: Documents = OrderedDict() if documents is None else documents
+        self.documents_read = 0
+
+    async def find(self, request: str) -> FoundTools:
+        """Return the tools for a request in plain words.
+
+        :raises ClientError: when the server does not answer, or refuses.
+        """
+        answer = await self._client.retrieve(
+            request,
+            self._k,
+            self._filters,
+            preset=self._preset,
+            explain=False,
+            explanation=True,
+            timeout_s=self._timeout_s,
+        )
+        documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
+        both = list(zip(answer.tools, documents, strict=True))
+        return FoundTools(
+            request=request,
+            tools=tuple(
+                FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool)
+                for ranked, tool in both
+                if tool is not None
+            ),
+            snapshot_id=answer.snapshot_id,
+            gone=tuple(ranked.id for ranked, tool in both if tool is None),
+        )
+
+    async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
+        """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
+        key = (snapshot_id, ranked.id)
+        if key in self._documents:
+            self._documents.move_to_end(key)
+            return self._documents[key]
+        self.documents_read += 1
+        try:
+            tool = await self._client.get_tool(
+                ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=self._timeout_s
+            )
+        except NotFoundError:
+            return None
+        self._documents[tool.snapshot_id or snapshot_id, ranked.id] = tool
+        while len(self._documents) > _MOST_KEPT:
+            self._documents.popitem(last=False)
+        return tool

@@ -1,0 +1,214 @@
+"""The executor against trying every assignment, on random graphs and random data."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+from random import Random
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planners.dfs import Domain, QueryGraph
+from planners.dfs.execution.execution import Execution
+from planners.dfs.execution.executor_settings import ExecutorSettings
+from planners.dfs.executor import execute
+from tests.planners.dfs.brute_force import brute_force
+from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
+
+LOOKUP = {"request": "look it up"}
+FIELDS = {
+    "name": {"operators": ["=", "contains"]},
+    "size": {"operators": ["=", "<", ">"], "kind": "number"},
+    "ordinal": {"operators": ["="], "kind": "ordinal"},
+}
+SIGNATURES = [
+    ("Letter", "sent", "Person"),
+    ("Letter", "names", "Person"),
+    ("Person", "knows", "Person"),
+    ("Letter", "sent", "Me"),
+    ("Person", "knows", "Me"),
+    ("Letter", "on", "Day"),
+    ("Person", "born", "Day"),
+]
+DOMAIN = Domain.model_validate(
+    {
+        "name": "letters",
+        "description": "letters and people",
+        "types": {
+            "Letter": {
+                "variable": "l",
+                "order": "at",
+                "fields": FIELDS,
+                "lookup": {**LOOKUP, "fields": {"name": "name"}},
+            },
+            "Person": {"variable": "p", "order": "at", "fields": FIELDS},
+            "Me": {"variable": "me", "kind": "self"},
+            "Day": {
+                "variable": "d",
+                "kind": "date",
+                "fields": {"value": {"operators": ["=", "<", ">"], "kind": "date"}},
+            },
+        },
+        "edges": [
+            {
+                "name": name,
+                "source": source,
+                "targets": [target],
+                "forward": {target: LOOKUP},
+                "backward": {target: LOOKUP},
+            }
+            for source, name, target in SIGNATURES
+        ],
+    }
+)
+IDS = {
+    "Letter": [f"l{at}" for at in range(5)],
+    "Person": [f"p{at}" for at in range(5)],
+    "Me": ["self"],
+    "Day": [day(f"2025-02-0{at}") for at in range(1, 6)],
+}
+CALLS = [
+    "Letter",
+    "Person",
+    "count Letter",
+    *(f"{a} {e} {b}" for a, e, b in SIGNATURES),
+    *(f"{b} ← {e} {a}" for a, e, b in SIGNATURES),
+]
+
+
+RANDOM = st.randoms(use_true_random=True)  # the drawn values of hypothesis are mostly small: few cycles, empty answers
+RANGES = ["2025-02-02..2025-02-04", "2025-02-01..2025-02-03"]
+FILTERS: list[tuple[str, str, Any]] = [
+    ("name", "=", "ann"),
+    ("name", "contains", "ann"),
+    ("size", ">", 0),
+    ("ordinal", "=", "last"),
+    ("ordinal", "=", "second"),
+]
+
+
+def tables(random: Random) -> MemoryResolver:
+    rows = {
+        kind: {
+            each: {
+                "name": random.choice(["ann", "bob", "anna"]),
+                "size": random.randint(0, 2),
+                "at": random.randint(0, 3),
+            }
+            for each in IDS[kind][: random.randint(1, 5)]
+        }
+        for kind in ("Letter", "Person")
+    }
+    ids = {**IDS, **{kind: list(table) for kind, table in rows.items()}}
+    share = random.choice([0.2, 0.4, 0.7])
+    pairs = {
+        (source, edge, target): {pair for pair in product(ids[source], ids[target]) if random.random() < share}
+        for source, edge, target in SIGNATURES
+    }
+    carried = random.choice([None, {"at"}, {"at", "name"}])
+    uncounted = set(random.sample(["Letter", "Person"], random.randint(0, 2)))
+    return MemoryResolver(DOMAIN, rows, pairs, carried, uncounted)
+
+
+def graphs(random: Random) -> QueryGraph:
+    """A connected graph of one to five variables, every second one with cycles."""
+    variables = {"v0": random.choice(list(IDS))}
+    constraints: list[dict[str, Any]] = []
+
+    def join(one: str, two: str) -> None:
+        ends = [(one, two), (two, one)]
+        allowed = [(x, name, y) for x, y in ends for a, name, b in SIGNATURES if (a, b) == (variables[x], variables[y])]
+        if allowed:
+            constraints.append(dict(zip(("from", "edge", "to"), random.choice(allowed), strict=True), kind="edge"))
+
+    for at in range(1, random.randint(1, 5)):
+        near = random.choice(list(variables))
+        kinds = sorted({b if a == variables[near] else a for a, _, b in SIGNATURES if variables[near] in (a, b)})
+        variables[f"v{at}"] = random.choice(kinds)
+        join(f"v{at}", near)
+    for _ in range(random.choice([0, 0, 1, 2])):
+        if len(variables) > 1:
+            join(*random.sample(list(variables), 2))
+    for var, kind in variables.items():
+        if kind == "Day" and random.random() < 0.6:
+            constraints.append(_filter(var, "value", random.choice("=<>"), random.choice(RANGES)))
+        elif kind in ("Letter", "Person") and random.random() < 0.5:
+            constraints += [_filter(var, *each) for each in random.sample(FILTERS, random.choice([1, 1, 2]))]
+    random.shuffle(constraints)
+    return QueryGraph.model_validate(
+        {
+            "action": random.choice(["find", "count"]),
+            "return_var": random.choice(list(variables)),
+            "return_mode": random.choice(["one", "all"]),
+            "vars": variables,
+            "constraints": constraints,
+        }
+    )
+
+
+def _filter(var: str, field: str, op: str, value: Any) -> dict[str, Any]:
+    return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
+
+
+def _runs(graph: QueryGraph, data: MemoryResolver, order: Literal["selective", "paper"]) -> Execution:
+    return asyncio.run(execute(graph, DOMAIN, data, resolve_date=date_range, settings=ExecutorSettings(order=order)))
+
+
+def _startable(graph: QueryGraph) -> bool:
+    dated = {each.var for each in graph.filters}
+    return any(kind != "Day" or var in dated for var, kind in graph.vars.items())
+
+
+def _shown(execution: Execution) -> dict[str, list[str]]:
+    return {var: [each.id for each in found] for var, found in execution.candidates.items()}
+
+
+@pytest.mark.parametrize("order", ["selective", "paper"])
+@settings(max_examples=300, deadline=None)
+@given(random=RANDOM)
+def test_the_answer_is_that_of_trying_every_assignment(order: Literal["selective", "paper"], random: Random) -> None:
+    graph, data = graphs(random), tables(random)
+    if not _startable(graph):
+        return
+    execution = _runs(graph, data, order)
+    wanted = brute_force(graph, data)
+    assert _shown(execution) == wanted
+    answer = wanted[graph.return_var]
+    assert execution.count == len(answer)
+    shown = [] if graph.action == "count" else answer[:1] if graph.return_mode == "one" else answer
+    assert [each.id for each in execution.answer] == shown
+    assert (execution.missing, execution.exact) == ((), True)
+    assert len(set(data.asked)) == len(data.asked), "asked twice"
+    bound = "Me" in graph.vars.values() or any(each.field != "ordinal" for each in graph.filters)
+    if order == "selective" and bound:
+        assert [each for each in data.asked if each[0] == "find" and not each[2]] == [], "listed a whole type"
+
+
+@pytest.mark.parametrize("order", ["selective", "paper"])
+@settings(max_examples=300, deadline=None)
+@given(random=RANDOM)
+def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(
+    order: Literal["selective", "paper"], random: Random
+) -> None:
+    graph, data = graphs(random), tables(random)
+    if not _startable(graph):
+        return
+    data.broken = set(random.sample(CALLS, random.randint(1, 5)))
+    execution = _runs(graph, data, order)
+    missing = [each for one in execution.missing for each in one.constraints]
+    assert len(set(missing)) == len(missing)
+    if execution.count is None:
+        assert execution.candidates == {}
+        assert set(missing) == set(graph.constraints)
+        return
+    left = [each for each in graph.constraints if each not in missing]
+    smaller = graph.model_copy(
+        update={
+            "vars": {var: kind for var, kind in graph.vars.items() if var in execution.candidates},
+            "constraints": tuple(left),
+        }
+    )
+    assert _shown(execution) == brute_force(smaller, data, graph)

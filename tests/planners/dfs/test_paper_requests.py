@@ -1,0 +1,82 @@
+"""The paper's seven requests and that of its introduction, in words, over generated data: tools found over gRPC, answers equal to the truth.
+
+The table of docs/planner.md is made here: ``EGOTOOLS_RENEW_DOCS=1`` writes it, otherwise it must be as measured.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from statistics import geometric_mean
+
+import pytest
+
+from datagen.personal.write_personal_data import TODAY
+from planners.dfs.execution.execution import Execution, words_of
+from planners.dfs.graph_match import same_graph
+from planners.dfs.parsing import load_parser
+from planners.dfs.query_graph import QueryGraph
+from planners.dfs.request_set import GoldRequest, request_set
+from scripts.document_blocks import replace_block
+from scripts.execution_accuracy import Mailbox, ids_of, opened_mailbox
+from scripts.graph_truth import true_answer
+from tests.conftest import ROOT
+from tests.planners.dfs.paper_rows import paper_rows
+
+PAGE = ROOT / "docs" / "planner.md"
+REQUESTS = [each for each in request_set("personal") if each.paper]
+HEAD = ["request", "graph", "calls", "rows", "rows in the paper's order", "answers"]
+
+
+@pytest.fixture
+async def mailbox(tmp_path: Path) -> AsyncIterator[Mailbox]:
+    async with opened_mailbox(tmp_path, messages=400, seed=11) as opened:
+        yield opened
+
+
+def _row(gold: GoldRequest, graph: QueryGraph, found: Execution, paper: Execution) -> list[str]:
+    answers = [str(each.fields.get("name") or each.id) for each in found.answer]
+    shown = ", ".join(f"`{each}`" for each in answers[:3]) + (", …" if len(answers) > 3 else "")
+    constraints = "; ".join(f"`{words_of(each)}`" for each in graph.constraints)
+    return [
+        gold.request,
+        f"`{graph.return_var}` where {constraints}",
+        str(found.totals.calls),
+        f"{found.totals.rows:,}",
+        f"{paper_rows(paper):,}",
+        f"{len(answers)}: {shown}",
+    ]
+
+
+@pytest.mark.slow
+async def test_eight_of_eight_are_answered_in_words_as_the_truth_is(mailbox: Mailbox) -> None:
+    assert len(REQUESTS) == 8
+    parser, rows, sums, shares = load_parser("rules.v1"), [], [0, 0, 0], []
+    for gold in REQUESTS:
+        graph = parser.parse(gold.request, mailbox.domain, TODAY).graph
+        assert same_graph(graph, gold.graph), gold.request
+        found, paper = await mailbox.execute(graph), await mailbox.execute(graph, order="paper")
+        wanted = true_answer(gold.graph, mailbox.truth, TODAY)
+        assert wanted, f"nothing is planted for it: {gold.request}"
+        assert sorted(ids_of(found)) == sorted(ids_of(paper)) == sorted(wanted), gold.request
+        assert found.exact and not found.missing and not paper.missing
+        assert found.totals.rows <= paper_rows(paper), gold.request
+        fetched = (found.totals.rows, paper_rows(paper), paper.totals.rows)
+        sums = [one + two for one, two in zip(sums, fetched, strict=True)]
+        shares.append(found.totals.rows / paper_rows(paper))
+        rows.append(_row(gold, graph, found, paper))
+    said = (
+        f"the selective order fetches {100 * sums[0] / sums[1]:.0f} % of the rows of the paper's order",
+        f"or {100 * sums[0] / sums[2]:.0f} % if the rows of these listings are counted too",
+        f"The geometric mean of the eight shares is {100 * geometric_mean(shares):.0f} %",
+    )
+    rows.append(["all", "", "", f"{sums[0]:,}", f"{sums[1]:,}", ""])
+    table = "\n".join(f"| {' | '.join(each)} |" for each in [HEAD, ["---"] * len(HEAD), *rows])
+    if os.environ.get("EGOTOOLS_RENEW_DOCS"):
+        replace_block(PAGE, "paper-requests", table)
+    page = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"^<!-- paper-requests -->\n(.*?)\n<!-- end -->$", page, re.DOTALL | re.MULTILINE)
+    assert block == table
+    assert [each for each in said if each not in " ".join(page.split())] == []

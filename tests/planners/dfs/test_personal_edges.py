@@ -1,0 +1,69 @@
+"""Every edge of the personal domain, in both directions, over generated data: the tool that the service returns gives the truth."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
+from inference import load_encoder
+from planners import personal
+from planners.calling.python_invoker import PythonInvoker
+from planners.dfs.domain import read_domain
+from planners.dfs.resolver import Step
+from planners.dfs.tool_resolver import ToolResolver
+from planners.finding.tool_finder import ToolFinder
+from services.jobs.build import build_snapshot
+from tests.planners.library_server import client_of
+
+TOOLS = "planners.personal.personal_tools"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A folder with an index and a store, and the truth."""
+    folder = tmp_path_factory.mktemp("personal")
+    truth = write_personal_data(folder / "home", messages=120, seed=11)
+    data = personal.PersonalData.below(folder / "home", zone=ZONE)
+    personal.refresh_index(data, folder / "index.sqlite", today=TODAY)
+    build_snapshot([f"python:{TOOLS}"], folder / "store", encoder=load_encoder("egotools-minilm-int8.v1"))
+    return folder, truth
+
+
+@pytest.fixture
+async def resolver(home: tuple[Path, Any]) -> AsyncIterator[ToolResolver]:
+    async with client_of(home[0] / "store") as client:
+        with personal.index_in_use(home[0] / "index.sqlite"):
+            yield ToolResolver(read_domain("personal"), ToolFinder(client), PythonInvoker([TOOLS]))
+
+
+async def test_each_edge_and_direction_gives_the_truth(resolver: ToolResolver, home: tuple[Path, Any]) -> None:
+    domain, truth = read_domain("personal"), home[1]
+    wrong, chosen = [], []
+    for source, edge, target in domain.signatures():
+        pairs = set(truth.pairs(source, edge, target))
+        for step, expected in (
+            (Step(source, edge, target, forward=True), pairs),
+            (Step(target, edge, source, forward=False), {(two, one) for one, two in pairs}),
+        ):
+            entities = truth.entities.get(step.source, {})
+            sources = {one for one, _ in expected} | (
+                set(entities) if domain.types[step.source].kind == "entity" else set()
+            )
+            found = {(origin, each.id) for origin, each in await resolver.follow(step, sorted(sources))}
+            chosen.append((await resolver.choice(step)).candidates[0].binding.exact)
+            if found != expected:
+                wrong.append((step, sorted(expected ^ found)[:3]))
+    assert wrong == []
+    assert chosen == [True] * 28
+
+
+async def test_each_type_is_found_and_counted(resolver: ToolResolver, home: tuple[Path, Any]) -> None:
+    for name, kind in read_domain("personal").types.items():
+        if kind.kind == "entity":
+            found = await resolver.find(name, [])
+            assert {each.id for each in found} == set(home[1].entities[name])
+            assert await resolver.count(name, []) == len(found)

@@ -1,0 +1,467 @@
+"""The resolver over tools that a real server returns over gRPC, called for real; random libraries against a look into the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from egotools import AsyncClient, Tool
+from egotools.calling.tool_answer import ToolAnswer
+from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
+from planners.calling.call_limits import CallLimits, LimitedInvoker
+from planners.calling.invoker import ToolInvoker
+from planners.calling.python_invoker import PythonInvoker
+from planners.dfs.domain import Domain, read_domain
+from planners.dfs.query_graph import FilterConstraint
+from planners.dfs.resolver import Entity, Step
+from planners.dfs.tool_choice import Finder
+from planners.dfs.tool_resolver import ToolResolver
+from planners.finding.tool_finder import FoundTool, FoundTools, ToolFinder
+from tests.planners.dfs.library_tools import Library
+from tests.planners.library_server import client_of
+from tests.waiting import until
+
+MODULE = "tests.planners.dfs.library_tools"
+DOMAIN: Domain = read_domain(Path(__file__).with_name("library.yaml"))
+ONE_EDGE = DOMAIN.model_copy(update={"edges": tuple(edge for edge in DOMAIN.edges if edge.name != "first_author")})
+"""The same without the edge that shares the types of ``written_by``, and whose tool would fit there too."""
+BOOKS = {
+    "b1": ("Emma", "1815-12-23", ("austen",)),
+    "b2": ("Persuasion", "1817-12-20", ("austen",)),
+    "b3": ("Good Omens", "1990-05-10", ("pratchett", "gaiman")),
+    "b4": ("Small Gods", "1992-05-01", ("pratchett",)),
+    "b5": ("Coraline", "2002-08-04", ("gaiman",)),
+}
+AUTHORS = {"gaiman": "Neil Gaiman", "austen": "Jane Austen", "pratchett": "Terry Pratchett", "jane": "Jane"}
+WROTE = Step("Author", "written_by", "Book", forward=False)
+BY = Step("Book", "written_by", "Author", forward=True)
+FIRST = Step("Book", "first_author", "Author", forward=True)
+ONE_BY_ONE = Step("Author", "first_author", "Book", forward=False)
+IN_DAYS = Step("Date", "published_on", "Book", forward=False)
+DAY_OF = Step("Book", "published_on", "Date", forward=True)
+
+
+class Ranked:
+    """A finder that returns tools of the snapshot in an order of the test's own."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self.tools = tuple(tools)
+        self.asked: list[str] = []
+
+    async def find(self, request: str) -> FoundTools:
+        self.asked.append(request)
+        await asyncio.sleep(0)
+        found = (
+            FoundTool(rank=rank, score=-rank, explanation="", tool=tool) for rank, tool in enumerate(self.tools, 1)
+        )
+        return FoundTools(request=request, tools=tuple(found), snapshot_id="s")
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library(dict(AUTHORS), dict(BOOKS))
+
+
+@pytest.fixture
+async def finder(library_store: Path) -> AsyncIterator[ToolFinder]:
+    async with client_of(library_store) as client:
+        yield ToolFinder(client)
+
+
+@pytest.fixture(scope="module")
+def documents(library_store: Path) -> dict[str, Tool]:
+    """Every tool of the snapshot as the service returns it, by name."""
+
+    async def read() -> dict[str, Tool]:
+        async with client_of(library_store) as client:
+            return {tool.name: tool async for tool in _each(client)}
+
+    async def _each(client: object) -> AsyncIterator[Tool]:
+        async for tool_id in client.tool_ids():  # type: ignore[attr-defined]
+            yield await client.get_tool(tool_id)  # type: ignore[attr-defined]
+
+    return asyncio.run(read())
+
+
+def over(
+    finder: Finder,
+    library: Library,
+    invoker: ToolInvoker | None = None,
+    domain: Domain = DOMAIN,
+    **options: object,
+) -> ToolResolver:
+    invoker = invoker or PythonInvoker([], objects={MODULE: library})
+    return ToolResolver(domain, finder, invoker, **options)  # type: ignore[arg-type]
+
+
+def ids(found: Sequence[Entity]) -> list[str]:
+    return [entity.id for entity in found]
+
+
+def where(field: str, op: str, value: str) -> FilterConstraint:
+    return FilterConstraint(var="x", field=field, op=op, value=value)  # type: ignore[arg-type]
+
+
+def wrote(library: Library, sources: Iterable[str]) -> set[tuple[str, str]]:
+    return {(author, book) for author in sources for book, (_, _, by) in library.stock.items() if author in by}
+
+
+class TestOverGrpc:
+    async def test_each_direction_is_resolved_by_its_tool(self, finder: ToolFinder, library: Library) -> None:
+        said: list[str] = []
+        resolver = over(finder, library, said=said.append)
+        pairs = await resolver.follow(WROTE, ["gaiman", "austen"])
+        assert {(source, book.id) for source, book in pairs} == wrote(library, ["gaiman", "austen"])
+        assert {book.fields["title"] for _, book in pairs} == {"Good Omens", "Coraline", "Emma", "Persuasion"}
+        assert library.calls == [("list_books_of_authors", ["gaiman", "austen"])]
+        back = await resolver.follow(BY, ["b3", "b1"])
+        assert [(source, author.id) for source, author in back] == [
+            ("b3", "pratchett"),
+            ("b3", "gaiman"),
+            ("b1", "austen"),
+        ]
+        assert re.match(
+            r"Book written_by Author \(backward\): rank \d for “list the books that the given authors wrote”; ", said[0]
+        )
+        assert "books[].id is the output that was asked for" in said[0]
+        assert len(resolver.choices) == 2 and all(choice.snapshot_id for choice in resolver.choices)
+
+    async def test_entities_are_found_page_after_page(self, finder: ToolFinder, library: Library) -> None:
+        resolver = over(finder, library)
+        assert ids(await resolver.find("Book", [])) == ["b1", "b2", "b3", "b4", "b5"]
+        assert [call for call in library.calls if call[0] == "find_books"] == [
+            ("find_books", (None, 3, 0)),
+            ("find_books", (None, 3, 3)),
+        ]
+        assert ids(await resolver.find("Book", [where("title", "contains", "Good")])) == ["b3"]
+
+    async def test_counts(self, finder: ToolFinder, library: Library) -> None:
+        resolver = over(finder, library)
+        assert await resolver.count("Book", []) == 5
+        assert await resolver.count("Book", [where("title", "contains", "o")]) == 4
+        assert await resolver.count("Book", [where("published", ">", "1990")]) is None
+        assert await resolver.count("Author", []) is None
+        assert await resolver.count("Self", []) is None
+
+    async def test_how_many_is_asked_in_the_plural(self, library: Library) -> None:
+        service = Ranked([])
+        await over(service, library).count("Book", [])
+        assert service.asked[0] == "count how many books there are"
+
+    async def test_many_ask_at_once_and_the_service_is_asked_once(self, finder: ToolFinder, library: Library) -> None:
+        resolver = over(finder, library)
+        await asyncio.gather(*(resolver.follow(WROTE, [author]) for author in AUTHORS))
+        assert finder.documents_read <= 10 and len(resolver.choices) == 1
+
+    async def test_a_service_that_is_gone(self, library: Library) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        async with AsyncClient(f"127.0.0.1:{port}") as client:
+            with pytest.raises(EgotoolsError, match="did not answer"):
+                await over(ToolFinder(client, timeout_s=1.0), library).follow(WROTE, ["gaiman"])
+
+
+class TestCalls:
+    async def test_one_identifier_at_a_time_with_bounded_concurrency(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        running = most = 0
+
+        class Counted(PythonInvoker):
+            async def invoke(self, tool: Tool, arguments: object) -> object:  # type: ignore[override]
+                nonlocal running, most
+                running += 1
+                most = max(most, running)
+                try:
+                    return await super().invoke(tool, arguments)  # type: ignore[arg-type]
+                finally:
+                    running -= 1
+
+        invoker = Counted([], objects={MODULE: library})
+        resolver = over(Ranked([documents["list_books_of_author"]]), library, invoker, concurrency=2)  # type: ignore[arg-type]
+        pairs = await resolver.follow(ONE_BY_ONE, list(AUTHORS))
+        assert {(source, book.id) for source, book in pairs} == wrote(library, AUTHORS)
+        assert (most, len(library.calls)) == (2, len(AUTHORS))
+
+    async def test_what_stands_in_the_record_of_the_source_says_nothing_of_the_entity(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        ((source, author),) = await over(Ranked([documents["get_book"]]), library).follow(FIRST, ["b3"])
+        assert (source, author.id, dict(author.fields)) == ("b3", "pratchett", {})
+
+    @pytest.mark.parametrize(
+        ("interval", "expected"),
+        [
+            ("1990-01-01/1992-05-01", ["b3"]),  # the tool's last day is included, the interval's is not
+            ("1990-05-10/1992-05-02", ["b3", "b4"]),
+            ("../1817-12-20", ["b1"]),
+            ("1992-01-01/..", ["b4", "b5"]),
+            ("2020-01-01/2021-01-01", []),
+        ],
+    )
+    async def test_ranges_of_days(
+        self, documents: dict[str, Tool], library: Library, interval: str, expected: list[str]
+    ) -> None:
+        resolver = over(Ranked([documents["search_books_by_publication_date"]]), library)
+        assert [book.id for _, book in await resolver.follow(IN_DAYS, [interval])] == expected
+
+    async def test_the_day_of_an_entity(self, documents: dict[str, Tool], library: Library) -> None:
+        pairs = await over(Ranked([documents["get_book"]]), library).follow(DAY_OF, ["b1"])
+        assert [(source, day.id) for source, day in pairs] == [("b1", "1815-12-23/1815-12-24")]
+
+    async def test_the_user_is_self(self, documents: dict[str, Tool], library: Library) -> None:
+        resolver = over(
+            Ranked(documents[name] for name in ("get_own_record", "list_books_of_authors", "list_authors_of_books")),
+            library,
+        )
+        mine = await resolver.follow(Step("Self", "written_by", "Book", forward=False), ["self"])
+        assert [(source, book.id) for source, book in mine] == [("self", "b3"), ("self", "b5")]
+        to_me = await resolver.follow(Step("Book", "written_by", "Self", forward=True), ["b1", "b3"])
+        assert [(source, user.id) for source, user in to_me] == [("b3", "self")]
+        assert [(each.id, each.fields["name"]) for each in await resolver.find("Self", [])] == [("self", "Neil Gaiman")]
+        assert [name for name, _ in library.calls].count("get_own_record") == 1
+
+    async def test_filters_that_a_tool_takes_loosely_or_not_at_all_are_checked(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        resolver = over(Ranked([documents["find_authors"], documents["find_books"]]), library)
+        assert ids(await resolver.find("Author", [where("name", "=", "Jane")])) == ["jane"]
+        assert library.calls == [("find_authors", "Jane")]
+        assert ids(await resolver.find("Author", [where("name", "contains", "Jane")])) == ["austen", "jane"]
+        assert ids(await resolver.find("Book", [where("published", ">", "1992"), where("published", "<", "2000")])) == [
+            "b4"
+        ]
+
+    async def test_a_search_that_demands_words_is_called_with_those_of_a_filter_or_of_the_domain(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        tool = documents["find_authors"]
+        schema = {**tool.input_schema, "required": ["query"]}
+        finder = Ranked([replace(tool, input_schema_json=json.dumps(schema))])
+        silent = over(finder, library)
+        with pytest.raises(ToolCallError, match=r"find_authors: query: this required argument .* missing"):
+            await silent.find("Author", [])
+        assert library.calls == []
+        assert ids(await silent.find("Author", [where("name", "=", "Jane")])) == ["jane"]
+        domain = DOMAIN.model_dump()
+        domain["types"]["Author"]["lookup"]["every"] = {"query": "a"}
+        telling = ToolResolver(Domain.model_validate(domain), finder, PythonInvoker([], objects={MODULE: library}))
+        assert ids(await telling.find("Author", [])) == list(AUTHORS)
+        assert [words for _, words in library.calls] == ["Jane", "a"]
+
+    async def test_nothing_is_asked_for_no_sources(self, library: Library) -> None:
+        assert await over(Ranked([]), library).follow(WROTE, []) == []
+
+    @settings(max_examples=40)
+    @given(
+        st.dictionaries(
+            st.sampled_from("abcdefgh"), st.frozensets(st.sampled_from("stuvwxyz"), max_size=4), max_size=8
+        ),
+        st.integers(1, 5),
+        st.data(),
+    )
+    def test_any_library_any_chunk(
+        self, documents: dict[str, Tool], stock: dict[str, frozenset[str]], chunk: int, data: st.DataObject
+    ) -> None:
+        library = Library(
+            {name: name for name in "stuvwxyz"}, {book: ("t", "2000-01-01", tuple(by)) for book, by in stock.items()}
+        )
+        step, tool = data.draw(
+            st.sampled_from([(WROTE, "list_books_of_authors"), (ONE_BY_ONE, "list_books_of_author")])
+        )
+        sources = data.draw(st.lists(st.sampled_from("stuvwxyz"), unique=True))
+        pairs = asyncio.run(over(Ranked([documents[tool]]), library, chunk=chunk).follow(step, sources))
+        assert len(pairs) == len(set((source, book.id) for source, book in pairs))
+        assert {(source, book.id) for source, book in pairs} == wrote(library, sources)
+        assert len(library.calls) == (-(-len(sources) // chunk) if step is WROTE else len(sources))
+
+
+class Refusing(PythonInvoker):
+    """Answers 404 for some identifiers, as an API over HTTP does."""
+
+    def __init__(self, library: Library, unknown: set[str]) -> None:
+        super().__init__([], objects={MODULE: library})
+        self.unknown = unknown
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        if self.unknown & set(arguments.values()):
+            return ToolAnswer(ok=False, status="404 Not Found", body={"code": "NOT_FOUND"})
+        return await super().invoke(tool, arguments)
+
+
+class TestSourcesWithoutAnEdge:
+    async def test_a_404_for_one_of_several_sources_is_no_edge(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        finder = Ranked([documents["list_books_of_author"]])
+        resolver = over(finder, library, Refusing(library, {"austen"}))
+        pairs = await resolver.follow(ONE_BY_ONE, ["austen", "gaiman", "pratchett"])
+        assert {(source, book.id) for source, book in pairs} == wrote(library, ["gaiman", "pratchett"])
+        assert await resolver.follow(ONE_BY_ONE, ["austen"]) == []  # its tool is known to answer
+
+    async def test_404s_alone_are_a_failure(self, documents: dict[str, Tool], library: Library) -> None:
+        resolver = over(Ranked([documents["list_books_of_author"]]), library, Refusing(library, {"austen", "jane"}))
+        with pytest.raises(ToolCallError, match="404 Not Found"):
+            await resolver.follow(ONE_BY_ONE, ["austen", "jane"])
+
+    async def test_a_tool_that_gives_back_what_it_was_given_does_not_follow_an_edge(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        good = library.get_book
+        library.get_book = lambda book_id: {**good(book_id), "book_id": book_id}  # type: ignore
+        domain = DOMAIN.model_dump()
+        for edge in domain["edges"]:
+            if edge["name"] == "first_author":
+                edge.update(name="sequel_of", targets=["Book"])
+                edge["forward"] = {"Book": {"request": "get a sequel", "takes": "book_id", "gives": "book_id"}}
+                edge["backward"] = edge["forward"]
+        tool = documents["get_book"]
+        returns = (*tool.returns, replace(tool.returns[0], name="book_id"))
+        finder = Ranked([replace(tool, returns=returns)])
+        resolver = ToolResolver(Domain.model_validate(domain), finder, PythonInvoker([], objects={MODULE: library}))
+        with pytest.raises(ToolCallError, match="only gives back the identifiers"):
+            await resolver.follow(Step("Book", "sequel_of", "Book", forward=True), ["b1", "b2"])
+
+
+class Slow(Ranked):
+    """A service that answers when it is let."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        super().__init__(tools)
+        self.may = asyncio.Event()
+
+    async def find(self, request: str) -> FoundTools:
+        self.asked.append(request)
+        await self.may.wait()
+        return await super().find(request)
+
+
+class TestCancellation:
+    async def test_a_cancelled_question_leaves_no_task_behind(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        service = Slow(documents[name] for name in ("get_own_record", "list_books_of_authors"))
+        resolver = over(service, library)
+        before = asyncio.all_tasks()
+        mine = Step("Self", "written_by", "Book", forward=False)
+        asked = [asyncio.create_task(resolver.follow(step, ["self"])) for step in (WROTE, mine, mine)]
+        await until(lambda: len(service.asked) == 2)
+        for task in asked:
+            task.cancel()
+        await asyncio.wait(asked)
+        assert asyncio.all_tasks() == before
+        service.may.set()
+        assert ids([book for _, book in await resolver.follow(mine, ["self"])]) == ["b3", "b5"]
+
+    async def test_who_waits_beside_a_cancelled_one_gets_the_answer(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        service = Slow([documents["list_books_of_authors"]])
+        resolver = over(service, library)
+        first, second = (asyncio.create_task(resolver.follow(WROTE, [each])) for each in ("gaiman", "austen"))
+        await until(lambda: service.asked)
+        first.cancel()
+        service.may.set()
+        assert ids([book for _, book in await second]) == ["b1", "b2"]
+        assert first.cancelled()
+
+
+class TestFallback:
+    async def test_the_next_tool_takes_the_place_of_one_that_fails(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        library.broken.add("list_books_of_authors")
+        said: list[str] = []
+        finder = Ranked(documents[name] for name in ("list_books_of_authors", "list_books_of_author"))
+        pairs = await over(finder, library, said=said.append, domain=ONE_EDGE).follow(WROTE, ["gaiman"])
+        assert [book.id for _, book in pairs] == ["b3", "b5"]
+        assert re.match(
+            r"Book written_by Author \(backward\): \S+/list_books_of_author instead, because .*out of order", said[-1]
+        )
+
+    async def test_the_tool_of_another_edge_takes_no_place(
+        self, documents: dict[str, Tool], library: Library, finder: ToolFinder
+    ) -> None:
+        """Its types fit, but it answers another question: here only the books whose first author it is."""
+        library.broken.add("list_books_of_authors")
+        resolver = over(finder, library)
+        other = (await resolver.choice(ONE_BY_ONE)).candidates[0].tool.name
+        assert other == "list_books_of_author"
+        with pytest.raises(
+            ToolCallError, match=r"/list_books_of_author is the tool of another edge between these types"
+        ):
+            await resolver.follow(WROTE, ["gaiman"])
+        assert other not in [name for name, _ in library.calls]
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda answer: {"items": answer["books"]},
+            lambda answer: {"books": "none"},
+            lambda answer: {"books": [{"key": "b3"}]},
+            lambda answer: "an apology",
+            lambda answer: {"books": [{**book, "source_id": "nobody"} for book in answer["books"]]},
+        ],
+    )
+    async def test_an_answer_of_another_shape_is_a_failure(
+        self, documents: dict[str, Tool], library: Library, spoil: Callable[[dict[str, list[dict[str, str]]]], object]
+    ) -> None:
+        good = library.list_books_of_authors
+        library.list_books_of_authors = lambda author_ids: spoil(good(author_ids))  # type: ignore
+        finder = Ranked(documents[name] for name in ("list_books_of_authors", "list_books_of_author"))
+        pairs = await over(finder, library, domain=ONE_EDGE).follow(WROTE, ["gaiman", "austen"])
+        assert {(source, book.id) for source, book in pairs} == wrote(library, ["gaiman", "austen"])
+
+    async def test_names_that_the_domain_gives_go_before_ranks(
+        self, documents: dict[str, Tool], library: Library
+    ) -> None:
+        finder = Ranked(documents[name] for name in ("list_books_of_author", "list_books_of_authors"))
+        resolver = over(finder, library)
+        await resolver.follow(WROTE, ["gaiman"])
+        assert [each.tool.name for each in (await resolver.choice(WROTE)).candidates] == [
+            "list_books_of_authors",
+            "list_books_of_author",
+        ]
+
+    async def test_when_all_fail_each_reason_is_said(self, documents: dict[str, Tool], library: Library) -> None:
+        library.broken |= {"list_books_of_authors", "list_books_of_author"}
+        finder = Ranked(documents[name] for name in ("list_books_of_authors", "list_books_of_author"))
+        with pytest.raises(ToolCallError, match=r"/list_books_of_authors: .*; \S+/list_books_of_author: ") as caught:
+            await over(finder, library, domain=ONE_EDGE).follow(WROTE, ["gaiman"])
+        assert caught.value.subject == "Book written_by Author (backward)"
+
+    async def test_a_tool_that_may_write_is_never_called(self, documents: dict[str, Tool], library: Library) -> None:
+        resolver = over(Ranked([documents["delete_books"]]), library)
+        with pytest.raises(ToolCallError, match="delete_books may change something"):
+            await resolver.follow(BY, ["b1"])
+        assert library.calls == []
+
+    async def test_no_tool_fits(self, documents: dict[str, Tool], library: Library) -> None:
+        with pytest.raises(
+            ToolCallError, match=r"no input of \S+/find_authors takes identifiers of Author; it has query"
+        ):
+            await over(Ranked([documents["find_authors"]]), library).follow(WROTE, ["gaiman"])
+        with pytest.raises(ToolCallError, match="the service returned none"):
+            await over(Ranked([]), library).follow(WROTE, ["gaiman"])
+
+    async def test_a_limit_of_the_run_ends_it(self, documents: dict[str, Tool], library: Library) -> None:
+        finder = Ranked(documents[name] for name in ("list_books_of_authors", "list_books_of_author"))
+        invoker = LimitedInvoker(PythonInvoker([], objects={MODULE: library}), CallLimits(calls=1))
+        resolver = over(finder, library, invoker)
+        await resolver.follow(WROTE, ["gaiman"])
+        with pytest.raises(BudgetExceededError, match="1 calls"):
+            await resolver.follow(WROTE, ["austen"])
+
+    async def test_an_edge_that_the_domain_lacks(self, library: Library) -> None:
+        with pytest.raises(ToolCallError, match="names no tool"):
+            await over(Ranked([]), library).follow(Step("Book", "sold_by", "Author", forward=True), ["b1"])

@@ -1,0 +1,51 @@
+"""A generated person's data with its index and its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from datagen.personal import TruthTables, write_personal_data
+from datagen.personal.write_personal_data import TODAY, ZONE
+from planners.personal import PersonalData, index_in_use, refresh_index
+
+
+@dataclass(frozen=True)
+class Home:
+    """The data of a person: its folder, its index and the truth about it."""
+
+    folder: Path
+    index: Path
+    truth: TruthTables
+
+    @property
+    def data(self) -> PersonalData:
+        return PersonalData.below(self.folder, zone=ZONE)
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """200 mails, not to be changed."""
+    folder = tmp_path_factory.mktemp("home")
+    truth = write_personal_data(folder, messages=200, seed=7)
+    found = Home(folder, folder / "index.sqlite", truth)
+    report = refresh_index(found.data, found.index, today=TODAY)
+    assert report.faults == ()
+    return found
+
+
+@pytest.fixture(scope="session")
+def small_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """50 mails without an index, not to be changed."""
+    folder = tmp_path_factory.mktemp("small")
+    return Home(folder, folder / "index.sqlite", write_personal_data(folder, messages=50, seed=11))
+
+
+@pytest.fixture
+def tools(home: Home) -> Iterator[Home]:
+    """The tools answer from the index of ``home``."""
+    with index_in_use(home.index):
+        yield home

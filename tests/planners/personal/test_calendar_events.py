@@ -1,0 +1,163 @@
+"""Recurring events, time zones and days against a count by hand; cards of one person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planners.personal.address_cards import AddressCard, address_cards
+from planners.personal.calendar_events import CalendarEvent, calendar_events
+from planners.personal.index_faults import Fault
+from tests.waiting import bounded_work
+
+NEW_YORK, BERLIN = ZoneInfo("America/New_York"), ZoneInfo("Europe/Berlin")
+UNTIL = date(2028, 1, 1)
+
+
+def _events(*lines: str, zone: ZoneInfo = NEW_YORK) -> list[CalendarEvent]:
+    body = "\r\n".join(lines)
+    if "BEGIN:VEVENT" not in body:
+        body = f"BEGIN:VEVENT\r\nUID:u\r\n{body}\r\nEND:VEVENT"
+    found = list(calendar_events(f"BEGIN:VCALENDAR\r\n{body}\r\nEND:VCALENDAR\r\n", "a.ics", zone, UNTIL))
+    assert all(isinstance(each, CalendarEvent) for each in found), found
+    return [each for each in found if isinstance(each, CalendarEvent)]
+
+
+def _starts(events: Sequence[CalendarEvent]) -> list[str]:
+    return [each.start for each in events]
+
+
+def test_a_meeting_at_nine_stays_at_nine_when_the_clocks_change() -> None:
+    events = _events("DTSTART;TZID=Europe/Berlin:20260323T090000", "RRULE:FREQ=WEEKLY;COUNT=2", zone=BERLIN)
+    assert _starts(events) == ["2026-03-23T09:00:00+01:00", "2026-03-30T09:00:00+02:00"]
+    # In New York summer time began three weeks before.
+    events = _events("DTSTART;TZID=Europe/Berlin:20260323T090000", "RRULE:FREQ=WEEKLY;COUNT=2")
+    assert _starts(events) == ["2026-03-23T04:00:00-04:00", "2026-03-30T03:00:00-04:00"]
+
+
+@given(
+    st.dates(date(2024, 1, 1), date(2027, 12, 1)),
+    st.sampled_from([("DAILY", 1), ("WEEKLY", 7)]),
+    st.integers(1, 9),
+    st.integers(1, 40),
+    st.sets(st.integers(0, 39), max_size=4),
+)
+def test_repeating_days_against_a_loop(
+    first: date, frequency: tuple[str, int], interval: int, count: int, left_out: set[int]
+) -> None:
+    step = timedelta(days=frequency[1] * interval)
+    lines = [f"EXDATE;TZID=Europe/Berlin:{first + step * number:%Y%m%d}T200000" for number in left_out]
+    events = _events(
+        f"DTSTART;TZID=Europe/Berlin:{first:%Y%m%d}T200000",
+        f"RRULE:FREQ={frequency[0]};INTERVAL={interval};COUNT={count}",
+        *lines,
+        zone=BERLIN,
+    )
+    wanted = [first + step * number for number in range(count) if number not in left_out]
+    assert [each.first_day for each in events] == [day for day in wanted if day < UNTIL]
+
+
+def test_the_last_occurrence_of_a_rule_that_says_so() -> None:
+    assert len(_events("DTSTART:20260101T100000Z", "RRULE:FREQ=DAILY;UNTIL=20260105T100000Z")) == 5
+    assert len(_events("DTSTART:20260101T100000Z", "RRULE:FREQ=DAILY;UNTIL=20260105T095959Z")) == 4
+    assert len(_events("DTSTART;VALUE=DATE:20260101", "RRULE:FREQ=DAILY;UNTIL=20260105")) == 5
+    endless = _events("DTSTART;VALUE=DATE:20260131", "RRULE:FREQ=MONTHLY")
+    assert [each.first_day.month for each in endless[:3]] == [1, 3, 5], "a month without a 31st has none"
+    assert endless[-1].first_day == date(2027, 12, 31)
+
+
+def test_exceptions_of_a_rule() -> None:
+    events = _events(
+        "BEGIN:VEVENT",
+        "UID:u",
+        "SUMMARY:Weekly",
+        "DTSTART;TZID=Europe/Berlin:20260601T090000",
+        "RRULE:FREQ=WEEKLY;COUNT=3",
+        "RDATE;TZID=Europe/Berlin:20260603T090000",
+        "END:VEVENT",
+        "BEGIN:VEVENT",
+        "UID:u",
+        "SUMMARY:Moved",
+        "RECURRENCE-ID:20260608T070000Z",
+        "DTSTART;TZID=Europe/Berlin:20260609T150000",
+        "END:VEVENT",
+        "BEGIN:VEVENT",
+        "UID:u",
+        "STATUS:CANCELLED",
+        "RECURRENCE-ID:20260615T070000Z",
+        "DTSTART;TZID=Europe/Berlin:20260615T090000",
+        "END:VEVENT",
+        zone=BERLIN,
+    )
+    assert sorted((each.first_day.day, each.name) for each in events) == [(1, "Weekly"), (3, "Weekly"), (9, "Moved")]
+    assert len({each.id for each in events}) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "days"),
+    [
+        (("DTSTART:20260601T030000Z", "DTEND:20260601T050000Z"), (31, 1)),  # the evening before, past midnight
+        (("DTSTART;TZID=America/New_York:20260601T220000", "DURATION:PT2H"), (1, 1)),  # ends at midnight
+        (("DTSTART;TZID=America/New_York:20260601T220000", "DURATION:PT2H1M"), (1, 2)),
+        (("DTSTART;VALUE=DATE:20260601",), (1, 1)),
+        (("DTSTART;VALUE=DATE:20260601", "DTEND;VALUE=DATE:20260604"), (1, 3)),
+        (("DTSTART:20260601T100000",), (1, 1)),  # wherever the user is
+        (("DTSTART:20260602T100000Z", "DTEND:20260601T100000Z"), (2, 2)),  # ends before it begins
+    ],
+)
+def test_the_days_of_an_event_are_those_where_the_user_is(lines: tuple[str, ...], days: tuple[int, int]) -> None:
+    (event,) = _events(*lines)
+    assert (event.first_day.day, (event.end_day - timedelta(days=1)).day) == days
+    assert event.all_day == ("VALUE=DATE" in lines[0])
+    assert datetime.fromisoformat(event.start) <= datetime.fromisoformat(event.end)
+
+
+def test_who_declined_did_not_attend() -> None:
+    (event,) = _events(
+        "DTSTART:20260601T100000Z",
+        "ORGANIZER;CN=Ann:mailto:Ann@Example.com",
+        'ATTENDEE;CN="Other, Ben";PARTSTAT=ACCEPTED:MAILTO:ben@example.com',
+        "ATTENDEE;PARTSTAT=DECLINED:mailto:cem@example.com",
+        "ATTENDEE:urn:uuid:1",
+    )
+    assert [(each.address, each.name) for each in event.attendees] == [
+        ("ann@example.com", "Ann"),
+        ("ben@example.com", "Other, Ben"),
+    ]
+
+
+def test_cards_of_several_versions() -> None:
+    text = (
+        "BEGIN:VCARD\r\nVERSION:2.1\r\nN:Müller;Jürgen\r\nEMAIL;INTERNET:JM@example.com\r\nEND:VCARD\r\n"
+        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:1\r\nFN:Ann Other\r\nNICKNAME:Annie\r\nEMAIL:ann@example.com\r\n"
+        "item1.EMAIL;TYPE=work:ann@work.example\r\nRELATED;TYPE=me:urn:1\r\nEND:VCARD\r\n"
+    )
+    assert list(address_cards(text, "all.vcf")) == [
+        AddressCard("", "Jürgen Müller", ("jm@example.com",), own=False),
+        AddressCard("urn:1", "Ann Other", ("ann@example.com", "ann@work.example"), own=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["RRULE:FREQ=DAILY;BYHOUR=9;BYSETPOS=2"],
+        ["RRULE:FREQ=DAILY;BYYEARDAY=200;BYMONTH=1"],
+        ["RRULE:FREQ=YEARLY;BYWEEKNO=53;BYMONTH=6"],
+        ["RRULE:FREQ=DAILY;BYYEARDAY=200;BYMONTH=1;COUNT=3"],
+        ["RRULE:FREQ=DAILY"] * 10,
+    ],
+)
+def test_a_rule_that_no_day_meets_and_several_rules_cost_their_event_alone(rules: list[str]) -> None:
+    bad = "\r\n".join(["BEGIN:VEVENT", "UID:bad", "DTSTART:20250101T090000", *rules, "END:VEVENT"])
+    good = "BEGIN:VEVENT\r\nUID:good\r\nDTSTART:20250101T090000\r\nEND:VEVENT"
+    with bounded_work(2.0):
+        found = list(calendar_events(f"BEGIN:VCALENDAR\r\n{bad}\r\n{good}\r\nEND:VCALENDAR\r\n", "a", BERLIN, UNTIL))
+    fault, event = found
+    assert isinstance(fault, Fault) and "rule" in fault.problem
+    assert isinstance(event, CalendarEvent) and event.id == "good"

@@ -1,0 +1,166 @@
+"""The operations of the OpenAPI documents of a folder, with their schemas written out: no references, no ``allOf``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ontology.errors import DocumentError, InvalidArgumentError
+
+__all__ = ["Operation", "OperationParameter", "Schema", "read_operations"]
+
+Schema = Mapping[str, Any]
+_METHODS = ("get", "post", "put", "patch", "delete")
+_READERS = (".yaml", ".json")
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationParameter:
+    """A parameter of the path or the query."""
+
+    name: str
+    place: str
+    required: bool
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    :param system: the stem of its document's name.
+    :param path: template, ``/suppliers/{supplierId}``.
+    :param status: the declared status of success.
+    :param answer: schema of the body of that answer; None where there is none.
+    """
+
+    id: str
+    system: str
+    method: str
+    path: str
+    parameters: tuple[OperationParameter, ...]
+    body: Schema | None
+    body_required: bool
+    status: int
+    answer: Schema | None
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The parameters of the path, in its order."""
+        parts = self.path.split("/")
+        return tuple(part[1:-1] for part in parts if part.startswith("{"))
+
+    @property
+    def ends_in_parameter(self) -> bool:
+        """Whether the path names one record, not a collection or an action."""
+        return self.path.endswith("}")
+
+
+def read_operations(folder: Path) -> tuple[Operation, ...]:
+    """Read the operations of every OpenAPI and Swagger document of a folder, in the order of files and paths.
+
+    :raises InvalidArgumentError: when the folder has none.
+    :raises DocumentError: when a document cannot be read.
+    """
+    documents = _Documents(folder)
+    found = tuple(
+        _operation(documents, name, path, method, operation, shared)
+        for name in documents.names()
+        for path, item in documents.load(name).get("paths", {}).items()
+        for shared in [item.get("parameters", [])]
+        for method, operation in item.items()
+        if method in _METHODS
+    )
+    if not found:
+        raise InvalidArgumentError(
+            "the folder has no OpenAPI document", subject=str(folder), remedy="Name the folder of the catalogue"
+        )
+    return found
+
+
+class _Documents:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._loaded: dict[str, dict[str, Any]] = {}
+
+    def names(self) -> Iterator[str]:
+        paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        for path in paths:
+            if path.suffix in _READERS and {"openapi", "swagger"} & self.load(path.name).keys():
+                yield path.name
+
+    def load(self, name: str) -> dict[str, Any]:
+        if name not in self._loaded:
+            path = self._folder / name
+            try:
+                content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+            except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+                raise DocumentError(f"cannot be read: {error}", subject=str(path), remedy="Correct the file") from error
+            self._loaded[name] = content if isinstance(content, dict) else {}
+        return self._loaded[name]
+
+    def target(self, node: Any, name: str) -> tuple[Any, str]:
+        """Follow the references of a node; returns what they point to, and the document that holds it."""
+        while isinstance(node, dict) and "$ref" in node:
+            file, _, pointer = node["$ref"].partition("#")
+            name = file or name
+            node = self.load(name)
+            for part in pointer.strip("/").split("/"):
+                node = node[part.replace("~1", "/").replace("~0", "~")]
+        return node, name
+
+    def schema(self, node: Any, name: str, within: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Write a schema out. One that holds itself is cut off where it begins again: there, anything goes."""
+        if isinstance(node, dict) and "$ref" in node:
+            place = f"{name} {node['$ref']}"
+            if place in within:
+                return {}
+            within = (*within, place)
+        node, name = self.target(node, name)
+        written = {key: value for key, value in node.items() if key not in ("allOf", "properties", "items")}
+        for part in node.get("allOf", ()):
+            inner = self.schema(part, name, within)
+            written["properties"] = {**written.get("properties", {}), **inner.get("properties", {})}
+            written["required"] = [*written.get("required", []), *inner.get("required", [])]
+            written["type"] = "object"
+        if "properties" in node:
+            own = {key: self.schema(value, name, within) for key, value in node["properties"].items()}
+            written["properties"] = {**written.get("properties", {}), **own}
+        if "items" in node:
+            written["items"] = self.schema(node["items"], name, within)
+        return written
+
+
+def _operation(
+    documents: _Documents, name: str, path: str, method: str, operation: dict[str, Any], shared: list[Any]
+) -> Operation:
+    parameters, body, body_required = [], None, False
+    for node in [*shared, *operation.get("parameters", [])]:
+        found, holder = documents.target(node, name)
+        schema = documents.schema(found.get("schema", found), holder)
+        if found["in"] == "body":
+            body, body_required = schema, found.get("required", False)
+        else:
+            parameters.append(OperationParameter(found["name"], found["in"], found.get("required") is True, schema))
+    if "requestBody" in operation:
+        found, holder = documents.target(operation["requestBody"], name)
+        body, body_required = documents.schema(found["content"][_JSON]["schema"], holder), found.get("required", False)
+    status, node = next((int(code), node) for code, node in operation["responses"].items() if str(code)[0] == "2")
+    found, holder = documents.target(node, name)
+    held = found if "schema" in found else found.get("content", {}).get(_JSON, {})
+    return Operation(
+        id=operation["operationId"],
+        system=Path(name).stem,
+        method=method.upper(),
+        path=path,
+        parameters=tuple(parameters),
+        body=body,
+        body_required=body_required,
+        status=status,
+        answer=documents.schema(held["schema"], holder) if "schema" in held else None,
+    )

@@ -1,0 +1,97 @@
+// The page: signing in, its two views, and the request that both sides of the first work on.
+
+import { errorOf, post, session } from "./api.js";
+import { CatalogueView } from "./catalogue_view.js";
+import { byId, element, showProblem } from "./dom.js";
+import { RetrievalView } from "./retrieval_view.js";
+import { RunView } from "./run_view.js";
+
+const VIEWS = ["ask", "catalogue"];
+const EXAMPLES = {
+  personal: [
+    "Find the webpage mentioned in the email from the person you met at an event in February.",
+    "Find the file folders that contain email attachments from Jane Doe.",
+    "Find the last email received on January 10, 2025.",
+  ],
+  enterprise: ["Which suppliers are blocked?", "Find the orders of the customers that I manage.", "Which contracts expire before 2026-07-01?"],
+};
+let planner = false;
+const catalogue = new CatalogueView();
+const retrieval = new RetrievalView((key) => {
+  location.hash = "catalogue";
+  catalogue.open(key, true);
+});
+const run = new RunView();
+
+function show() {
+  const name = VIEWS.includes(location.hash.slice(1)) ? location.hash.slice(1) : "ask";
+  for (const view of VIEWS) {
+    byId(view).hidden = view !== name;
+    if (view === name) byId(`to-${view}`).setAttribute("aria-current", "page");
+    else byId(`to-${view}`).removeAttribute("aria-current");
+  }
+  if (name === "catalogue") catalogue.load();
+}
+
+async function start() {
+  const found = await session();
+  const refused = found.problem !== null;
+  planner = found.planner;
+  byId("sign-in").hidden = !refused;
+  byId("sign-out").hidden = found.open || refused;
+  showProblem(byId("problem"), refused && found.problem.code !== "UNAUTHENTICATED" ? found.problem : null);
+  byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));
+  byId("domain").hidden = byId("domain-label").hidden = found.domains.length < 2;
+  document.body.classList.toggle("no-planner", !planner);
+  offer();
+  if (!planner) byId("tools-status").textContent = "Ask, and the tools that the request needs are listed here. This server has no planner: it only looks for tools.";
+  if (refused) {
+    for (const view of VIEWS) byId(view).hidden = true;
+    byId("token").focus();
+  } else {
+    show();
+  }
+  document.body.dataset.ready = "true";
+}
+
+// What can be asked in the chosen domain, until somebody has asked.
+function offer() {
+  const examples = EXAMPLES[byId("domain").value] ?? [];
+  const use = (words) => {
+    byId("request").value = words;
+    byId("request-form").requestSubmit();
+  };
+  const item = (words) => element("li", {}, element("button", { type: "button", class: "link", onclick: () => use(words) }, words));
+  byId("examples").hidden = examples.length === 0;
+  byId("examples").querySelector("ul").replaceChildren(...examples.map(item));
+}
+
+async function signIn(token, tenant) {
+  try {
+    await post("/api/session", { token, tenant });
+    catalogue.loaded = false;
+    byId("token").value = "";
+    await start();
+  } catch (failure) {
+    showProblem(byId("problem"), errorOf(failure));
+  }
+}
+
+byId("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  signIn(byId("token").value.trim(), byId("tenant").value.trim());
+});
+byId("sign-out").addEventListener("click", () => signIn("", ""));
+byId("request-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const query = byId("request").value.trim();
+  if (!query) return;
+  showProblem(byId("problem"), null);
+  byId("examples").hidden = true;
+  retrieval.ask(query);
+  if (planner) run.ask(query, byId("domain").value ?? "");
+});
+byId("domain").addEventListener("change", offer);
+addEventListener("hashchange", show);
+addEventListener("signed-out", () => start());
+start().catch((failure) => showProblem(byId("problem"), errorOf(failure)));

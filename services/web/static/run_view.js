@@ -1,0 +1,318 @@
+// The right side: the query graph of a request, and its execution as the events of the run come in.
+
+import { errorOf, get, post } from "./api.js";
+import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
+import { GraphView } from "./graph_view.js";
+
+const MOST_LINES = 500;
+const TITLES = ["title", "subject", "name", "url", "value", "id"];
+const SILENT = new Set([...TITLES, "source_id", "own_id"]);
+const LEGEND = [["return", "what is asked for"], ["now", "being resolved"], ["lost", "could not be resolved"]];
+
+export class RunView {
+  constructor() {
+    this.graph = new GraphView(byId("run-graph"), { label: "Query graph", open: (node) => this.#results(node.id), legend: LEGEND });
+    this.source = null;
+    this.id = "";
+    byId("cancel").addEventListener("click", () => this.#cancel());
+  }
+
+  async ask(query, domain) {
+    this.#reset();
+    byId("run-status").textContent = "Reading the request …";
+    const turn = this.turn;
+    try {
+      const { id } = await post("/api/runs", { query, domain });
+      if (turn === this.turn) this.#follow(id);
+    } catch (failure) {
+      if (turn === this.turn) this.#failed(errorOf(failure));
+    }
+  }
+
+  #reset() {
+    this.#leave();
+    Object.assign(this, { source: null, id: "", ended: false, answered: false, turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
+    this.graph.clear();
+    for (const id of ["run-notes", "variables", "results", "log-box", "consent", "cancel"]) byId(id).hidden = true;
+    showProblem(byId("run-problem"), null);
+    byId("run-status").className = "quiet";
+    byId("run-reading").textContent = "";
+    byId("log").replaceChildren();
+  }
+
+  // Nobody looks at the run any more.
+  #leave() {
+    if (this.id && !this.ended) post(`/api/runs/${this.id}/cancel`).catch(() => {});
+    this.source?.close();
+  }
+
+  #follow(id) {
+    this.id = id;
+    byId("cancel").hidden = false;
+    byId("log-box").hidden = false;
+    this.source = new EventSource(`/api/runs/${id}/events`);
+    this.source.onmessage = (message) => {
+      const event = JSON.parse(message.data);
+      this[`on${event.event}`]?.(event);
+      this.#log(event);
+    };
+    this.source.onopen = () => showProblem(byId("run-problem"), null);
+    this.source.onerror = () => {
+      if (this.source.readyState === EventSource.CLOSED) this.#failed({ message: "the server does not know this run any more", remedy: "Ask again" });
+      else showProblem(byId("run-problem"), { message: "The connection to the server is lost", remedy: "The page tries again by itself" });
+    };
+  }
+
+  onGraphMade({ graph, notes }) {
+    const { nodes, links } = layered(graph);
+    const filters = (name) => graph.constraints.filter((each) => each.kind === "filter" && each.var === name);
+    for (const [name, kind] of Object.entries(graph.vars)) {
+      const size = element("td", {}, "–");
+      const words = filters(name).map((each) => `${each.field} ${each.op} ${each.value}`).join(", ");
+      const open = element("button", { type: "button", class: "link", onclick: () => this.#results(name) }, name);
+      const row = element("tr", {}, element("th", { scope: "row" }, open), element("td", {}, kind), element("td", {}, words), size);
+      this.vars.set(name, { kind, row, size, sizes: [], first: [], returned: name === graph.return_var });
+      nodes.find((node) => node.id === name).note = words;
+    }
+    byId("variables").tBodies[0].replaceChildren(...[...this.vars.values()].map(({ row }) => row));
+    byId("variables").hidden = false;
+    byId("run-reading").textContent = `The request is read as: ${graph.action} ${graph.return_mode} ${graph.return_var} (${graph.vars[graph.return_var]}).`;
+    this.#note(notes ?? []);
+    this.drawn = this.graph.show(nodes, links);
+  }
+
+  // What was assumed or left out, and how dates were read: it stays above the answer.
+  #note(notes) {
+    byId("run-notes").replaceChildren(element("strong", {}, "How the request was read:"), element("ul", {}, ...notes.map((each) => element("li", {}, each))));
+    byId("run-notes").hidden = !notes.length;
+  }
+
+  onVariableEntered({ var: name }) {
+    for (const [own, { row }] of this.vars) row.classList.toggle("now", own === name);
+    this.drawn.then(() => this.graph.current(name));
+    byId("run-status").textContent = `Resolving ${name} (${this.vars.get(name)?.kind ?? ""}) …`;
+  }
+
+  onSetResolved({ var: name, size, first }) {
+    this.#size(name, size, first);
+  }
+
+  onIntersected({ var: name, after, first }) {
+    this.#size(name, after, first);
+  }
+
+  onFiltered({ var: name, after, first }) {
+    this.#size(name, after, first);
+  }
+
+  onEdgeTraversed({ start, edge, end }) {
+    this.drawn.then(() => {
+      this.graph.traverse(`${start} ${edge} ${end}`);
+      this.graph.traverse(`${end} ${edge} ${start}`);
+    });
+  }
+
+  onPruned({ sizes, first }) {
+    for (const [name, size] of Object.entries(sizes)) this.#size(name, size, first?.[name]);
+  }
+
+  onBranchFailed({ missing }) {
+    this.drawn.then(() => this.graph.mark(missing.var, "lost"));
+  }
+
+  onConsentAsked({ question, tool, arguments: values }) {
+    const box = byId("consent");
+    const decide = async (allowed) => {
+      box.hidden = true;
+      try {
+        await post(`/api/runs/${this.id}/consent`, { question, allowed });
+      } catch (failure) {
+        showProblem(byId("run-problem"), errorOf(failure));
+      }
+    };
+    box.replaceChildren(
+      element("strong", {}, `May ${tool.title} be called? It may change something.`),
+      element("p", {}, cut(tool.description, 300)),
+      definitions([["tool", tool.id], ...Object.entries(values).map(([name, value]) => [name, worded(value)])]),
+      element("button", { type: "button", class: "main", onclick: () => decide(true) }, "Allow"),
+      " ",
+      element("button", { type: "button", onclick: () => decide(false) }, "Refuse"),
+    );
+    box.hidden = false;
+    box.querySelector("button").focus();
+  }
+
+  onConsentGiven() {
+    byId("consent").hidden = true;
+  }
+
+  onAnswered({ answer, count: total, sizes, missing, exact }) {
+    this.#over();
+    this.answered = true;
+    for (const [name, size] of Object.entries(sizes)) this.#size(name, size);
+    const returned = [...this.vars].find(([, { returned: is }]) => is)?.[0] ?? "";
+    const found = total === null || total === undefined ? "Nothing could be resolved." : `${count(total)} found.`;
+    const inexact = exact === false ? " Some may not be part of an answer." : "";
+    const partial = missing?.length && total ? " The answer is partial." : "";
+    byId("run-status").textContent = `${found}${partial}${inexact}`;
+    byId("run-status").className = "outcome";
+    if (missing?.length) {
+      showProblem(byId("run-problem"), { message: "The answer is without:" });
+      byId("run-problem").append(element("ul", {}, ...missing.map((each) => element("li", {}, `${each.constraints.join(", ") || each.var}: ${each.reason}`))));
+    }
+    if (answer.length) this.#results(returned, true);
+  }
+
+  onFailed({ error }) {
+    this.#failed(error);
+  }
+
+  onCancelled() {
+    this.#over();
+    byId("run-status").textContent = "Cancelled.";
+  }
+
+  #failed(error) {
+    this.#over();
+    byId("run-status").textContent = "The run has failed.";
+    showProblem(byId("run-problem"), error);
+  }
+
+  #over() {
+    this.ended = true;
+    this.source?.close();
+    byId("cancel").hidden = true;
+    byId("consent").hidden = true;
+    for (const { row } of this.vars.values()) row.classList.remove("now");
+    this.drawn.then(() => this.graph.current(null));
+  }
+
+  async #cancel() {
+    byId("run-status").textContent = "Cancelling …";
+    try {
+      await post(`/api/runs/${this.id}/cancel`);
+    } catch (failure) {
+      showProblem(byId("run-problem"), errorOf(failure));
+    }
+  }
+
+  // Candidates only change by being narrowed down, so the row shows every step.
+  #size(name, size, first) {
+    const own = this.vars.get(name);
+    if (!own) return;
+    own.first = first ?? own.first;
+    if (own.sizes.at(-1) !== size) own.sizes.push(size);
+    own.size.textContent = own.sizes.slice(-6).map(count).join(" → ");
+    const only = size === 1 && own.first.length === 1 ? cut(titleOf(own.first[0]), 21) : "";
+    this.drawn.then(() => this.graph.describe(name, only && only !== name ? `1: ${only}` : count(size), "candidates", radiusOf(size)));
+  }
+
+  async #results(name, ofAnswer = false) {
+    const own = this.vars.get(name), box = byId("results-list"), id = this.id;
+    if (!own) return;
+    this.drawn.then(() => this.graph.select(name));
+    const list = element("ol", { class: "plain" }), title = ofAnswer ? "Answer" : `Results of ${name} (${own.kind})`;
+    byId("results").hidden = false;
+    byId("results-title").textContent = title;
+    box.replaceChildren(list);
+    if (!this.answered) {
+      const size = own.sizes.at(-1) ?? 0, shown = own.first.length;
+      const rest = size > shown ? ` ${shown ? `The first ${count(shown)} are` : "They are"} listed${shown ? "" : " when the run has ended"}.` : "";
+      list.before(element("p", { class: "quiet" }, `${own.sizes.length ? count(size) : "No"} candidates so far.${rest}`));
+      list.append(...own.first.map(entityItem));
+      return;
+    }
+    const more = element("button", { type: "button", onclick: () => load() }, "More");
+    const load = async () => {
+      try {
+        const page = await get(`/api/runs/${id}/entities`, { var: ofAnswer ? "" : name, offset: list.childElementCount });
+        list.append(...page.entities.map(entityItem));
+        more.hidden = list.childElementCount >= page.total;
+        if (list.isConnected) byId("results-title").textContent = `${title}: ${count(page.total)}`;
+      } catch (failure) {
+        showProblem(byId("run-problem"), errorOf(failure));
+      }
+    };
+    box.append(more);
+    await load();
+  }
+
+  #log(event) {
+    const line = element("li", {}, logLine(event));
+    if (event.event === "Failed" || event.event === "BranchFailed" || event.call?.error) line.className = "wrong";
+    const list = byId("log");
+    if (list.childElementCount >= MOST_LINES) list.firstElementChild.remove();
+    list.append(line);
+    list.scrollTop = list.scrollHeight;
+  }
+}
+
+const worded = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+// The more candidates, the larger the node, and never beyond its place.
+const radiusOf = (size) => Math.min(16, 5 + 3 * Math.log10(size + 1));
+
+function titleOf({ id, fields }) {
+  const key = TITLES.find((name) => typeof fields[name] === "string" && fields[name]);
+  return cut(key ? fields[key] : id, 160);
+}
+
+function entityItem(entity) {
+  const pairs = Object.entries(entity.fields).map(([name, value]) => [name, cut(worded(value) ?? "", 2000)]);
+  const others = pairs.filter(([name, words]) => !SILENT.has(name) && words && words !== "null").slice(0, 2);
+  const aside = element("span", { class: "quiet aside" }, ` ${others.map(([, words]) => cut(words, 40)).join(" · ")}`);
+  return element("li", {}, element("details", {}, element("summary", {}, titleOf(entity), aside), definitions([["identifier", entity.id], ...pairs])));
+}
+
+function cameBack({ kind, rows, count: number }) {
+  if (kind !== "count") return `${count(rows)} rows`;
+  return typeof number === "number" ? count(number) : "unknown";
+}
+
+function logLine(event) {
+  switch (event.event) {
+    case "GraphMade": return ["query graph made.", ...(event.notes ?? [])].join(" ");
+    case "Said": return event.text;
+    case "VariableEntered": return `next: ${event.var}`;
+    case "SetResolved": return `${event.var}: ${count(event.size)} candidates`;
+    case "EdgeTraversed": return `${event.start} –${event.edge}– ${event.end}: ${count(event.sources)} sources, ${count(event.pairs)} pairs`;
+    case "Intersected": return `${event.var}: ${count(event.before)} ∩ ${count(event.other)} = ${count(event.after)}`;
+    case "Filtered": return `${event.var}: ${count(event.before)} filtered to ${count(event.after)}`;
+    case "Pruned": return `in complete answers: ${Object.entries(event.sizes).map(([name, size]) => `${name} ${count(size)}`).join(", ")}`;
+    case "Called": return `${event.call.kind} ${event.call.what}: ${event.call.error || cameBack(event.call)} (${event.call.ms.toFixed(1)} ms)`;
+    case "BranchFailed": return `missing: ${event.missing.reason}`;
+    case "Done": return `${count(event.calls)} calls, ${count(event.rows)} rows`;
+    case "ConsentAsked": return `asks before ${event.tool.id}`;
+    case "ConsentGiven": return event.allowed ? "allowed" : "refused";
+    case "Failed": return `failed: ${event.error.message}`;
+    default: {
+      const { event: name, answer, execution, ...rest } = event;
+      return name === "Answered" || name === "Cancelled" ? name.toLowerCase() : cut(`${name} ${JSON.stringify(rest)}`, 400);
+    }
+  }
+}
+
+// The places of a query graph: the return variable at the right, each other one further left by its distance in edges.
+function layered(graph) {
+  const edges = graph.constraints.filter((each) => each.kind === "edge");
+  const far = new Map([[graph.return_var, 0]]);
+  for (const name of far.keys()) {
+    for (const { from, to } of edges) {
+      const other = from === name ? to : to === name ? from : null;
+      if (other !== null && !far.has(other)) far.set(other, far.get(name) + 1);
+    }
+  }
+  const deepest = Math.max(...far.values());
+  const rows = new Map();
+  for (const [name, depth] of far) rows.set(depth, [...(rows.get(depth) ?? []), name]);
+  const nodes = Object.entries(graph.vars).map(([name, kind]) => {
+    const depth = far.get(name) ?? deepest + 1, row = rows.get(depth) ?? [name];
+    const place = row.indexOf(name) - (row.length - 1) / 2;
+    return {
+      id: name, label: `${name}: ${kind}`, kind: name === graph.return_var ? "return always" : "always",
+      x: (deepest - depth) * 128, y: place * 105, detail: "", radius: 8,
+    };
+  });
+  const links = edges.map(({ from, edge, to }) => ({ id: `${from} ${edge} ${to}`, source: from, target: to, label: edge, path: "arrow" }));
+  return { nodes, links };
+}

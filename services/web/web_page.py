@@ -1,0 +1,86 @@
+"""The page of a gRPC server in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ontology.errors import InvalidArgumentError
+from services.http.http_server import serve_http
+from services.server.access.certificates import web_context
+from services.server.access.loopback import is_loopback
+from services.server.server import Server
+from services.web.live_runs import LiveRuns
+from services.web.own_server import client_maker
+from services.web.page_access import PageAccess
+from services.web.page_app import page_app
+from services.web.page_context import PageContext
+from services.web.run_events import Plan
+
+__all__ = ["WebSettings", "serve_web"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """Where the page is, and what is behind it.
+
+    :param host: address to listen on; beyond loopback only with TLS and access control, or where the server is ``insecure``.
+    :param port: 0: any free port.
+    :param names: host names by which the page may be called, beside those of loopback and ``host``.
+    :param plan: None: the page only looks for tools.
+    :param domains: of the planner, the default first.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: Sequence[str] = ()
+    plan: Plan | None = None
+    domains: Sequence[str] = ()
+
+
+@asynccontextmanager
+async def serve_web(
+    server: Server, stores: Mapping[str, Path], settings: WebSettings | None = None
+) -> AsyncIterator[str]:
+    """Serve the page of a server that has started, inside the block; yields the page's address.
+
+    The page calls the server over gRPC with its visitor's token.
+
+    :param stores: tenant → folder of its store, for findings.
+    :raises InvalidArgumentError: when the page would be open to a network, or cannot listen.
+    """
+    settings = settings or WebSettings()
+    grpc_settings, access = server.settings, server.access
+    certificate, key = grpc_settings.tls_cert, grpc_settings.tls_key
+    tls = None
+    if certificate is not None and key is not None and not is_loopback(settings.host):
+        tls = web_context(certificate, key)
+    if not is_loopback(settings.host) and not grpc_settings.insecure and (tls is None or access.authentication is None):
+        raise InvalidArgumentError(
+            "the page would listen beyond loopback without TLS and access control",
+            subject=settings.host,
+            remedy="Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or leave the page on loopback",
+        )
+    if grpc_settings.require_client_cert:
+        raise InvalidArgumentError(
+            "the page cannot call a server that knows its callers by their certificates",
+            subject="require_client_cert",
+            remedy="Use tokens, or leave --web out",
+        )
+    runs = LiveRuns(settings.plan)
+    context = PageContext(
+        open_client=client_maker(server),
+        access=PageAccess(access.authentication),
+        runs=runs,
+        stores=stores,
+        domains=settings.domains,
+        secure=tls is not None,
+    )
+    app = page_app(context, hosts=[settings.host, *settings.names])
+    async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
+        try:
+            yield address
+        finally:
+            await runs.stop()

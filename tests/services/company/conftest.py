@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services.company.running_company import RunningCompany, running
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCompany]:
+    """A company of seed 1, one for the tests of a module."""
+    with running(tmp_path_factory.mktemp("company")) as found:
+        yield found

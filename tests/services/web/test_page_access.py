@@ -1,0 +1,198 @@
+"""Who may use the page, and from where: tokens in headers and cookies, roles, tenants, other sites, host names, TLS."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ontology.errors import InvalidArgumentError
+from scripts.reliability.issuers import Authority, write_pair, write_policy
+from services.server.access.static_tokens import create_token
+from services.server.settings import ServerSettings
+from services.web.page_guard import POLICY
+from tests.services.web.demo_plan import DemoPlan
+from tests.services.web.web_pages import web_page
+
+QUERY = {"query": "open orders of a customer"}
+
+
+def closed(folder: Path, **changed: object) -> tuple[ServerSettings, dict[str, str]]:
+    """Settings with access control, and the tokens by name."""
+    tokens = folder / "tokens.json"
+    names = ("reader", "admin", "sales", "elsewhere")
+    policy = write_policy(
+        folder / "policy.yaml",
+        {"match": {"token": "reader"}, "roles": ["read"], "tenants": ["*"]},
+        {"match": {"token": "admin"}, "roles": ["read", "admin"], "tenants": ["*"]},
+        {
+            "match": {"token": "sales"},
+            "roles": ["read"],
+            "tenants": ["*"],
+            "filters": {"namespace": ["sales"]},
+        },
+        {"match": {"token": "elsewhere"}, "roles": ["read", "admin"], "tenants": ["elsewhere"]},
+    )
+    values = {"port": 0, "workers": 2, "drain_s": 0.0, "access_policy": policy, "tokens_file": tokens, **changed}
+    return ServerSettings(**values), {name: create_token(tokens, name) for name in names}  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def browsing(address: str, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=address, trust_env=False, **options) as client:
+        await renew(client)
+        yield client
+
+
+async def renew(client: httpx.AsyncClient) -> dict[str, object]:
+    session: dict[str, object] = (await client.get("/api/session")).json()
+    client.headers["x-egotools-csrf"] = str(session["csrf"])
+    return session
+
+
+async def sign_in(client: httpx.AsyncClient, token: str) -> dict[str, object]:
+    answer = await client.post("/api/session", json={"token": token})
+    assert answer.status_code == 200
+    cookies = " ".join(answer.headers.get_list("set-cookie")).lower()
+    assert not token or ("httponly" in cookies and "samesite=strict" in cookies)
+    return await renew(client)
+
+
+async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path) -> None:
+    settings, _ = closed(tmp_path)
+    async with web_page(web_store, DemoPlan(), settings) as address, browsing(address) as client:
+        for path in (
+            "/api/catalog",
+            "/api/tool?id=x",
+            "/api/neighbors?node=x",
+            "/api/findings",
+            "/api/near-duplicates",
+        ):
+            assert (await client.get(path)).status_code == 401
+        for path in ("/api/retrieve", "/api/runs"):
+            assert (await client.post(path, json=QUERY)).status_code == 401
+        assert (await client.get("/")).status_code == 200
+        session = await sign_in(client, "egt_wrong")
+        assert session["problem"]
+
+
+async def test_a_cookie_has_the_roles_of_its_token(web_store: Path, tmp_path: Path) -> None:
+    settings, tokens = closed(tmp_path)
+    async with web_page(web_store, None, settings) as address, browsing(address) as client:
+        assert (await sign_in(client, tokens["reader"]))["problem"] is None
+        assert (await client.post("/api/retrieve", json=QUERY)).json()["tools"]
+        assert (await client.get("/api/findings")).status_code == 403
+        approval = {"tool": "hostile/note_customer", "reason": "no"}
+        assert (await client.post("/api/approve", json=approval)).status_code == 403
+        await sign_in(client, tokens["admin"])
+        assert (await client.get("/api/findings")).json()["total"] > 0
+        await sign_in(client, "")
+        assert (await client.post("/api/retrieve", json=QUERY)).status_code == 401
+
+
+async def test_a_header_is_as_good_and_filters_hold(web_store: Path, tmp_path: Path) -> None:
+    settings, tokens = closed(tmp_path)
+    headers = {"authorization": f"Bearer {tokens['sales']}"}
+    async with web_page(web_store, None, settings) as address, browsing(address, headers=headers) as client:
+        tools = (await client.post("/api/retrieve", json={**QUERY, "k": 50})).json()["tools"]
+        assert {tool["namespace"] for tool in tools} == {"sales"}
+        assert (await client.get("/api/tool", params={"id": "hostile/mark_customer"})).status_code == 404
+
+
+async def test_who_is_of_one_tenant_sees_no_other(web_store: Path, tmp_path: Path) -> None:
+    settings, tokens = closed(tmp_path)
+    headers = {"authorization": f"Bearer {tokens['elsewhere']}"}
+    async with web_page(web_store, None, settings) as address, browsing(address, headers=headers) as client:
+        for path in ("/api/catalog", "/api/findings", "/api/near-duplicates"):
+            answer = await client.get(path)
+            assert answer.status_code in (404, 501), path
+            assert "hostile" not in answer.text
+
+
+async def test_a_run_is_seen_by_its_owner_only(web_store: Path, tmp_path: Path) -> None:
+    settings, tokens = closed(tmp_path)
+    async with web_page(web_store, DemoPlan(), settings) as address, browsing(address) as client:
+        await sign_in(client, tokens["reader"])
+        run = (await client.post("/api/runs", json=QUERY)).json()["id"]
+        assert "Answered" in (await client.get(f"/api/runs/{run}/events")).text
+        await sign_in(client, tokens["sales"])
+        for path in ("events", "entities?var=e"):
+            assert (await client.get(f"/api/runs/{run}/{path}")).status_code == 404
+        assert (await client.post(f"/api/runs/{run}/cancel", json={})).status_code == 404
+
+
+async def test_a_stream_goes_on_after_the_last_event_that_was_seen(web_store: Path) -> None:
+    async with web_page(web_store, DemoPlan()) as address, browsing(address) as client:
+        run = (await client.post("/api/runs", json=QUERY)).json()["id"]
+        whole = await client.get(f"/api/runs/{run}/events")
+        assert whole.headers["content-type"].startswith("text/event-stream")
+        retry, *events = whole.text.split("\n\n")
+        assert retry == "retry: 1000"
+        for last, expected in (("5", events[5:]), ("five", events), ("99999", [""]), ("-1", events)):
+            rest = await client.get(f"/api/runs/{run}/events", headers={"last-event-id": last})
+            assert rest.text.split("\n\n")[1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "127.0.0.1.evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"x-egotools-csrf": ""}, 403),
+        ({"x-egotools-csrf": b"\xe9"}, 403),
+        ({"content-type": "text/plain"}, 400),
+        ({}, 200),
+    ],
+)
+async def test_what_comes_from_another_site_is_refused(
+    web_store: Path, headers: dict[str, str | bytes], status: int
+) -> None:
+    async with web_page(web_store) as address, browsing(address) as client:
+        sent: dict[str, Any] = {"content-type": "application/json", **headers}
+        answer = await client.post("/api/retrieve", content=b'{"query": "customer"}', headers=sent)
+        assert answer.status_code == status
+        assert answer.headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b'{"query": ""}', 400),
+        (b'{"query": "a", "k": 101}', 400),
+        (b'{"query": "a", "more": 1}', 400),
+        (b'{"query": "%s"}' % (b"a" * 20_001), 400),
+        (b"[" * 70_000, 413),
+    ],
+)
+async def test_a_body_that_is_none_is_refused_by_name(web_store: Path, body: bytes, status: int) -> None:
+    async with web_page(web_store) as address, browsing(address) as client:
+        answer = await client.post("/api/retrieve", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == status
+        assert status == 413 or answer.json()["error"]["message"]
+
+
+async def test_the_page_follows_the_tls_of_its_server(web_store: Path, tmp_path: Path) -> None:
+    certificate, key = write_pair(tmp_path, Authority().issue("server"))
+    settings, tokens = closed(tmp_path, tls_cert=certificate, tls_key=key)
+    async with web_page(web_store, None, settings) as address, browsing(address) as client:
+        await sign_in(client, tokens["reader"])
+        assert (await client.post("/api/retrieve", json=QUERY)).json()["tools"]
+
+
+async def test_a_page_open_to_a_network_does_not_start(web_store: Path) -> None:
+    from services.server.server import Server
+    from services.web.web_page import WebSettings, serve_web
+
+    server = Server(ServerSettings(port=0))
+    with pytest.raises(InvalidArgumentError, match="beyond loopback"):
+        async with serve_web(server, {"": web_store}, WebSettings(host="0.0.0.0", port=0)):
+            pass

@@ -1,0 +1,313 @@
+"""The page in a real browser: requests drawn, runs live, hostile documents, keyboard, screen reader, long tasks, both colour schemes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.services.web import browser as browsers
+from tests.services.web.browser import Tab, expect
+from tests.services.web.demo_plan import CANDIDATES, EVENTS, FIGURE_1, HOSTILE, DemoPlan
+from tests.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+_MOST_BLOCKED_MS = 100
+Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[Tab]]
+
+
+@pytest.fixture
+def opened(browser: Any, web_store: Path) -> Opened:
+    """Opens the page of a store."""
+    return partial(browsers.opened, browser, web_store)
+
+
+async def test_a_request_is_drawn_with_its_tools_and_its_run(opened: Opened) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask(FIGURE_1)
+        await tab.shows("#run-status", "6 found.")
+        await tab.shows("#tools-status", "10 tools")
+        assert await tab.page.locator("#tools > li").count() == 10
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        assert await tab.page.locator("#tools-graph .node.tool").count() >= 10
+        assert await tab.page.locator("#tools-graph .node.entry").count() > 0
+        assert await tab.page.locator("#run-graph .node").count() == 4
+        rows = await tab.page.locator("#variables tbody tr").all_inner_texts()
+        assert [row.split("\t")[0] for row in rows] == ["dir", "f", "e", "p"]
+        assert rows[2].endswith("461 → 180")
+        assert rows[3].split("\t")[2] == "name = Jane Doe"
+        assert await tab.page.locator("#results li").count() == 6
+
+
+async def test_what_can_be_asked_is_offered_for_the_chosen_domain(opened: Opened) -> None:
+    plan = DemoPlan()
+    async with opened(plan) as tab:
+        await tab.shows("#examples", "an event in February")
+        await tab.page.select_option("#domain", "enterprise")
+        await tab.page.click("#examples >> text=Which suppliers are blocked?")
+        await tab.shows("#run-status", "6 found.")
+        assert [(asked.request, asked.domain) for asked in plan.asked] == [
+            ("Which suppliers are blocked?", "enterprise")
+        ]
+        assert not await tab.page.is_visible("#examples")
+    async with opened() as tab:
+        assert not await tab.page.is_visible("#examples")
+        await tab.shows("#tools-status", "This server has no planner")
+        assert not await tab.page.is_visible("#run-half")
+
+
+async def test_a_run_is_live(opened: Opened) -> None:
+    plan = DemoPlan()
+    async with opened(plan) as tab:
+        await tab.ask("wait for folders")
+        for _ in range(3):
+            plan.steps.release()
+        await expect(tab.page.locator("#variables tr.now th")).to_have_text("f")
+        await expect(tab.page.locator("#run-graph .node.now")).to_have_attribute("data-id", "f")
+        await tab.page.click("#run-graph .node[data-id=e]")
+        await tab.shows("#results", "No candidates so far.")
+        for _ in range(7):
+            plan.steps.release()
+        await tab.shows("#variables tbody tr:nth-child(3)", "461")
+        assert await tab.page.locator("#cancel").is_visible()
+        await tab.page.click("#run-graph .node[data-id=e]")
+        await tab.shows("#results", "461 candidates so far. The first 50 are listed.")
+        assert await tab.page.locator("#results li").count() == 50
+        for _ in EVENTS:
+            plan.steps.release()
+        await tab.shows("#variables tbody tr:nth-child(3)", "461 → 180")
+        assert await tab.page.locator("#log li").count() == len(EVENTS) + 1
+
+
+async def test_a_click_on_a_node_shows_its_results(opened: Opened) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask(FIGURE_1)
+        await tab.shows("#results h3", "Answer: 6")
+        await tab.page.focus("#run-graph .node[tabindex='0']")
+        for key in ("ArrowLeft", "Enter"):
+            await tab.page.keyboard.press(key)
+        await tab.shows("#results h3", "Results of f (File): 235")
+        assert await tab.page.locator("#results li").count() == 100
+        await tab.page.click("#results >> text=More")
+        await expect(tab.page.locator("#results li")).to_have_count(200)
+        await tab.page.click("#results summary >> nth=0")
+        await tab.shows("#results dl >> nth=0", CANDIDATES["f"][0]["id"])
+
+
+@pytest.mark.parametrize("words", ["fail", "broken"])
+async def test_an_error_of_a_run_is_said(opened: Opened, words: str) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask(f"folders {words}")
+        await tab.shows("#run-status", "The run has failed.")
+        said = await tab.page.locator("#run-problem").inner_text()
+        assert (said.startswith(f"graph: no graph for {HOSTILE}")) is (words == "fail")
+        assert ("Report the incident" in said and "secret" not in said) is (words == "broken")
+        await tab.shows("#tools-status", "10 tools")  # the other side goes on
+
+
+async def test_a_run_is_cancelled(opened: Opened) -> None:
+    plan = DemoPlan()
+    async with opened(plan) as tab:
+        await tab.ask("wait for folders")
+        plan.steps.release()
+        await tab.page.click("#cancel")
+        await tab.shows("#run-status", "Cancelled.")
+        assert plan.cancelled == 1
+        await tab.ask("wait again")
+        await tab.shows("#run-status", "Reading the request")
+        await tab.ask("folders")  # a new request ends the one before it
+        await tab.shows("#run-status", "6 found.")
+        await until(lambda: plan.cancelled == 2)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_what_may_change_something_is_asked_first(opened: Opened, allowed: bool) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask("delete folders")
+        await tab.shows("#consent", HOSTILE)
+        assert await tab.page.evaluate("document.activeElement.textContent") == "Allow"
+        await tab.page.click("text=Allow" if allowed else "text=Refuse")
+        await tab.shows("#run-status", "6 found." if allowed else "The run has failed.")
+
+
+async def test_hostile_documents_and_mails_stay_text(opened: Opened) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask("mark a good customer")
+        await tab.shows("#tools", HOSTILE)
+        await tab.page.click("#run-graph .node[data-id=e]")
+        await tab.shows("#results summary >> nth=0", "onerror")
+        await tab.page.click("text=hostile/mark_customer")
+        await tab.shows("#entity", HOSTILE)
+        assert await tab.page.title() == "egotools"
+        assert await tab.page.locator("img, main script").count() == 0
+
+
+async def test_the_catalogue_is_searched_and_walked(opened: Opened) -> None:
+    async with opened() as tab:
+        await tab.page.click("text=Catalogue")
+        await tab.shows("#search-status", "tools.")
+        await tab.page.fill("#search", "open orders of a customer")
+        await tab.page.press("#search", "Enter")
+        await tab.shows("#search-status", "best first")
+        await tab.page.click("#search-results button >> nth=0")
+        await tab.page.wait_for_selector("#entity-graph [data-drawn]")
+        details = await tab.page.locator("#entity-graph .detail").all_text_contents()
+        assert sum(each.startswith((" → ", " ← ")) for each in details) == len(details) - 1, (
+            "each neighbour says its edge"
+        )
+        before = await tab.page.inner_text("#entity-title")
+        await tab.page.click("#entity-graph .node >> nth=3")
+        await expect(tab.page.locator("#entity-title")).not_to_have_text(before)
+        await tab.shows("#duplicates", "hostile/noteCustomer")
+
+
+async def test_a_finding_is_approved(browser: Any, web_store: Path, tmp_path: Path) -> None:
+    store = shutil.copytree(web_store, tmp_path / "store", symlinks=True)
+    async with browsers.opened(browser, store) as tab:
+        await tab.page.goto(f"{tab.address}/#catalogue")
+        await tab.shows("#findings", "hostile/note_customer")
+        await tab.page.fill("#findings input", "read and judged harmless")
+        await tab.page.click("#findings button")
+        await tab.shows("#findings", "Approved as it is")
+    assert "read and judged harmless" in (store / "approvals.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nothing_serious_for_a_screen_reader(opened: Opened, scheme: str) -> None:
+    async with opened(DemoPlan(), color_scheme=scheme) as tab:
+        assert await tab.serious() == []
+        await tab.ask("delete folders")
+        await tab.shows("#consent", "May")
+        assert await tab.serious() == []
+        await tab.page.click("text=Allow")
+        await tab.shows("#results h3", "Answer: 6")
+        await tab.page.click("#results summary")
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        await tab.page.click("#tools-graph .node.tool circle")
+        await tab.shows("#tools-node", "Show in the catalogue")
+        await tab.page.click("#tools summary")
+        assert await tab.serious() == []
+        await tab.ask("fail")
+        await tab.shows("#run-status", "The run has failed.")
+        assert await tab.serious() == []
+        await tab.page.click("text=Catalogue")
+        await tab.page.click("#search-results button >> nth=0")
+        await tab.page.wait_for_selector("#entity-graph [data-drawn]")
+        await tab.page.click("#entity summary")
+        await tab.shows("#duplicates", "hostile/noteCustomer")
+        assert await tab.serious() == []
+        back = await tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        lightness = sum(map(int, re.findall(r"\d+", back)[:3])) / 3
+        assert (lightness > 200) is (scheme == "light")
+
+
+_FOCUSED = """() => {
+  const own = document.activeElement, style = getComputedStyle(own), circle = own.querySelector(":scope > circle");
+  const box = own.getBoundingClientRect();
+  const ring = circle ? getComputedStyle(circle).strokeWidth : style.outlineStyle !== "none" && style.outlineWidth;
+  return { what: own.id || own.textContent.trim().slice(0, 30) || own.getAttribute("aria-label") || own.tagName, tag: own.tagName,
+    visible: Boolean(ring) && parseFloat(ring) >= 2 && box.width > 0 && box.height > 0 };
+}"""
+
+
+async def test_everything_is_reached_and_done_with_the_keyboard(opened: Opened) -> None:
+    async with opened(DemoPlan()) as tab:
+        await tab.ask("delete folders")
+        await tab.shows("#consent", "May")
+        await tab.page.keyboard.press("Enter")  # the focus is on Allow
+        await tab.shows("#run-status", "6 found.")
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        await tab.page.focus(".skip")  # the first of the page
+        reached = [await tab.page.evaluate(_FOCUSED)]
+        while reached[-1]["tag"] != "BODY":
+            await tab.page.keyboard.press("Tab")
+            reached.append(await tab.page.evaluate(_FOCUSED))
+        assert [each for each in reached[:-1] if not each["visible"]] == []
+        names = [each["what"] for each in reached]
+        for wanted in ("Skip to the content", "to-catalogue", "request", "domain", "Ask", "Reasons", "+", "Log", "dir"):
+            assert any(name.startswith(wanted) for name in names), wanted
+        assert sum(each["tag"] == "g" for each in reached) == 2, "one stop for each graph"
+        await tab.page.focus("#tools-graph .node[tabindex='0']")
+        await tab.page.keyboard.press("ArrowRight")
+        await tab.page.keyboard.press("Enter")
+        await tab.shows("#tools-node-title", "1")
+        await tab.page.focus("#tools-node button")
+        await tab.page.keyboard.press("Enter")
+        await expect(tab.page.locator("#entity-title")).to_be_focused()
+        await tab.page.wait_for_selector("#entity-graph [data-drawn]")
+
+
+async def test_states_of_a_run_are_announced(opened: Opened) -> None:
+    async with opened(DemoPlan()) as tab:
+        for selector, role in (("#run-status", "status"), ("#tools-status", "status"), ("#run-problem", "alert")):
+            assert await tab.page.get_attribute(selector, "role") == role
+        assert await tab.page.get_attribute("#results-title", "aria-live") == "polite"
+        await tab.ask("wait for folders")
+        await tab.shows("#run-status", "Reading the request")
+        await tab.ask("folders")
+        await tab.shows("#run-status", "6 found.")
+
+
+@pytest.mark.parametrize("width", [400, 800])
+async def test_a_narrow_window_shows_everything_without_scrolling_sideways(opened: Opened, width: int) -> None:
+    async with opened(DemoPlan(), viewport={"width": width, "height": 900}) as tab:
+        await tab.ask(FIGURE_1)
+        await tab.shows("#results h3", "Answer: 6")
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
+        await tab.page.click("text=Catalogue")
+        await tab.page.click("#search-results button >> nth=0")
+        await tab.page.wait_for_selector("#entity-graph [data-drawn]")
+        assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+_DRAW_MANY = """async () => {
+  const { GraphView } = await import("/static/graph_view.js");
+  const nodes = Array.from({ length: 300 }, (_, at) => ({ id: `n${at}`, label: `node number ${at}`, kind: at % 5 ? "other" : "tool", toward: [400 * (at % 3), 0] }));
+  const links = Array.from({ length: 600 }, (_, at) => ({ source: `n${at % 300}`, target: `n${(at * 7 + 1) % 300}`, label: "supplies" }));
+  const graph = new GraphView(document.getElementById("tools-graph"), { label: "many", open: () => {} });
+  const start = performance.now();
+  await graph.show(nodes, links);
+  const took = performance.now() - start;
+  await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 0)));
+  return { took, drawn: document.querySelectorAll("#tools-graph .node").length };
+}"""
+
+
+def _longest_task_ms(trace: bytes) -> float:
+    """The longest time that the page's main thread took no input, of a trace of the browser; without that in which other programs ran."""
+    events = json.loads(trace)["traceEvents"]
+    threads = {
+        (each["pid"], each["tid"])
+        for each in events
+        if each["name"] == "thread_name" and each["args"]["name"] == "CrRendererMain"
+    }
+    tasks = [each for each in events if each["name"] == "RunTask" and (each["pid"], each["tid"]) in threads]
+    assert tasks, "the browser has traced its tasks"
+    return max(float(each.get("tdur", each.get("dur", 0))) for each in tasks) / 1000
+
+
+async def test_drawing_300_nodes_does_not_block_input(
+    browser: Any, opened: Opened, record_testsuite_property: Any
+) -> None:
+    async with opened() as tab:
+        blocked = []
+        for at in range(3):  # each in a page that has drawn nothing yet
+            await tab.page.reload()
+            await tab.page.wait_for_selector("body[data-ready]")
+            categories = ["disabled-by-default-devtools.timeline", "devtools.timeline", "toplevel", "__metadata"]
+            await browser.start_tracing(page=tab.page, categories=categories)
+            found = await tab.page.evaluate(_DRAW_MANY)
+            blocked.append(_longest_task_ms(await browser.stop_tracing()))
+            record_testsuite_property(f"300 nodes, try {at}: longest task of the main thread in ms", blocked[-1])
+            record_testsuite_property(f"300 nodes, try {at}: drawn in ms", found["took"])
+            assert found["drawn"] == 300
+        # A busy machine stretches any task: the least of three is the page's own.
+        assert min(blocked) <= _MOST_BLOCKED_MS

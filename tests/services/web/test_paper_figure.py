@@ -1,0 +1,128 @@
+"""The paper's Figure 1 in a real browser: a request in words over a generated mailbox, the graph walked live, the answer the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from datagen.personal.write_personal_data import TODAY
+from planners.dfs.request_set import request_set
+from scripts.graph_truth import true_answer
+from tests.conftest import ROOT
+from tests.services.web.browser import expect, tab_at
+from tests.services.web.mail_pages import FIGURE_1, Mailbox, Watch, mail_page
+from tests.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+_WRITE = os.environ.get("EGOTOOLS_WRITE_DOCS", "")
+"""Set it to make the screenshot of the README anew: it has times in it, so that it differs at every run."""
+
+
+async def test_the_request_of_figure_1_is_drawn_with_its_answer(browser: Any, mailbox: Mailbox) -> None:
+    (gold,) = [each.graph for each in request_set("personal") if each.request == FIGURE_1]
+    true = {var: true_answer(gold.model_copy(update={"return_var": var}), mailbox.truth, TODAY) for var in gold.vars}
+    assert len(true["w"]) > 10, "the data has an answer"
+    async with mail_page(mailbox) as served, tab_at(browser, served.address) as tab:
+        await tab.ask(FIGURE_1)
+        await tab.shows("#run-status", f"{len(true['w'])} found.")
+        await tab.shows("#run-notes", '"in February" is read as 2026-02-01 to 2026-02-28')
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        await tab.page.wait_for_selector("#run-graph [data-drawn='6']")
+        await expect(tab.page.locator("#results li")).to_have_count(len(true["w"]))
+        await tab.page.evaluate("document.activeElement.blur()")
+        shown = await tab.page.screenshot()
+        if _WRITE:
+            (ROOT / "docs" / "page.png").write_bytes(shown)
+        answer = await tab.page.locator("#results dd:nth-of-type(1)").all_text_contents()
+        assert sorted(answer) == sorted(true["w"])
+        for var in ("w", "e", "p", "ev", "self"):
+            assert sorted(await tab.identifiers(var)) == sorted(true[var]), f"a click on {var} shows the truth"
+        assert await tab.identifiers("d") == ["2026-02-01/2026-03-01"]
+
+
+async def test_what_was_left_out_or_assumed_stays_above_the_answer(browser: Any, mailbox: Mailbox) -> None:
+    async with mail_page(mailbox) as served, tab_at(browser, served.address) as tab:
+        await tab.ask("Find emails with the subject kettle in February")
+        await tab.shows("#run-status", " found.")
+        notes = await tab.page.locator("#run-notes li").all_text_contents()
+        assert any("kettle" in each for each in notes) and any("in February" in each for each in notes), notes
+        above = [await tab.page.locator(each).bounding_box() for each in ("#run-notes", "#results")]
+        assert above[0]["y"] < above[1]["y"]
+        made = await tab.page.locator("#log li >> nth=0").inner_text()
+        assert made == " ".join(["query graph made.", *notes]) and ".." not in made
+        assert await tab.serious() == []
+        await tab.ask("Find all the folders")
+        await tab.shows("#run-status", " found.")
+        assert not await tab.page.is_visible("#run-notes")
+
+
+async def test_the_walk_of_figure_1_is_live(browser: Any, mailbox: Mailbox) -> None:
+    watch = Watch(permits=asyncio.Semaphore(0))
+    async with mail_page(mailbox, watch) as served, tab_at(browser, served.address) as tab:
+        candidates = tab.page.locator("#variables tbody tr:nth-child(2) td:nth-of-type(3)")  # of e
+        await tab.ask(FIGURE_1)
+        await tab.page.wait_for_selector("#run-graph [data-drawn='6']")
+        edges = await tab.page.locator("#run-graph text.edge").all_text_contents()
+        assert sorted(edges) == ["attended", "attended", "from", "mentions_url", "occurred_on"]
+        watch.let(4)  # counts, from which the walk is ordered
+        await until(lambda: len(watch.called) == 5)
+        await tab.shows("#run-status", "Resolving")
+        log = [each for each in await tab.page.locator("#log li").all_text_contents() if each.startswith("next: ")]
+        assert log == [f"next: {var}" for var in ("w", "e", "p", "ev", "d")], "depth first, from what is asked for"
+        assert await candidates.inner_text() == "–"
+        watch.let(4)
+        await until(lambda: len(watch.called) == 9)
+        await expect(candidates).to_have_text("71")
+        await tab.page.click("#run-graph .node[data-id=e]")
+        await tab.shows("#results", "71 candidates so far. The first 50 are listed.")
+        await expect(tab.page.locator("#run-graph .node.now")).to_have_count(1)
+        await expect(tab.page.locator("#run-graph .link.done")).to_have_count(4)
+        watch.let(1)
+        await tab.shows("#run-status", "40 found.")
+        await expect(candidates).to_have_text("71 → 29")
+        calls = [each for each in await tab.page.locator("#log li").all_text_contents() if " ms)" in each]
+        assert len(calls) == len(watch.called) == 9
+        assert "follow Email mentions_url Webpage: 43 rows" in calls[-1]
+        (stream,) = [each for each in tab.answered if each.url.endswith("/events")]
+        assert stream.headers["content-type"].startswith("text/event-stream")
+
+
+async def test_entry_nodes_ego_graphs_and_reasons_are_drawn(browser: Any, mailbox: Mailbox) -> None:
+    async with mail_page(mailbox) as served, tab_at(browser, served.address) as tab:
+        await tab.ask(FIGURE_1)
+        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
+        (answer,) = [await each.json() for each in tab.answered if each.url.endswith("/api/retrieve")]
+        tools = answer["tools"]
+        matched = {entry["node"] for tool in tools for entry in tool["reasons"]["entries"]}
+        ranked = {f"tool:{tool['id']}" for tool in tools}
+        pairs = {
+            frozenset(pair)
+            for tool in tools
+            for pair in [
+                *((edge["head"], edge["tail"]) for edge in tool["reasons"]["edges"]),
+                *(
+                    (f"tool:{each['supplier']}", f"tool:{tool['id']}")
+                    for each in tool["reasons"]["bindings"]
+                    if each["supplier"]
+                ),
+            ]
+        }
+
+        async def ids(kind: str) -> set[str]:
+            nodes = tab.page.locator(f"#tools-graph .node.{kind}")
+            return set(await nodes.evaluate_all("(nodes) => nodes.map((node) => node.dataset.id)"))
+
+        assert await ids("tool") == ranked
+        assert await ids("entry") == matched - ranked
+        assert await tab.page.locator("#tools-graph .link").count() == len(pairs)
+        assert await tab.page.locator("#tools-graph .link.bind").count() > 0
+        first = f"tool:{tools[0]['id']}"
+        await tab.page.click(f"#tools-graph .node[data-id='{first}'] circle")
+        own = sum(first in pair for pair in pairs)
+        assert await tab.page.locator("#tools-graph .link.near").count() == own, "its ego graph stands out"
+        assert await tab.page.locator("#tools-graph text.edge").count() == own, "each edge has its name"
+        await tab.shows("#tools-node", tools[0]["explanation"])
+        assert await tab.page.get_attribute("#tools > li.here", "id") == "tool-1"

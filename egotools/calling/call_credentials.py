@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from egotools.call import Security, SecurityScheme
+from egotools.call import Call, Security, SecurityScheme
+from egotools.calling.caller_headers import is_settable
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["Credential", "Injected", "inject_credentials"]
+__all__ = ["Credential", "Injected", "bound_credentials", "inject_credentials"]
 
 Credential: TypeAlias = str | tuple[str, str]
 """An API key, a token, or user and password."""
@@ -56,6 +57,35 @@ def inject_credentials(security: Sequence[Security], credentials: Mapping[str, C
     )
 
 
+def bound_credentials(
+    call: Call, credentials: Mapping[str, Credential], *, namespace: str, server: str
+) -> dict[str, Credential]:
+    """Return the credentials that a tool's request may carry, by the keys of its document.
+
+    A document names the server to which its requests go. So a credential goes to the base URL that the caller gave, or, with the
+    namespace of the document in its name, to the server that this document names, which the caller trusts with it by that name.
+
+    :param credentials: by ``KEY``, or by ``NAMESPACE.KEY`` for the tools of one namespace.
+    :param server: the base URL that the caller gave; empty where the document's own is taken.
+    :raises ToolRequestError: when only a credential without a namespace would do, and there is no base URL.
+    """
+    start = f"{namespace}."
+    own = {key.removeprefix(start): each for key, each in credentials.items() if namespace and key.startswith(start)}
+    of_all = {key: each for key, each in credentials.items() if "." not in key}
+    if server:
+        return {**of_all, **own}
+    alternatives = [{scheme.key for scheme in each.schemes} for each in call.security]
+    if alternatives and not any(keys <= own.keys() for keys in alternatives):
+        for keys in alternatives:
+            if unsent := sorted(keys & of_all.keys() - own.keys()):
+                raise ToolRequestError(
+                    f"the credential {unsent[0]!r} is not sent to the server that the document names",
+                    subject="credentials",
+                    remedy=f"Give the base URL (--base-url), or name it {namespace}.{unsent[0]}, which trusts the document with it.",
+                )
+    return own
+
+
 def _has(scheme: SecurityScheme, credentials: Mapping[str, Credential]) -> bool:
     return scheme.key in credentials and scheme.type in (*_IN_REQUEST, "mutualTLS")
 
@@ -84,6 +114,12 @@ def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) 
         raise _wrong(scheme, "one line of printable ASCII")
     if scheme.type == "apiKey":
         places = {"query": injected.query, "cookie": injected.cookies}
+        if scheme.location not in places and not is_settable(scheme.name):
+            raise ToolRequestError(
+                f"the document wants the credential in the header {scheme.name!r}, which is not the caller's to set",
+                subject="credentials",
+                remedy="Correct the document.",
+            )
         places.get(scheme.location, injected.headers).append((scheme.name, credential))
     elif scheme.type == "http" and scheme.scheme != "bearer":
         injected.headers.append(("Authorization", f"{scheme.scheme.title()} {credential}"))

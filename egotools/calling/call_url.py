@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from egotools.call import Call
 from egotools.calling.input_arguments import PlacedArgument
@@ -37,13 +37,13 @@ def call_url(call: Call, placed: Sequence[PlacedArgument], *, server: str) -> st
 def base_url(call: Call, server: str) -> str:
     """Return the base URL of a call without the slash at its end.
 
-    :param server: takes the place of the call's; a relative one of the call is resolved against it.
+    :param server: takes the place of the call's; a relative one of the call is added where it stays below it.
     :raises ToolRequestError: when it is missing, relative, of another scheme than HTTP, or holds a password.
     """
     own = call.servers[0] if call.servers else ""
     try:
         relative = bool(own) and not urlsplit(own).netloc
-        url = urljoin(server, own) if server and relative else server or own
+        url = _below(server, own) if server and relative else server or own
     except ValueError:  # one of the two is no URL
         relative, url = False, server or own
     if not url:
@@ -69,6 +69,24 @@ def base_url(call: Call, server: str) -> str:
     if parts.query or parts.fragment:
         raise ToolRequestError("the base URL has a query or a fragment", subject="server", remedy="Leave it out.")
     return url.rstrip("/")
+
+
+def _below(server: str, own: str) -> str:
+    """Resolve a relative server of a document against the one that was given, which no document may leave: else it stands alone."""
+    url = urljoin(f"{server.rstrip('/')}/", own)
+    given, found = urlsplit(server), urlsplit(url)
+    path = _decoded(found.path)
+    if any(part in (".", "..") for part in path.split("/")) or not path.isprintable():
+        return server
+    inside = f"{path.rstrip('/')}/".startswith(f"{_decoded(given.path).rstrip('/')}/")
+    return url if inside and (found.scheme, found.netloc) == (given.scheme, given.netloc) else server
+
+
+def _decoded(path: str) -> str:
+    """The path without percent-encoding, however often a server may decode it, and with each backslash as a slash."""
+    while (once := unquote(path)) != path:
+        path = once
+    return path.replace("\\", "/")
 
 
 def _path(template: str, call: Call, placed: Sequence[PlacedArgument]) -> str:

@@ -11,6 +11,7 @@ import httpx
 from egotools.call import Call
 from egotools.calling.call_credentials import Credential, Injected, inject_credentials
 from egotools.calling.call_url import base_url, call_url
+from egotools.calling.caller_headers import is_settable
 from egotools.calling.input_arguments import PlacedArgument
 from egotools.calling.parameter_styles import header_text
 from egotools.calling.request_body import make_body
@@ -23,21 +24,20 @@ HIDDEN = "***"
 _BODIES = ("body", "form")
 _READS = ("GET", "HEAD", "OPTIONS")
 _LOCATIONS = frozenset({*_BODIES, "path", "query", "header", "filter"})
-# What belongs to the connection or to the client; a document that declares one as a parameter changes nothing.
-_CLIENT_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
-_NAME = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 class ToolHttpRequest(httpx.Request):
     """A request of httpx that knows which of its parts are credentials. Send it with any client of httpx.
 
     :param public_url: its URL without credentials.
+    :param from_document: whether its server is that of the document: its address is checked before it is sent.
     :param secret_headers: names, in lower case, of the headers that hold credentials.
     :param service_root: of OData: the URL of the service, where a request that changes something may need a token of it.
     """
 
     public_url: str = ""
     service_root: str = ""
+    from_document: bool = False
     secret_headers: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -94,6 +94,7 @@ def http_request(
         problem = "the URL or a header of the request is not valid"
         raise ToolRequestError(problem, subject="server", remedy="Correct the base URL or the document.") from None
     request.read()  # the parts of a form with files are in memory: the request can be shown, and sent again
+    request.from_document = not server
     request.public_url = _with_query(url, [(name, HIDDEN) for name, _ in injected.query])
     if call.protocol == "odata" and call.method not in _READS:
         request.service_root = _with_query(f"{base_url(call, server)}/", injected.query)
@@ -107,7 +108,7 @@ def _headers(call: Call, placed: Sequence[PlacedArgument]) -> list[tuple[str, st
     for each in placed:
         if each.argument.location != "header":
             continue
-        if each.wire_name.lower() in _CLIENT_HEADERS or not set(each.wire_name) <= _NAME:
+        if not is_settable(each.wire_name):
             problem = f"the header {each.wire_name!r} is not the caller's to set"
             raise ToolRequestError(problem, subject=each.argument.name, remedy="Leave this argument out.")
         headers.append((each.wire_name, header_text(each)))

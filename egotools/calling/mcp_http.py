@@ -26,7 +26,6 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
 
     :param headers: sent with each request; the SDK follows redirects within the origin only, so no other host gets them.
     """
-    size = _Size(output)
 
     async def bound(response: Any) -> None:
         if response.status_code in _REFUSED:
@@ -34,7 +33,7 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
         if is_encoded(response.headers):
             output.compressed = True
             raise httpx2.ReadError("the answer is compressed")
-        response.stream = _CountedStream(response.stream, size)
+        response.stream = _CountedStream(response.stream, output)
 
     async with create_mcp_http_client(headers={**headers, **IDENTITY}) as client:
         client.event_hooks = {"response": [bound]}
@@ -42,30 +41,17 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
             yield streams
 
 
-class _Size:
-    """The number of bytes of all answers of a server."""
-
-    def __init__(self, output: ServerOutput) -> None:
-        self._output = output
-        self._bytes = 0
-
-    def add(self, part: bytes) -> None:
-        self._bytes += len(part)
-        if self._bytes > self._output.max_bytes:
-            self._output.too_large = True
-            raise httpx2.ReadError(f"the answers are larger than {self._output.max_bytes} bytes")
-
-
 class _CountedStream(httpx2.AsyncByteStream):
     """The body of one answer."""
 
-    def __init__(self, stream: Any, size: _Size) -> None:
+    def __init__(self, stream: Any, output: ServerOutput) -> None:
         self._stream = stream
-        self._size = size
+        self._output = output
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for part in self._stream:
-            self._size.add(part)
+            if not self._output.add(len(part)):
+                raise httpx2.ReadError(f"the answers are larger than {self._output.max_bytes} bytes")
             yield part
 
     async def aclose(self) -> None:

@@ -40,7 +40,18 @@ class ServerOutput:
         self.too_large = False
         self.compressed = False
         self.refused = 0
+        self._size = 0
         self._errors = b""
+
+    def add(self, count: int) -> bool:
+        """Count bytes of answers; return whether there may be more."""
+        self._size += count
+        self.too_large |= self._size > self.max_bytes
+        return not self.too_large
+
+    def restart(self) -> None:
+        """Count from zero again, for the next call of a session."""
+        self._size = 0
 
     def add_errors(self, chunk: bytes) -> None:
         """Keep the last bytes of the standard error."""
@@ -103,13 +114,11 @@ async def _read_messages(process: Any, output: ServerOutput, received: Any) -> N
     """Hand on each line as a message; the stream is closed when the server says too much."""
     import anyio
 
-    buffer, size = bytearray(), 0
+    buffer = bytearray()
     with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         async with received:
             async for chunk in process.stdout:
-                size += len(chunk)
-                if size > output.max_bytes:
-                    output.too_large = True
+                if not output.add(len(chunk)):
                     return
                 buffer += chunk
                 if b"\n" in chunk:

@@ -23,12 +23,18 @@ class ToolAnswer:
     :param status: in a word or two: ``200 OK``, ``error``, …
     :param media_type: of an answer over HTTP, or empty.
     :param body: bytes of an answer over HTTP, else JSON values.
+    :param retry_after: the header Retry-After of an answer over HTTP, or empty.
+    :param size: bytes of the answer as it arrived, where whoever sent the call counted them; else 0.
+    :param notes: what a reader of the answer is to know, one sentence each; never texts of the server.
     """
 
     ok: bool
     status: str
     media_type: str = ""
     body: Any = field(default=b"", repr=False)
+    retry_after: str = ""
+    size: int = field(default=0, compare=False)
+    notes: tuple[str, ...] = ()
 
 
 def too_slow(subject: str, timeout_s: float) -> ClientDeadlineError:

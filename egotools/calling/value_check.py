@@ -16,6 +16,7 @@ from egotools.client_errors import ToolRequestError
 __all__ = ["ValueCheck"]
 
 _SHOWN = 20
+_SAYS_NO_MORE = frozenset({"type", "title", "description", "format", "example"})
 _MAX_DEPTH = 100
 _JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "array", "null", "file"})
 _NUMBER = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
@@ -56,7 +57,7 @@ class ValueCheck:
                 _check_enum(value, part, path)
             elif kind == "object":
                 self._check_members(value, part, path, depth)
-            elif kind == "array" and isinstance(part.get("items"), Mapping):
+            elif kind == "array" and isinstance(part.get("items"), Mapping) and not _are_texts(value, part["items"]):
                 for number, item in enumerate(value):
                     self.check(item, part["items"], f"{path}[{number}]", depth + 1)
             for key in ("anyOf", "oneOf"):
@@ -109,6 +110,13 @@ class ValueCheck:
                 possible.append(branch)
         if len(possible) == 1:
             self.check(value, possible[0], path, depth + 1)
+
+
+def _are_texts(value: Any, items: Mapping[str, Any]) -> bool:
+    """Return whether a list of texts is wanted and given: one of many identifiers is checked at once."""
+    return (
+        items.get("type") == "string" and set(items) <= _SAYS_NO_MORE and all(isinstance(item, str) for item in value)
+    )
 
 
 def _check_enum(value: Any, part: Mapping[str, Any], path: str) -> None:

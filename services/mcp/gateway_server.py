@@ -1,0 +1,234 @@
+"""The MCP server: tools of its own for finding, planning and calling, and the tools of the catalogue by their names."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any, TypeAlias
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ToolsListChanged
+
+from egotools import AsyncClient, ClientError, NotFoundError, RankedTool, Tool
+from egotools.calling.input_arguments import place_arguments
+from egotools.calling.tool_answer import ToolAnswer
+from planners.calling.fenced_answer import fence_answer
+from planners.calling.tool_access import ToolAccess
+from services.mcp.callable_here import why_not_callable
+from services.mcp.catalogue_text import search_description
+from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
+from services.mcp.mcp_caller import McpCaller, set_token
+from services.mcp.mcp_settings import McpSettings
+from services.mcp.model_sessions import ModelSession, ModelSessions
+from services.mcp.model_tools import (
+    ARGUMENTS,
+    CallArguments,
+    GetArguments,
+    PlanArguments,
+    SearchArguments,
+    own_tools,
+    read_arguments,
+)
+from services.mcp.snapshot_watch import SnapshotWatch
+from services.mcp.tool_names import ToolNames
+from services.mcp.tool_replies import found_reply, listed_tool, plan_reply, tool_reply
+
+__all__ = ["McpGateway"]
+
+_Context: TypeAlias = ServerRequestContext[Any, Any]
+_LOG = logging.getLogger("egotools.mcp")
+_NAME = "egotools"
+_INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
+
+
+class _Server(Server[None]):
+    """Says over every transport that its list of tools changes."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *rest: Any, **further: Any
+    ) -> InitializationOptions:
+        """See the SDK."""
+        return super().create_initialization_options(NotificationOptions(tools_changed=True), *rest, **further)
+
+
+class McpGateway:
+    """Answers the requests of MCP clients out of a gRPC server's answers.
+
+    :param client: of the gRPC server; it takes its token from :func:`services.mcp.mcp_caller.current_token`.
+    :param access: what may be called, and where.
+    """
+
+    def __init__(self, client: AsyncClient, access: ToolAccess, settings: McpSettings) -> None:
+        self._client = client
+        self._access = access
+        self._settings = settings
+        self._names = ToolNames(client)
+        self._watch = SnapshotWatch(client, settings.watch_s)
+        ask = ConsentQuestions(settings.question_s).ask
+        self.sessions = ModelSessions(access, ask, self._watch, settings.max_calls)
+        self._lost_pins: set[str] = set()
+        self.server: Server[None] = _Server(
+            _NAME,
+            version=version(_NAME),
+            instructions=_INSTRUCTIONS,
+            lifespan=self._lifespan,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_subscriptions_listen=self._listen,
+            get_tool_input_schema=lambda name: None,
+        )
+        self.server.middleware.append(self._as_caller)
+        security = RequestStateSecurity.ephemeral(ttl=settings.question_s)
+        security.bind_principal = lambda context: McpCaller.of(context).key
+        self.server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
+
+    async def check_pins(self) -> None:
+        """Check that the catalogue has the tools that are always listed.
+
+        :raises NotFoundError: naming the first that it does not have.
+        """
+        for pin in self._settings.pins:
+            await self._client.get_tool(pin)
+
+    @asynccontextmanager
+    async def _lifespan(self, server: Server[None]) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await self.sessions.close()
+
+    async def _as_caller(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: what the request asks of the gRPC server is asked with its caller's token."""
+        set_token(McpCaller.of(ctx).token)
+        if ctx.method == "initialize":
+            await self.sessions.of(ctx)
+        return await call_next(ctx)
+
+    async def _listen(
+        self, context: _Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        bus = InMemorySubscriptionBus()
+        session = await self.sessions.of(context)
+
+        async def notify() -> None:
+            await bus.publish(ToolsListChanged())
+
+        with session.one_call(), session.telling(notify), self._watch.telling(session.caller, notify):
+            return await ListenHandler(bus)(context, params)
+
+    async def _list_tools(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        session = await self.sessions.of(context)
+        try:
+            info = await self._client.catalog(page_size=0)
+            own = own_tools(search_description(info)) if info.tool_count else []
+            pinned = await self._pinned(info.snapshot_id) if info.tool_count else []
+        except ClientError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        listed = {tool.name: tool for tool in [*own, *pinned, *session.listed.values()]}
+        return types.ListToolsResult(tools=list(listed.values()))
+
+    async def _pinned(self, snapshot_id: str) -> list[types.Tool]:
+        pinned = []
+        for pin in self._settings.pins:
+            try:
+                pinned.append(listed_tool(await self._client.get_tool(pin, schema_format="mcp")))
+            except NotFoundError:
+                if (lost := f"{snapshot_id} {pin}") not in self._lost_pins:
+                    self._lost_pins.add(lost)
+                    _LOG.warning("the snapshot %s has no tool %s, which is pinned: it is not listed", snapshot_id, pin)
+        return pinned
+
+    async def _call_tool(
+        self, context: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        session = await self.sessions.of(context)
+        ASKED_IN.set((context, params))
+        try:
+            with session.one_call():
+                if params.name in ARGUMENTS:
+                    return await self._own(session, params.name, params.arguments)
+                return await self._called(session, params.name, params.arguments or {})
+        except InputNeeded as needed:
+            return needed.result
+        except ClientError as error:
+            return _failed(str(error))
+        except Exception:
+            _LOG.exception("the call of a client failed")
+            return _failed("INTERNAL: this is a fault of the gateway; its log has it.")
+
+    async def _own(self, session: ModelSession, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
+        if name == "search_tools":
+            return await self._search(session, read_arguments(SearchArguments, given))
+        if name == "get_tool":
+            tool = await self._names.tool(read_arguments(GetArguments, given).id)
+            return _data(tool_reply(tool, self._not_callable(tool)))
+        if name == "plan_tools":
+            return await self._plan(read_arguments(PlanArguments, given))
+        call = read_arguments(CallArguments, given)
+        return await self._called(session, call.id, call.arguments)
+
+    async def _search(self, session: ModelSession, asked: SearchArguments) -> types.CallToolResult:
+        response = await self._client.retrieve(
+            asked.query,
+            k=asked.k,
+            filters=asked.filters,
+            schema_format="mcp",
+            auto_k=True,
+            done=self._ids(asked.done),
+            have=asked.have,
+            explain=False,
+            explanation=True,
+        )
+        for tool in response.tools:
+            self._names.learn(tool)
+        if self._settings.append_only:
+            found = [listed_tool(tool) for tool in response.tools if tool.call_name not in ARGUMENTS]
+            await session.list_also(found, self._settings.max_listed)
+        return _data(found_reply(response, self._not_callable))
+
+    async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
+        goals = [(await self._names.tool(goal)).id for goal in asked.goals]
+        plan = await self._client.plan(
+            goals, query=asked.query, done=self._ids(asked.done), have=asked.have, abstain=True
+        )
+        return _data(plan_reply(plan))
+
+    async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        tool = await self._names.tool(name)
+        if tool.call.protocol != "mcp":  # which is checked against what its server says now
+            place_arguments(
+                tool.call, arguments, tool.input_schema
+            )  # a user is not asked about a call that cannot be made
+        answer = await session.invoker.invoke(tool, arguments)
+        return _answered(tool, answer)
+
+    def _ids(self, names: Sequence[str]) -> list[str]:
+        return [self._names.id_of(name) for name in names]
+
+    def _not_callable(self, tool: RankedTool | Tool) -> str:
+        return why_not_callable(tool, self._access)
+
+
+def _data(value: dict[str, Any]) -> types.CallToolResult:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value)
+
+
+def _answered(tool: Tool, answer: ToolAnswer) -> types.CallToolResult:
+    text = fence_answer(answer, tool_id=tool.id).text
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=not answer.ok)
+
+
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)

@@ -1,0 +1,149 @@
+"""The MCP server over streamable HTTP: who may ask, from where, and how much."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from egotools import AsyncClient, ClientError
+from ontology.errors import InvalidArgumentError
+from services.http.http_server import serve_http
+from services.mcp.gateway_server import McpGateway
+from services.mcp.mcp_caller import McpCaller, set_token
+from services.server.access.certificates import web_context
+from services.server.access.loopback import is_loopback
+
+__all__ = ["PATH", "McpHttpSettings", "serve_mcp_http"]
+
+PATH = "/mcp"
+_MAX_BODY_BYTES = 2**20
+_MOST_SESSIONS = 512
+_MOST_SESSIONS_OF_ONE = 64
+_IDLE_S = 1_800.0
+_VERDICT_S = 2.0
+_MOST_VERDICTS = 4_096
+_STATUS = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpHttpSettings:
+    """Where the server listens.
+
+    :param port: 0: any free port.
+    :param names: host names by which clients call it, beside those of loopback and ``host``.
+    :param tls_cert: certificate chain, PEM.
+    :param insecure: whether it may listen beyond loopback without TLS.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    names: Sequence[str] = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    insecure: bool = False
+
+
+@asynccontextmanager
+async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: McpHttpSettings) -> AsyncIterator[str]:
+    """Serve inside the block; yields the URL.
+
+    :raises InvalidArgumentError: when it would be open to a network in plain text, or cannot listen.
+    """
+    tls = None
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        tls = web_context(settings.tls_cert, settings.tls_key)
+    elif settings.tls_cert is not None or settings.tls_key is not None:
+        raise InvalidArgumentError(
+            "one of the two files is missing", subject="--tls-cert and --tls-key", remedy="Give both"
+        )
+    if tls is None and not settings.insecure and not is_loopback(settings.host):
+        raise InvalidArgumentError(
+            "beyond loopback tokens and answers would be sent in plain text",
+            subject="--host",
+            remedy="Give --tls-cert and --tls-key, or --insecure where a proxy does TLS",
+        )
+    app = gateway.server.streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=_named([settings.host, *settings.names]),
+        max_request_body_size=_MAX_BODY_BYTES,
+        max_sessions=_MOST_SESSIONS,
+        session_idle_timeout=_IDLE_S,
+    )
+    guarded = _CallerCheck(app, client, gateway)
+    async with serve_http(guarded, host=settings.host, port=settings.port, tls=tls) as address:
+        yield address + PATH
+
+
+def _named(hosts: Sequence[str]) -> TransportSecuritySettings:
+    """Only these hosts are answered, and only their pages: another site's page cannot reach the server through a browser."""
+    names = [f"[{host}]" if ":" in host else host for host in dict.fromkeys(["127.0.0.1", "localhost", "::1", *hosts])]
+    hosts_and_ports = [form for name in names for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{host}" for host in hosts_and_ports for scheme in ("http", "https")]
+    return TransportSecuritySettings(allowed_hosts=hosts_and_ports, allowed_origins=origins)
+
+
+class _CallerCheck:
+    """Middleware: the gRPC server says whether a caller may ask; a session is its caller's alone."""
+
+    def __init__(self, app: ASGIApp, client: AsyncClient, gateway: McpGateway) -> None:
+        self._app = app
+        self._client = client
+        self._gateway = gateway
+        self._verdicts: OrderedDict[str, tuple[float, ClientError | None]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its caller, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = HTTPConnection(scope)
+        caller = McpCaller.of_http(request)
+        refusal = await self._refused(caller)
+        if refusal is None and "mcp-session-id" not in request.headers:
+            refusal = self._too_many(caller)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        if caller.token:  # the SDK answers 404 where a session was begun by another user
+            scope["user"] = AuthenticatedUser(AccessToken(token=caller.token, client_id=caller.key, scopes=[]))
+        await self._app(scope, receive, send)
+
+    async def _refused(self, caller: McpCaller) -> JSONResponse | None:
+        now = time.monotonic()
+        checked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
+        if now - checked_s >= _VERDICT_S:
+            error = await self._asked(caller)
+            self._verdicts[caller.key] = (now, error)
+            self._verdicts.move_to_end(caller.key)
+            if len(self._verdicts) > _MOST_VERDICTS:
+                self._verdicts.popitem(last=False)
+        if error is None:
+            return None
+        status = _STATUS.get(error.code, 503)
+        challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
+        return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
+
+    async def _asked(self, caller: McpCaller) -> ClientError | None:
+        set_token(caller.token)
+        try:
+            await self._client.catalog(page_size=0)
+        except ClientError as error:
+            return error
+        return None
+
+    def _too_many(self, caller: McpCaller) -> JSONResponse | None:
+        if self._gateway.sessions.of_caller[caller.key] < _MOST_SESSIONS_OF_ONE:
+            return None
+        what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
+        return JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)

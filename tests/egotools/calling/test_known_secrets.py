@@ -1,0 +1,70 @@
+"""A credential that an answer repeats is taken out, however it is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.tool_answer import ToolAnswer
+
+KEY, TOKEN, PASSWORD = "s3cr3t+/= key", "abcdefghij12345", 'pa"ss/wörd9'
+SECRETS = KnownSecrets([KEY, f"Bearer {TOKEN}", ("jan", PASSWORD), "short"])
+
+
+def cleaned(body: Any) -> Any:
+    return SECRETS.without(ToolAnswer(ok=True, status="200 OK", body=body)).body
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+@pytest.mark.parametrize(
+    "written",
+    [
+        KEY,
+        quote(KEY, safe=""),
+        quote(KEY, safe="").lower(),
+        quote_plus(KEY),
+        quote(quote(KEY, safe=""), safe=""),
+        "".join(f"\\u{ord(char):04x}" for char in TOKEN),
+        "".join(f"%{ord(char):02x}" for char in TOKEN),
+        json.dumps(PASSWORD)[1:-1],
+        json.dumps(PASSWORD, ensure_ascii=False)[1:-1],
+        PASSWORD.replace('"', '\\"').replace("/", "\\/"),
+        PASSWORD,
+        base64.b64encode(f"jan:{PASSWORD}".encode()).decode(),
+        base64.urlsafe_b64encode(TOKEN.encode()).decode(),
+        f"Authorization: Bearer {TOKEN}",
+    ],
+)
+def test_it_is_found(written: str, as_bytes: bool) -> None:
+    text = f'<"{written}">'
+    found = cleaned(text.encode()).decode() if as_bytes else cleaned(text)
+    assert "[credential]" in found
+    for part in (KEY[:8], TOKEN, PASSWORD[6:], written):
+        assert part not in found
+
+
+def test_in_values_and_in_the_status() -> None:
+    assert cleaned({"a": [TOKEN, 7, None], TOKEN: {"b": KEY}}) == {
+        "a": ["[credential]", 7, None],
+        "[credential]": {"b": "[credential]"},
+    }
+    assert SECRETS.without(ToolAnswer(ok=True, status=f"200 {TOKEN}")).status == "200 [credential]"
+
+
+def test_other_texts_stay() -> None:
+    assert cleaned("short 100% abcdefghij1234 \\u0061") == "short 100% abcdefghij1234 \\u0061"
+    assert KnownSecrets([]).without(ToolAnswer(ok=True, status="x", body="y")).body == "y"
+    assert TOKEN not in repr(SECRETS)
+
+
+def test_a_large_answer_takes_little_time() -> None:
+    large = "x" * 10_000_000
+    started = time.process_time()
+    assert cleaned(large) == large
+    assert time.process_time() - started < 2.0

@@ -1,0 +1,121 @@
+"""A gRPC server over the tools of two MCP servers and of an API, and the MCP server in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+
+from egotools import AsyncClient
+from inference import load_encoder
+from planners.calling.mcp_invoker import McpAddress
+from planners.calling.tool_access import ToolAccess
+from services.jobs.build import build_snapshot
+from services.mcp.gateway_server import McpGateway
+from services.mcp.mcp_caller import current_token
+from services.mcp.mcp_settings import McpSettings
+from services.server.server_process import server_process
+from tests.services.mcp.source_servers import office, warehouse
+
+ERAS = ("legacy", "2026-07-28")
+SERVERS = f"mcp:{sys.executable} -m tests.services.mcp.source_servers"
+ACCESS = ToolAccess(
+    sessions={
+        "warehouse": McpAddress(session=f"{SERVERS} warehouse"),
+        "office": McpAddress(session=f"{SERVERS} office"),
+    },
+    timeout_s=20.0,
+)
+_API = {
+    "openapi": "3.0.3",
+    "info": {"title": "canteen", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:9"}],
+    "paths": {
+        "/menu": {
+            "get": {
+                "operationId": "get_menu",
+                "summary": "Get the menu of the canteen of a day",
+                "parameters": [{"name": "day", "in": "query", "required": True, "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "ok"}},
+            }
+        }
+    },
+}
+
+
+def build(folder: Path, *, without: str = "") -> Path:
+    """Publish the catalogue to a store in the folder."""
+    sources = folder / "sources"
+    sources.mkdir(exist_ok=True)
+    for server in (warehouse, office):
+        listed = asyncio.run(_listed(server))
+        rows = [row for row in listed if row["name"] != without]
+        (sources / f"{server.name}.json").write_text(json.dumps({"tools": rows}), encoding="utf-8")
+    (sources / "canteen.json").write_text(json.dumps(_API), encoding="utf-8")
+    build_snapshot([str(sources)], folder / "store", encoder=load_encoder("minilm-l6-int8.v1"))
+    return folder / "store"
+
+
+async def _listed(server: Any) -> list[dict[str, Any]]:
+    async with Client(server) as client:
+        return [tool.model_dump(by_alias=True, exclude_none=True) for tool in (await client.list_tools()).tools]
+
+
+@pytest.fixture(scope="session")
+def mcp_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("mcp"))
+
+
+@pytest.fixture(scope="session")
+def served(mcp_store: Path) -> Iterator[str]:
+    with server_process(mcp_store) as server:
+        yield server["address"]
+
+
+@asynccontextmanager
+async def gateway(address: str, access: ToolAccess = ACCESS, **settings: Any) -> AsyncIterator[McpGateway]:
+    """The MCP server in this process."""
+    async with AsyncClient(address, token=current_token) as client:
+        yield McpGateway(client, access, McpSettings(**settings))
+
+
+@dataclass(eq=False)
+class User:
+    """The person behind a client: what it was asked, and its answer."""
+
+    action: str = "accept"
+    asked: list[str] = field(default_factory=list)
+
+    async def answer(self, context: Any, params: Any) -> types.ElicitResult:
+        self.asked.append(params.message)
+        return types.ElicitResult(action=self.action, content={})  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def connected(
+    address: str, era: str, user: User | None = None, *, on_message: Any = None, **options: Any
+) -> AsyncIterator[Client]:
+    """A client of the SDK, connected to the MCP server in this process.
+
+    :param user: None: the client cannot ask.
+    """
+    async with AsyncExitStack() as stack:
+        server = (await stack.enter_async_context(gateway(address, **options))).server
+        answer = user.answer if user is not None else None
+        client = Client(server, mode=era, elicitation_callback=answer, message_handler=on_message)
+        yield await stack.enter_async_context(client)
+
+
+def text_of(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text

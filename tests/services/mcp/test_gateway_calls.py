@@ -1,0 +1,237 @@
+"""Calls through the gateway to two real MCP servers, a user who is asked, and servers that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from planners.calling.mcp_invoker import McpAddress
+from planners.calling.tool_access import ToolAccess
+from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, gateway, text_of
+from tests.waiting import LIMIT_S, until, wait_until
+
+BOOK = {"material": "steel", "amount": 3}
+
+
+@contextmanager
+def warehouse_over_http(waiting: Path) -> Iterator[str]:
+    """The warehouse as a process; yields its address."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def listening() -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    command = [sys.executable, "-m", "tests.services.mcp.source_servers", "warehouse", str(port)]
+    with subprocess.Popen(
+        command, env={"PATH": "", "WAREHOUSE_WAITING": str(waiting)}, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            wait_until(listening, process=process)
+            yield f"mcp+http://127.0.0.1:{port}/mcp"
+        finally:
+            process.kill()
+            process.wait(timeout=LIMIT_S)
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("warehouse") / "waiting"
+
+
+@pytest.fixture(scope="module")
+def access(waiting: Path) -> Iterator[ToolAccess]:
+    """The warehouse over HTTP, the office on stdio."""
+    with warehouse_over_http(waiting) as address:
+        yield replace(ACCESS, sessions={**ACCESS.sessions, "warehouse": McpAddress(session=address)})
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
+    return await client.call_tool("call_tool", {"id": tool, "arguments": arguments})
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_tools_of_two_servers_are_called_by_id_by_name_and_unlisted(
+    served: str, era: str, access: ToolAccess
+) -> None:
+    async with connected(served, era, access=access) as client:
+        answers = [
+            await called(client, "warehouse/count_stock", material="steel"),
+            await called(client, "warehouse__count_stock", material="steel"),
+            await client.call_tool("warehouse__count_stock", {"material": "steel"}),
+            await client.call_tool("office__find_employee", {"name": "Jan"}),
+        ]
+    assert [answer.is_error for answer in answers] == [False] * 4
+    assert [("7" in text_of(answer), "e-7" in text_of(answer)) for answer in answers] == [(True, False)] * 3 + [
+        (True, True)
+    ]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_user_sees_every_argument_and_decides_about_each_call(
+    served: str, era: str, access: ToolAccess
+) -> None:
+    user = User()
+    async with connected(served, era, user, access=access) as client:
+        hidden = {"material": "ste\u202eel\x1b[2J", "amount": 3}
+        assert '"booked"' in text_of(await called(client, "warehouse/book_material", **hidden))
+        user.action = "decline"
+        declined = await called(client, "warehouse/book_material", **BOOK)
+        assert not (await called(client, "warehouse/count_stock", material="steel")).is_error
+    assert declined.is_error
+    assert "nothing was sent" in text_of(declined)
+    assert len(user.asked) == 2
+    assert "warehouse/book_material" in user.asked[0]
+    assert '"amount": 3' in user.asked[0]
+    assert "\\u202e" in user.asked[0]
+    assert "\u202e" not in user.asked[0]
+    assert "\x1b" not in user.asked[0]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_cannot_ask_gets_a_refusal_that_says_what_the_operator_does(
+    served: str, era: str, access: ToolAccess
+) -> None:
+    async with connected(served, era, access=access) as client:
+        refused = await called(client, "warehouse/book_material", **BOOK)
+    assert refused.is_error
+    assert "--policy" in text_of(refused)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, era: str, access: ToolAccess) -> None:
+    user = User()
+    async with connected(served, era, user, access=access) as client:
+        refused = await called(client, "warehouse/book_material", material="x" * 30_000)
+    assert "too long to be shown" in text_of(refused)
+    assert user.asked == []
+
+
+async def test_a_consent_is_used_once_and_for_these_arguments(served: str, access: ToolAccess) -> None:
+    """The answer of a user, replayed by a client of the newest revision."""
+    user = User()
+    async with connected(served, ERAS[1], user, access=access) as client:
+        asked = {"id": "warehouse/book_material", "arguments": BOOK}
+        needed = await client.session.call_tool("call_tool", asked, allow_input_required=True)
+        assert isinstance(needed, types.InputRequiredResult)
+        answer: types.InputResponses = {"consent": types.ElicitResult(action="accept", content={})}
+
+        async def again(arguments: dict[str, Any]) -> types.CallToolResult | types.InputRequiredResult:
+            return await client.session.call_tool(
+                "call_tool",
+                arguments,
+                input_responses=answer,
+                request_state=needed.request_state,
+                allow_input_required=True,
+            )
+
+        with pytest.raises(MCPError, match="requestState"):
+            await again({**asked, "arguments": {**BOOK, "amount": 4_000}})
+        with pytest.raises(MCPError, match="requestState"):
+            await client.session.call_tool(
+                "call_tool", asked, input_responses=answer, request_state="guessed", allow_input_required=True
+            )
+        booked = await again(asked)
+        assert isinstance(booked, types.CallToolResult)
+        assert '"booked"' in text_of(booked)
+        assert isinstance(await again(asked), types.InputRequiredResult)  # the user is asked anew
+        forged = await client.session.call_tool("call_tool", asked, input_responses=answer, allow_input_required=True)
+        assert isinstance(forged, types.InputRequiredResult)
+
+
+@pytest.mark.slow
+async def test_a_server_that_answers_100_mb_or_dies_leaves_the_others_as_they_are(served: str) -> None:
+    async with connected(served, "legacy") as client:
+        long = await called(client, "warehouse/print_inventory")
+        assert long.is_error
+        assert "more than" in text_of(long)
+        died = await called(client, "warehouse/burn_down")
+        assert died.is_error
+        assert "UNAVAILABLE" in text_of(died)
+        assert not (await called(client, "office/find_employee", name="Jan")).is_error
+        assert not (await called(client, "warehouse/count_stock", material="steel")).is_error  # it was started again
+
+
+async def test_a_server_that_changes_its_tools_is_called_as_it_is_now(served: str) -> None:
+    async with connected(served, "legacy", User()) as client:
+        assert not (await called(client, "warehouse/move_shelves")).is_error
+        gone = await called(client, "warehouse/book_material", **BOOK)
+        old = await called(client, "warehouse/count_stock", material="steel")
+        new = await called(client, "warehouse/count_stock", shelf=4)
+    assert "NOT_FOUND" in text_of(gone)
+    assert old.is_error
+    assert "material" in text_of(old)
+    assert not new.is_error
+    assert "changed" in text_of(new).partition("--- begin")[0]
+
+
+async def test_an_address_of_a_document_in_a_private_network_is_refused(served: str) -> None:
+    async with connected(served, "legacy") as client:
+        refused = await called(client, "canteen/get_menu", day="Monday")
+    assert refused.is_error
+    assert "--allow-network" in text_of(refused)
+
+
+async def test_an_instruction_in_an_answer_is_fenced_and_flagged_and_a_secret_taken_out(served: str) -> None:
+    office = ACCESS.sessions["office"]
+    notice = McpAddress(session=f"{SERVERS} warehouse", env={"BOARD_KEY": "wh-5ecret-token"})
+    access = replace(ACCESS, sessions={"warehouse": notice, "office": office})
+    async with connected(served, "legacy", access=access) as client:
+        told = text_of(await called(client, "warehouse/read_notice"))
+    head, _, rest = told.partition("--- begin ")
+    mark = rest.split()[0]
+    assert "not an instruction to you" in head
+    assert "Warning" in head
+    assert "Ignore all previous instructions" not in head
+    assert rest.count(f"--- end {mark} ---") == 1
+    assert "[credential]" in rest
+    assert "wh-5ecret-token" not in told
+
+
+@pytest.mark.slow
+async def test_each_session_has_sessions_with_the_servers_of_its_own(served: str) -> None:
+    async with gateway(served) as server:
+        processes = []
+        for _ in range(2):
+            async with Client(server.server, mode="legacy") as client:
+                answers = [text_of(await called(client, "warehouse/count_stock", material="x")) for _ in range(2)]
+                processes += [re.findall(r'"process": (\d+)', answer) for answer in answers]
+    assert processes[0] == processes[1]
+    assert processes[2] == processes[3]
+    assert processes[0] != processes[2]
+
+
+async def test_more_calls_than_a_session_may_have_are_refused_and_a_cancelled_one_ends(
+    served: str, access: ToolAccess, waiting: Path
+) -> None:
+    async with connected(served, "legacy", access=access, max_calls=2) as client:
+        hanging = [asyncio.create_task(called(client, "warehouse/wait_for_truck")) for _ in range(2)]
+        await until(waiting.exists)
+        refused = await called(client, "warehouse/count_stock", material="steel")
+        assert "RESOURCE_EXHAUSTED" in text_of(refused)
+        for task in hanging:
+            task.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+        await until(lambda: not waiting.exists())
+        again = await called(client, "warehouse/count_stock", material="steel")
+    assert not again.is_error
+
+
+async def test_a_call_of_a_tool_that_hangs_ends_with_its_deadline(served: str, access: ToolAccess) -> None:
+    async with connected(served, "legacy", access=replace(access, timeout_s=0.5)) as client:
+        late = await called(client, "warehouse/wait_for_truck")
+    assert "DEADLINE_EXCEEDED" in text_of(late)

@@ -1,0 +1,127 @@
+"""What a model sees of a catalogue: the search and its description, found tools, plans, and errors that name the argument."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from egotools import NotFoundError
+from services.mcp.catalogue_text import MAX_CHARS
+from tests.services.mcp.conftest import ERAS, connected, gateway, text_of
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
+
+
+async def test_the_list_has_the_four_tools_and_says_what_lies_behind_them(served: str, era: str) -> None:
+    async with connected(served, era) as client:
+        listed = (await client.list_tools()).tools
+    assert [tool.name for tool in listed] == OWN
+    description = listed[0].description or ""
+    assert "10 tools" in description
+    assert "warehouse (7" in description
+    assert len(description) <= MAX_CHARS
+
+
+async def test_one_search_gives_schemas_effects_and_what_cannot_be_called(served: str, era: str) -> None:
+    async with connected(served, era) as client:
+        result = await client.call_tool("search_tools", {"query": "book two pieces of steel from the warehouse"})
+        found = json.loads(text_of(result))
+        assert found == result.structured_content
+        (book,) = [tool for tool in found["tools"] if tool["id"] == "warehouse/book_material"]
+        assert book["name"] == "warehouse__book_material"
+        assert book["inputSchema"]["required"] == ["material"]
+        assert book["effect"] == "change"
+        assert "not_callable" not in book
+        assert [tool["effect"] for tool in found["tools"] if tool["id"] == "warehouse/count_stock"] in ([], ["read"])
+        one = json.loads(text_of(await client.call_tool("get_tool", {"id": "warehouse__book_material"})))
+        assert (one["id"], one["inputSchema"]) == (book["id"], book["inputSchema"])
+
+
+async def test_a_tool_without_a_session_is_found_and_said_not_to_be_callable(served: str, era: str) -> None:
+    from planners.calling.tool_access import ToolAccess
+
+    async with connected(served, era, access=ToolAccess()) as client:
+        found = (await client.call_tool("search_tools", {"query": "count the stock of steel"})).structured_content
+    assert found is not None
+    assert found["tools"][0]["not_callable"] == "no session is given for warehouse"
+
+
+async def test_nothing_is_returned_or_planned_where_nothing_fits(served: str, era: str) -> None:
+    async with connected(served, era) as client:
+        for name, member in (("search_tools", "tools"), ("plan_tools", "steps")):
+            told = (await client.call_tool(name, {"query": "bake a chocolate cake with zebras"})).structured_content
+            assert told is not None
+            assert told[member] == []
+            assert "No tool of this catalogue fits" in told["notes"][-1]
+
+
+async def test_a_plan_leads_from_the_name_to_the_invitation(served: str, era: str) -> None:
+    async with connected(served, era) as client:
+        plan = (await client.call_tool("plan_tools", {"goals": ["office__invite_employee"]})).structured_content
+        asked = {"query": "invite an employee to a meeting", "k": 50, "done": ["office__find_employee"]}
+        again = (await client.call_tool("search_tools", asked)).structured_content
+    assert plan is not None
+    assert [step["id"] for step in plan["steps"]] == ["office/find_employee", "office/invite_employee"]
+    assert again is not None
+    assert "office/find_employee" not in [tool["id"] for tool in again["tools"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "subject"),
+    [
+        ("search_tools", {"text": "stock"}, "query"),
+        ("search_tools", {"query": "stock", "k": 0}, "k"),
+        ("search_tools", {"query": "stock", "k": "5"}, "k"),
+        ("search_tools", {"query": "stock", "filters": {"colour": ["red"]}}, "colour"),
+        ("get_tool", {"id": "warehouse/nothing"}, "warehouse/nothing"),
+        ("plan_tools", {}, "query"),
+        ("call_tool", {"id": "canteen/get_menu", "arguments": {"days": "Monday"}}, "days"),
+        ("call_tool", {"id": "canteen/get_menu", "arguments": {}}, "day"),
+        ("canteen__get_menu", {"day": ["Monday"]}, "day"),
+        ("no_such_tool", {}, "no_such_tool"),
+    ],
+)
+async def test_an_error_names_what_is_wrong(
+    served: str, era: str, name: str, arguments: dict[str, object], subject: str
+) -> None:
+    async with connected(served, era) as client:
+        result = await client.call_tool(name, arguments)
+    assert result.is_error
+    assert subject in text_of(result)
+    assert "Traceback" not in text_of(result)
+
+
+async def test_pins_are_listed_and_an_unknown_pin_is_refused_at_the_start(
+    served: str, era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with connected(served, era, pins=("office/find_employee",)) as client:
+        listed = (await client.list_tools()).tools
+    assert [tool.name for tool in listed] == [*OWN, "office__find_employee"]
+    assert listed[-1].annotations is not None
+    assert listed[-1].annotations.read_only_hint is True
+    async with gateway(served, pins=("office/gone",)) as server:
+        with pytest.raises(NotFoundError, match="office/gone"):
+            await server.check_pins()
+        from mcp import Client
+
+        async with Client(server.server, mode=era) as client:
+            with caplog.at_level(logging.WARNING):
+                assert [tool.name for tool in (await client.list_tools()).tools] == OWN
+                await client.list_tools()
+    assert sum("office/gone" in record.getMessage() for record in caplog.records) == 1
+
+
+async def test_found_tools_are_appended_and_never_reordered(served: str, era: str) -> None:
+    async with connected(served, era, append_only=True) as client:
+        lists = []
+        for query in ("count the stock of steel", "find an employee by name", "count the stock of steel"):
+            await client.call_tool("search_tools", {"query": query})
+            lists.append([tool.name for tool in (await client.list_tools()).tools])
+    assert lists[0][:4] == OWN
+    assert "warehouse__count_stock" in lists[0]
+    assert lists[1][: len(lists[0])] == lists[0]
+    assert "office__find_employee" in lists[1]
+    assert lists[2][: len(lists[1])] == lists[1]

@@ -1,0 +1,107 @@
+"""The command over stdio, as a client starts it; and a snapshot that is swapped under its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from services.server.server_process import server_process
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+from tests.services.mcp.conftest import ERAS, SERVERS, build, connected, text_of
+from tests.services.mcp.test_http_server import message
+from tests.waiting import LIMIT_S, until
+
+COMMAND = ["-m", "services.cli", "mcp"]
+
+
+async def test_a_client_starts_it_over_a_store_and_calls_a_found_tool(mcp_store: Path) -> None:
+    options = ["--store", str(mcp_store), "--session", f"office={SERVERS} office", "--pin", "office/find_employee"]
+    command = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)
+    async with Client(stdio_client(command), mode="legacy") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools][-1] == "office__find_employee"
+        found = await client.call_tool("search_tools", {"query": "find an employee by name"})
+        assert "office/find_employee" in text_of(found)
+        assert "e-7" in text_of(await client.call_tool("office__find_employee", {"name": "Jan"}))
+
+
+def test_raw_lines_of_no_json_are_survived_and_the_process_ends_with_its_client(served: str) -> None:
+    handshake = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    lines = ["no JSON", "[]", json.dumps(message("initialize", handshake)), json.dumps(message("tools/list", {}, 2))]
+    lines.insert(3, json.dumps(message("notifications/initialized", {}, None)))
+    with subprocess.Popen(
+        [sys.executable, *COMMAND, "--server", served],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "EGOTOOLS_STORE": ""},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n".join(lines) + "\n")
+        process.stdin.flush()
+        answers: dict[Any, Any] = {}
+        while 2 not in answers:
+            answer = json.loads(process.stdout.readline())
+            answers[answer.get("id")] = answer
+        process.stdin.close()
+        assert process.wait(timeout=LIMIT_S) == 0
+    assert answers[1]["result"]["protocolVersion"] == "2024-11-05"
+    assert len(answers[2]["result"]["tools"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--pin", "office/gone"], "office/gone"),
+        (["--http", "--host", "0.0.0.0", "--port", "0"], "--tls-cert"),
+        (["--session", "office=nowhere"], "--session"),
+        (["--credential", "key=written-out"], "--credential"),
+    ],
+)
+def test_what_is_wrong_is_said_at_the_start(run: Run, served: str, options: list[str], told: str) -> None:
+    code, out, err = run("mcp", "--server", served, *options)
+    assert (code != 0, out) == (True, "")
+    assert told in err
+    assert "written-out" not in err
+
+
+@pytest.mark.slow
+async def test_clients_are_told_of_another_snapshot_and_a_lost_pin_is_no_longer_listed(tmp_path: Path) -> None:
+    store = await asyncio.to_thread(build, tmp_path)
+    with server_process(store) as server:
+        told: list[object] = []
+
+        async def on_message(received: object) -> None:
+            told.append(received)
+
+        async with connected(
+            server["address"], "legacy", watch_s=0.05, pins=("warehouse/book_material",), on_message=on_message
+        ) as client:
+            assert "warehouse__book_material" in [tool.name for tool in (await client.list_tools()).tools]
+            await asyncio.to_thread(build, tmp_path, without="book_material")
+            await until(lambda: any(isinstance(each, types.ToolListChangedNotification) for each in told))
+            assert "warehouse__book_material" not in [tool.name for tool in (await client.list_tools()).tools]
+            gone = await client.call_tool("warehouse__book_material", {"material": "steel"})
+            assert "NOT_FOUND" in text_of(gone)
+        async with (
+            connected(server["address"], ERAS[1], watch_s=0.05) as client,
+            client.listen(tools_list_changed=True) as events,
+        ):
+            await asyncio.to_thread(build, tmp_path)
+            async for event in events:
+                assert type(event).__name__ == "ToolsListChanged"
+                break

@@ -29,6 +29,7 @@ from egotools.client_errors import (
     ToolRequestError,
     UnavailableError,
 )
+from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import (
     CatalogInfo,
@@ -37,6 +38,7 @@ from egotools.values import (
     EntryMatch,
     GraphEdge,
     GraphNode,
+    NamespaceSummary,
     ObservedOutput,
     OntologyInfo,
     Parameter,
@@ -73,13 +75,17 @@ __all__ = [
     "InvalidRequestError",
     "McpCall",
     "MissingPackageError",
+    "NamespaceSummary",
     "NotFoundError",
     "ObservedOutput",
     "OntologyInfo",
+    "OpenInput",
     "OverloadedError",
     "Parameter",
     "ParameterBinding",
     "PermissionDeniedError",
+    "PlanInput",
+    "PlanStep",
     "PreconditionError",
     "Provenance",
     "PythonCall",
@@ -91,6 +97,7 @@ __all__ = [
     "SecurityScheme",
     "SnapshotLostError",
     "Tool",
+    "ToolPlan",
     "ToolRequestError",
     "TraversedEdge",
     "UnavailableError",

@@ -14,6 +14,7 @@ from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credent
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
 from egotools.hedged_call import call_async, check_request_size
+from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
 
@@ -163,6 +164,22 @@ class AsyncClient:
         """See :meth:`egotools.Client.neighbors`."""
         message = requests.neighbors_request(node, predicates, limit, min_snapshot)
         return read_value(EgoGraph, await self._call(self._stub.Neighbors, message, timeout_s))
+
+    async def plan(
+        self,
+        goals: Sequence[str] = (),
+        *,
+        query: str = "",
+        done: Sequence[str] = (),
+        have: Mapping[str, str] | None = None,
+        preset: str = "",
+        abstain: bool = False,
+        min_snapshot: str = "",
+        timeout_s: float = 10.0,
+    ) -> ToolPlan:
+        """See :meth:`egotools.Client.plan`."""
+        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain)
+        return read_value(ToolPlan, await self._call(self._stub.Plan, message, timeout_s))
 
     async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
         """See :meth:`egotools.Client.catalog`."""

@@ -14,6 +14,7 @@ from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credent
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
 from egotools.hedged_call import call, check_request_size
+from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
 
@@ -224,6 +225,30 @@ class Client:
         """
         message = requests.neighbors_request(node, predicates, limit, min_snapshot)
         return read_value(EgoGraph, self._call(self._stub.Neighbors, message, timeout_s))
+
+    def plan(
+        self,
+        goals: Sequence[str] = (),
+        *,
+        query: str = "",
+        done: Sequence[str] = (),
+        have: Mapping[str, str] | None = None,
+        preset: str = "",
+        abstain: bool = False,
+        min_snapshot: str = "",
+        timeout_s: float = 10.0,
+    ) -> ToolPlan:
+        """Return the calls that lead to goal tools, in order, with the step, the value or the question that fills each input.
+
+        :param goals: ids of the tools to be called in the end, at most 20; empty: the best tools for ``query``.
+        :param query: the request in plain words, whose values fill inputs; needed without ``goals``.
+        :param done: ids of the tools that were executed for this task already; they supply inputs, and are no steps.
+        :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
+        :param abstain: plan nothing where the query is unanswerable and there are no goals.
+        :raises NotFoundError: naming a goal that the snapshot does not have.
+        """
+        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain)
+        return read_value(ToolPlan, self._call(self._stub.Plan, message, timeout_s))
 
     def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
         """Return the description of the served snapshot, with up to ``page_size`` (0 to 5,000) tool ids."""

@@ -15,6 +15,7 @@ __all__ = [
     "catalog_request",
     "neighbors_request",
     "outcome_request",
+    "plan_request",
     "retrieve_request",
     "tool_request",
 ]
@@ -96,6 +97,27 @@ def outcome_request(
             for each in outputs
         ],
         query=_text("query", query),
+    )
+
+
+def plan_request(
+    goals: Sequence[str],
+    query: str,
+    done: Sequence[str],
+    have: Mapping[str, str],
+    preset: str,
+    min_snapshot: str,
+    abstain: bool,
+) -> pb.PlanRequest:
+    """Return the message of ``plan``."""
+    return pb.PlanRequest(
+        goals=_texts("goals", goals),
+        query=_text("query", query),
+        done=_texts("done", done),
+        have=_known(have),
+        preset=_text("preset", preset),
+        min_snapshot=_text("min_snapshot", min_snapshot),
+        abstain=_flag("abstain", abstain),
     )
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "EntryMatch",
     "GraphEdge",
     "GraphNode",
+    "NamespaceSummary",
     "ObservedOutput",
     "OntologyInfo",
     "Parameter",
@@ -154,6 +155,7 @@ class RankedTool:
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
     :param explanation: one line for a person, at most 25 words: words that match, which value fills which input, which tool to
         call first, and the required inputs that are still open; empty where it was not asked for.
+    :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
     """
 
     id: str
@@ -170,6 +172,7 @@ class RankedTool:
     call: Call = field(default_factory=Call)
     schema_notes: tuple[str, ...] = ()
     explanation: str = ""
+    effect: str = ""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -293,6 +296,7 @@ class Tool:
     :param call_name: the name by which a model calls it.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
     :param usage: when to use it, what it cannot do, and everyday requests; empty where the build made none.
+    :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param snapshot_id: the snapshot that contains it.
     """
@@ -312,6 +316,7 @@ class Tool:
     call_name: str = ""
     schema_notes: tuple[str, ...] = ()
     usage: UsageLines = field(default_factory=UsageLines)
+    effect: str = ""
     schema_json: str = ""
     snapshot_id: str = ""
 
@@ -453,6 +458,20 @@ class OntologyInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSummary:
+    """What the tools of one namespace are about.
+
+    :param name: the namespace; empty for the tools without one.
+    :param tool_count: number of its tools.
+    :param objects: the business objects that most of its tools act on, at most 8, the most frequent first.
+    """
+
+    name: str
+    tool_count: int
+    objects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogInfo:
     """The description of a snapshot.
 
@@ -464,6 +483,7 @@ class CatalogInfo:
     :param default_preset: the preset for an empty name.
     :param created_by: map from component to its version when the snapshot was built.
     :param filter_keys: map from a key of filters to the number of its values.
+    :param namespaces: those with the most tools, at most 1,000, most tools first.
     :param tool_ids: one page of the tool ids, in the snapshot's order.
     :param next_page_token: token of the next page; empty for the last page.
     """
@@ -479,6 +499,7 @@ class CatalogInfo:
     edge_counts: Mapping[str, int] = field(default_factory=dict)
     created_by: Mapping[str, str] = field(default_factory=dict)
     filter_keys: Mapping[str, int] = field(default_factory=dict)
+    namespaces: tuple[NamespaceSummary, ...] = ()
     tool_ids: tuple[str, ...] = ()
     next_page_token: str = ""
 

@@ -185,7 +185,8 @@ class RetrieveRequest(_message.Message):
         """Metadata key, one of `GetCatalogResponse.filter_keys` → values; a tool must match one value of every key. Applied to the
         catalogue before matching, so that the response still has k tools if enough tools match. `!value` excludes the tools that
         have the value; `start*` matches every value with that start, and `!start*` excludes these. If a tool has a value in
-        exactly these characters, the value is not a pattern. The key `id` is the id of the tool. A key or a value that no tool has
+        exactly these characters, the value is not a pattern. The key `id` is the id of the tool, and
+        `effect` what a call of it does (`RankedTool.effect`). A key or a value that no tool has
         is INVALID_ARGUMENT. At most 32 keys with 1 to 256 values each, each key and value 1 to 1,000 characters long.
         """
 
@@ -332,6 +333,7 @@ class RankedTool(_message.Message):
     CALL_FIELD_NUMBER: _builtins.int
     SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -357,6 +359,10 @@ class RankedTool(_message.Message):
     explanation: _builtins.str
     """One line for a person, at most 25 words: the words of the request that the tool's document also has, which value fills which input,
     which tool to call first, and the required inputs that are still open. Empty unless `explain` or `explanation` was set.
+    """
+    effect: _builtins.str
+    """What a call does, as far as the source says: `read` (changes nothing), `idempotent` (a second equal call changes nothing more) or
+    `change`. A GET that is named for a change counts as one. Empty from a server that does not say: take it for `change`.
     """
     @_builtins.property
     def reasons(self) -> Global___Reasons:
@@ -387,10 +393,11 @@ class RankedTool(_message.Message):
         call: Global___Call | None = ...,
         schema_notes: _abc.Iterable[_builtins.str] | None = ...,
         explanation: _builtins.str = ...,
+        effect: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "explanation", b"explanation", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "effect", b"effect", "explanation", b"explanation", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
     _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
@@ -970,6 +977,7 @@ class Tool(_message.Message):
     CALL_NAME_FIELD_NUMBER: _builtins.int
     SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Unique in the snapshot."""
     name: _builtins.str
@@ -988,6 +996,10 @@ class Tool(_message.Message):
     """The same of a successful answer."""
     call_name: _builtins.str
     """The name by which a model calls it: the name in the schemas of every format."""
+    effect: _builtins.str
+    """What a call does, as far as the source says: `read` (changes nothing), `idempotent` (a second equal call changes nothing more) or
+    `change`. A GET that is named for a change counts as one. Empty from a server that does not say: take it for `change`.
+    """
     @_builtins.property
     def parameters(self) -> _containers.RepeatedCompositeFieldContainer[Global___Parameter]:
         """Inputs, in the source's order."""
@@ -1032,10 +1044,11 @@ class Tool(_message.Message):
         call_name: _builtins.str = ...,
         schema_notes: _abc.Iterable[_builtins.str] | None = ...,
         usage: Global___UsageLines | None = ...,
+        effect: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "schema_notes", b"schema_notes", "title", b"title", "usage", b"usage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "effect", b"effect", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "schema_notes", b"schema_notes", "title", b"title", "usage", b"usage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1594,6 +1607,7 @@ class GetCatalogResponse(_message.Message):
     TOOL_IDS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     FILTER_KEYS_FIELD_NUMBER: _builtins.int
+    NAMESPACES_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot."""
     format_version: _builtins.int
@@ -1636,6 +1650,10 @@ class GetCatalogResponse(_message.Message):
     def filter_keys(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Key that `RetrieveRequest.filters` takes → number of its values; `id` is the id of a tool."""
 
+    @_builtins.property
+    def namespaces(self) -> _containers.RepeatedCompositeFieldContainer[Global___NamespaceSummary]:
+        """The 1,000 namespaces with the most tools, most tools first; equal ones by name."""
+
     def __init__(
         self,
         *,
@@ -1652,14 +1670,49 @@ class GetCatalogResponse(_message.Message):
         tool_ids: _abc.Iterable[_builtins.str] | None = ...,
         next_page_token: _builtins.str = ...,
         filter_keys: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        namespaces: _abc.Iterable[Global___NamespaceSummary] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ontology", b"ontology"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_by", b"created_by", "default_preset", b"default_preset", "edge_counts", b"edge_counts", "filter_keys", b"filter_keys", "format_version", b"format_version", "models", b"models", "next_page_token", b"next_page_token", "node_counts", b"node_counts", "ontology", b"ontology", "presets", b"presets", "snapshot_id", b"snapshot_id", "tool_count", b"tool_count", "tool_ids", b"tool_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_by", b"created_by", "default_preset", b"default_preset", "edge_counts", b"edge_counts", "filter_keys", b"filter_keys", "format_version", b"format_version", "models", b"models", "namespaces", b"namespaces", "next_page_token", b"next_page_token", "node_counts", b"node_counts", "ontology", b"ontology", "presets", b"presets", "snapshot_id", b"snapshot_id", "tool_count", b"tool_count", "tool_ids", b"tool_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetCatalogResponse: _TypeAlias = GetCatalogResponse  # noqa: Y015
+
+@_typing.final
+class NamespaceSummary(_message.Message):
+    """What the tools of one namespace are about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TOOL_COUNT_FIELD_NUMBER: _builtins.int
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The namespace, as in `RankedTool.namespace`; empty for the tools without one."""
+    tool_count: _builtins.int
+    """Number of its tools."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Canonical names of the business objects that most of its tools act on, at most 8, the most frequent first. They are nodes of the graph;
+        each has at most four words and 60 characters.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        tool_count: _builtins.int = ...,
+        objects: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "objects", b"objects", "tool_count", b"tool_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamespaceSummary: _TypeAlias = NamespaceSummary  # noqa: Y015
 
 @_typing.final
 class OntologyInfo(_message.Message):
@@ -1792,3 +1845,281 @@ class ReportOutcomeResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReportOutcomeResponse: _TypeAlias = ReportOutcomeResponse  # noqa: Y015
+
+@_typing.final
+class PlanRequest(_message.Message):
+    """A request for a plan: goal tools, or a request in plain words whose best tools are the goals, or both."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class HaveEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    GOALS_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    HAVE_FIELD_NUMBER: _builtins.int
+    PRESET_FIELD_NUMBER: _builtins.int
+    MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
+    ABSTAIN_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    """The request in plain words, as in RetrieveRequest. Its values fill inputs, and of several suppliers of an input it prefers the
+    one that it matches. Empty: nothing but `have` is known. Needed without `goals`.
+    """
+    preset: _builtins.str
+    """Name of the retriever that matches `query`. Empty: the server's default preset."""
+    min_snapshot: _builtins.str
+    """As in RetrieveRequest."""
+    abstain: _builtins.bool
+    """Whether nothing is planned for an unanswerable `query` without `goals`. Default: false."""
+    @_builtins.property
+    def goals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the tools that are to be called in the end, in the order of importance, at most 20, each 1 to 4,096 characters.
+        Empty: those of the best ten tools for `query` that are needed with a probability of at least 0.5, at least one.
+        """
+
+    @_builtins.property
+    def done(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the tools that were executed for this task already, as in RetrieveRequest: they supply inputs, and are no steps; a goal
+        among them is called again.
+        """
+
+    @_builtins.property
+    def have(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Values that are known already, as in RetrieveRequest."""
+
+    def __init__(
+        self,
+        *,
+        goals: _abc.Iterable[_builtins.str] | None = ...,
+        query: _builtins.str = ...,
+        done: _abc.Iterable[_builtins.str] | None = ...,
+        have: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        preset: _builtins.str = ...,
+        min_snapshot: _builtins.str = ...,
+        abstain: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstain", b"abstain", "done", b"done", "goals", b"goals", "have", b"have", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanRequest: _TypeAlias = PlanRequest  # noqa: Y015
+
+@_typing.final
+class PlanResponse(_message.Message):
+    """An ordered list of calls."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEPS_FIELD_NUMBER: _builtins.int
+    OPEN_INPUTS_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
+    SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
+    FALLBACKS_FIELD_NUMBER: _builtins.int
+    ANSWERABLE_PROBABILITY_FIELD_NUMBER: _builtins.int
+    UNANSWERABLE_FIELD_NUMBER: _builtins.int
+    cost: _builtins.float
+    """What the plan costs, >= 0: 1 for each step that is no goal, less the better the request matches it, and 0.5 more where it
+    looks up by words and the request names nothing, or lists and the request names something; 0.5 for each input that is filled on
+    no document's word; for each input by a step also 0.3 times the negative logarithm of the confidence; 4 for each input to ask that a tool
+    of the catalogue could supply. No plan with at most 15 steps beside the goals costs less, unless `fallbacks` says so.
+    """
+    snapshot_id: _builtins.str
+    """Id of the snapshot that was used."""
+    answerable_probability: _builtins.float
+    """Of `query`, as in RetrieveResponse. Absent without a query, or if the preset does not estimate it."""
+    unanswerable: _builtins.bool
+    """Of `query`, as in RetrieveResponse. The plan is made nevertheless, unless `abstain` was set and there were no goals."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlanStep]:
+        """The calls, each after those that it takes values from."""
+
+    @_builtins.property
+    def open_inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpenInput]:
+        """What no step supplies: each value once, with the steps that need it."""
+
+    @_builtins.property
+    def fallbacks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was left out and why, one sentence each; usually empty."""
+
+    def __init__(
+        self,
+        *,
+        steps: _abc.Iterable[Global___PlanStep] | None = ...,
+        open_inputs: _abc.Iterable[Global___OpenInput] | None = ...,
+        cost: _builtins.float = ...,
+        snapshot_id: _builtins.str = ...,
+        fallbacks: _abc.Iterable[_builtins.str] | None = ...,
+        answerable_probability: _builtins.float | None = ...,
+        unanswerable: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "cost", b"cost", "fallbacks", b"fallbacks", "open_inputs", b"open_inputs", "snapshot_id", b"snapshot_id", "steps", b"steps", "unanswerable", b"unanswerable"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__answerable_probability: _TypeAlias = _typing.Literal["answerable_probability"]  # noqa: Y015
+    _WhichOneofArgType__answerable_probability: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__answerable_probability) -> _WhichOneofReturnType__answerable_probability | None: ...
+
+Global___PlanResponse: _TypeAlias = PlanResponse  # noqa: Y015
+
+@_typing.final
+class PlanStep(_message.Message):
+    """One call of a plan."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    TOOL_ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
+    INPUTS_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Position in the plan, from 1."""
+    tool_id: _builtins.str
+    """Id of the tool."""
+    kind: _builtins.str
+    """`goal`, `resolved_by` (it turns words into an identifier), `supplies` or `depends_on` (a document says that it must go first);
+    more may come.
+    """
+    confidence: _builtins.float
+    """In [0, 1]: that of the surest of its outputs or effects that a later step takes; 1 for a goal."""
+    @_builtins.property
+    def inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlanInput]:
+        """The inputs that are filled or must be: required ones, and optional ones that a value is known for; then, without a
+        parameter, the steps that must go first.
+        """
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        tool_id: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        confidence: _builtins.float = ...,
+        inputs: _abc.Iterable[Global___PlanInput] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "inputs", b"inputs", "kind", b"kind", "number", b"number", "tool_id", b"tool_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanStep: _TypeAlias = PlanStep  # noqa: Y015
+
+@_typing.final
+class PlanInput(_message.Message):
+    """An input of a step, and where its value comes from."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARAMETER_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
+    SUPPLIER_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    REQUIRED_FIELD_NUMBER: _builtins.int
+    ALTERNATIVES_FIELD_NUMBER: _builtins.int
+    parameter: _builtins.str
+    """Name of the input; a dotted path for a nested one. Empty where a tool only must go first."""
+    source: _builtins.str
+    """`step`, `done` (a tool that was executed already), `have`, `request`, `context` (the request or the caller's configuration
+    gives it), `ask` (nothing does: ask the user); more may come.
+    """
+    step: _builtins.int
+    """Number of the step that supplies it; 0 for another source."""
+    supplier: _builtins.str
+    """Id of the tool that supplies it; empty for a source that is no tool."""
+    output: _builtins.str
+    """Its output with the value (`suppliers[].id`); may be empty."""
+    kind: _builtins.str
+    """`supplies`, `resolved_by` or `depends_on`; empty for a source that is no tool."""
+    confidence: _builtins.float
+    """In [0, 1]: of that edge; 1 for a value of `have`, 0 for `ask`."""
+    value: _builtins.str
+    """The value, of `have` and `request`; may be empty: the caller keeps it, or the request says it in words."""
+    required: _builtins.bool
+    """Whether the tool cannot be called without."""
+    @_builtins.property
+    def alternatives(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of other tools that could supply it, the best first, at most 3."""
+
+    def __init__(
+        self,
+        *,
+        parameter: _builtins.str = ...,
+        source: _builtins.str = ...,
+        step: _builtins.int = ...,
+        supplier: _builtins.str = ...,
+        output: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        confidence: _builtins.float = ...,
+        value: _builtins.str = ...,
+        required: _builtins.bool = ...,
+        alternatives: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "confidence", b"confidence", "kind", b"kind", "output", b"output", "parameter", b"parameter", "required", b"required", "source", b"source", "step", b"step", "supplier", b"supplier", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanInput: _TypeAlias = PlanInput  # noqa: Y015
+
+@_typing.final
+class OpenInput(_message.Message):
+    """A value that no step supplies."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARAMETER_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    parameter: _builtins.str
+    """Name of the input, as the first step that needs it writes it."""
+    description: _builtins.str
+    """The description of the input; may be empty."""
+    source: _builtins.str
+    """`ask` or `context`, as in `PlanInput.source`."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Numbers of the steps that need it."""
+
+    def __init__(
+        self,
+        *,
+        parameter: _builtins.str = ...,
+        description: _builtins.str = ...,
+        source: _builtins.str = ...,
+        steps: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "parameter", b"parameter", "source", b"source", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenInput: _TypeAlias = OpenInput  # noqa: Y015

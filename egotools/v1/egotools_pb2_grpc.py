@@ -73,6 +73,11 @@ class ToolRetrievalStub:
                 request_serializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.SerializeToString,
                 response_deserializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.FromString,
                 _registered_method=True)
+        self.Plan = channel.unary_unary(
+                '/egotools.v1.ToolRetrieval/Plan',
+                request_serializer=egotools_dot_v1_dot_egotools__pb2.PlanRequest.SerializeToString,
+                response_deserializer=egotools_dot_v1_dot_egotools__pb2.PlanResponse.FromString,
+                _registered_method=True)
 
 
 class ToolRetrievalServicer:
@@ -135,6 +140,14 @@ class ToolRetrievalServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Plan(self, request, context):
+        """Plan the calls that lead to goal tools: in order, each input with the step, the value or the question that fills it.
+        Nothing is called.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ToolRetrievalServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -172,6 +185,11 @@ def add_ToolRetrievalServicer_to_server(servicer, server):
                     servicer.ReportOutcome,
                     request_deserializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.FromString,
                     response_serializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.SerializeToString,
+            ),
+            'Plan': grpc.unary_unary_rpc_method_handler(
+                    servicer.Plan,
+                    request_deserializer=egotools_dot_v1_dot_egotools__pb2.PlanRequest.FromString,
+                    response_serializer=egotools_dot_v1_dot_egotools__pb2.PlanResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -367,6 +385,33 @@ class ToolRetrieval:
             '/egotools.v1.ToolRetrieval/ReportOutcome',
             egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.SerializeToString,
             egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Plan(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/egotools.v1.ToolRetrieval/Plan',
+            egotools_dot_v1_dot_egotools__pb2.PlanRequest.SerializeToString,
+            egotools_dot_v1_dot_egotools__pb2.PlanResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -80,6 +80,10 @@ class ToolRetrievalStub:
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
     log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
     """
+    Plan: _grpc.UnaryUnaryMultiCallable[_egotools_pb2.PlanRequest, _egotools_pb2.PlanResponse]
+    """Plan the calls that lead to goal tools: in order, each input with the step, the value or the question that fills it.
+    Nothing is called.
+    """
 
 @_typing.type_check_only
 class ToolRetrievalAsyncStub(ToolRetrievalStub):
@@ -110,6 +114,10 @@ class ToolRetrievalAsyncStub(ToolRetrievalStub):
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_egotools_pb2.ReportOutcomeRequest, _egotools_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
     """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
     log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
+    """
+    Plan: _aio.UnaryUnaryMultiCallable[_egotools_pb2.PlanRequest, _egotools_pb2.PlanResponse]  # type: ignore[assignment]
+    """Plan the calls that lead to goal tools: in order, each input with the step, the value or the question that fills it.
+    Nothing is called.
     """
 
 class ToolRetrievalServicer(metaclass=_abc_1.ABCMeta):
@@ -180,6 +188,16 @@ class ToolRetrievalServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_egotools_pb2.ReportOutcomeResponse, _abc.Awaitable[_egotools_pb2.ReportOutcomeResponse]]:
         """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
         log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
+        """
+
+    @_abc_1.abstractmethod
+    def Plan(
+        self,
+        request: _egotools_pb2.PlanRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_egotools_pb2.PlanResponse, _abc.Awaitable[_egotools_pb2.PlanResponse]]:
+        """Plan the calls that lead to goal tools: in order, each input with the step, the value or the question that fills it.
+        Nothing is called.
         """
 
 def add_ToolRetrievalServicer_to_server(servicer: ToolRetrievalServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -56,6 +56,10 @@ class Loopback:
         return one
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # with the default of 5, calls that are made at once are refused
+
+
 @contextmanager
 def loopback(answer: Answer = lambda arrived: Reply()) -> Iterator[Loopback]:
     """Run a server while the block runs."""
@@ -92,7 +96,7 @@ def loopback(answer: Answer = lambda arrived: Reply()) -> Iterator[Loopback]:
         def log_message(self, *_: object) -> None:
             """Nothing on the error channel."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -161,6 +161,24 @@ async def test_neighbors(ask: Ask) -> None:
     assert graph.nodes[0].surface_forms == ("x",)
 
 
+async def test_a_plan_says_where_each_input_comes_from(ask: Ask) -> None:
+    plan = await ask("plan", ["crm/get_customer", "erp/list_orders"], have={"status": "open"})
+    assert plan.tool_ids == ("crm/find_customer", "crm/get_customer", "erp/list_orders")
+    assert (plan.snapshot_id, plan.cost, plan.fallbacks) == (SNAPSHOT_ID, 3.0, ("made by hand",))
+    found, goal, orders = plan.steps
+    assert goal.bindings() == ("step 2.customer_id ← step 1.items[].customer_id",)
+    (filled,) = goal.inputs
+    assert (filled.source, filled.supplier, filled.kind) == ("step", "crm/find_customer", "depends_on")
+    assert (filled.step, filled.confidence, filled.alternatives) == (1, 1.0, ("erp/list_orders",))
+    assert found.kind == "depends_on" and orders.inputs[0].source == "ask"
+    assert [(each.parameter, each.description, each.steps) for each in plan.open_inputs] == [
+        ("customer_id", "顧客", (3,))
+    ]
+    assert (await ask("plan", query="list the orders of a customer")).steps[-1].tool_id == "erp/list_orders"
+    with pytest.raises(NotFoundError):
+        await ask("plan", ["crm/none"])
+
+
 async def test_catalog_and_all_tool_ids(ask: Ask) -> None:
     catalog = await ask("catalog")
     assert (catalog.tool_count, catalog.tool_ids, catalog.next_page_token) == (3, (), "")
@@ -332,7 +350,7 @@ class Flaky(pb_grpc.ToolRetrievalServicer):
     def _nothing(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    RetrieveBatch = RetrieveEach = GetTool = Neighbors = GetCatalog = ReportOutcome = _nothing
+    RetrieveBatch = RetrieveEach = GetTool = Neighbors = GetCatalog = ReportOutcome = Plan = _nothing
 
 
 @pytest.mark.parametrize(("failures", "answered"), [(3, True), (4, False)])
@@ -421,6 +439,7 @@ def test_both_clients_have_the_same_methods() -> None:
         "report_outcome",
         "get_tool",
         "neighbors",
+        "plan",
         "catalog",
         "tool_ids",
     }
@@ -432,7 +451,9 @@ def test_the_package_imports_grpc_protobuf_and_the_standard_library_only() -> No
         "http_call": {"httpx"},
         "send_call": {"httpx"},
         "csrf_token": {"httpx"},
+        "guarded_transport": {"httpx"},
         "send_mcp": {"mcp"},
+        "mcp_session": {"mcp"},
         "mcp_stdio": {"anyio", "mcp", "mcp_types"},
         "mcp_http": {"httpx2", "mcp"},
         "send_aws": {"botocore"},

@@ -59,7 +59,7 @@ class Scripted(pb_grpc.ToolRetrievalServicer):
     def _nothing(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    GetTool = Neighbors = GetCatalog = ReportOutcome = _nothing
+    GetTool = Neighbors = GetCatalog = Plan = ReportOutcome = _nothing
 
 
 @contextmanager

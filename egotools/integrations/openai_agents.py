@@ -1,0 +1,58 @@
+"""The OpenAI Agents SDK: an agent that searches its tools, and asks for approval as the SDK does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from egotools.client_errors import ClientError
+from egotools.integrations.supported import framework
+from egotools.integrations.tool_source import Offer, ToolSource
+
+with framework("openai-agents"):
+    from agents import Agent, FunctionTool, RunContextWrapper, Tool
+    from agents.tool_context import ToolContext
+
+__all__ = ["ToolSourceAgent", "function_tools"]
+
+
+@dataclass
+class ToolSourceAgent(Agent[Any]):
+    """An agent with the tools of a source beside its own; before each turn it is given those that were found.
+
+    A call that may change something waits for ``RunState.approve``, unless the source has ``confirm``.
+
+    :param source: of one conversation.
+    """
+
+    source: ToolSource = field(kw_only=True)
+
+    async def get_all_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
+        """Return the agent's own tools, the search and the found tools."""
+        return [*await super().get_all_tools(run_context), *function_tools(self.source)]
+
+
+def function_tools(source: ToolSource) -> list[Tool]:
+    """Return the search and the remembered tools. An error of a call is told to the model in one sentence."""
+    return [_function_tool(source, offer) for offer in source.offers()]
+
+
+def _function_tool(source: ToolSource, offer: Offer) -> FunctionTool:
+    needs_approval = source.confirm is None and source.asks(offer.name)
+
+    async def call(context: ToolContext[Any], arguments: str) -> str:
+        try:
+            return await source.acall(offer.name, _object(arguments), approved=needs_approval)
+        except ClientError as error:
+            return f"Error: {error}"
+
+    return FunctionTool(*offer, call, strict_json_schema=False, needs_approval=needs_approval)
+
+
+def _object(arguments: str) -> dict[str, Any]:
+    try:
+        value = json.loads(arguments or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,278 @@
+"""The tools of an egotools server for one conversation: searched, remembered, called. Every adapter is a view of this."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from egotools.calling.answer_fence import MAX_SHOWN_BYTES
+from egotools.calling.call_credentials import Credential
+from egotools.calling.send_call import send_http, send_mcp
+from egotools.calling.tool_answer import TIMEOUT_S, ToolAnswer
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, arguments_schema
+from egotools.client_errors import InvalidRequestError, NotFoundError, PermissionDeniedError, ToolRequestError
+from egotools.integrations.answer_text import answer_text, answered_names
+from egotools.values import RankedTool, Tool
+
+if TYPE_CHECKING:
+    from egotools.client import Client
+
+__all__ = ["AnyTool", "Confirm", "Offer", "ToolSource"]
+
+AnyTool: TypeAlias = RankedTool | Tool
+"""A tool as a search found it, or as it was looked up."""
+Confirm: TypeAlias = Callable[[AnyTool, Mapping[str, Any]], bool | Awaitable[bool]]
+"""Asks whoever may decide whether a tool may be called with these arguments."""
+
+_SEARCH = (
+    "Find tools for a task. Search before you say that something cannot be done, and again when a tool is missing."
+)
+_QUERY = {"type": "string", "description": "What is to be done, in plain words, with the values that are known."}
+_MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
+_MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
+_SHOWN = 200  # characters of a description in the answer to a search
+
+
+class Offer(NamedTuple):
+    """A tool as a model is told of it.
+
+    :param parameters: the JSON Schema of its arguments, an object.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class ToolSource:
+    """Tools for one conversation. Make one for each conversation; they may share a client.
+
+    Before a call the server is asked for the tool again: one that the catalogue no longer has is not called, and forgotten.
+
+    :param client: of the egotools server.
+    :param servers: namespace → base URL of its HTTP tools, or address of its MCP server (``mcp:COMMAND …``, ``mcp+https://…``).
+        Tools of other namespaces are found but not called: an address from a document is never asked.
+    :param credentials: namespace → key of its security scheme → credential; of an MCP server: headers, or variables of its command.
+        They go to the address in ``servers``, and a model never sees them.
+    :param confirm: asked before a call that may change something; without it such a call is refused.
+    :param k: tools that one search finds at most.
+    :param filters: as for :meth:`Client.retrieve`; a model cannot change them.
+    :param auto_k: whether a search finds only what fits: nothing, where nothing does.
+    :param max_remembered: found tools that are remembered; the ones found longest ago are forgotten first.
+    :param max_bytes: bytes of an answer that a model is shown.
+    :param timeout_s: seconds for one call.
+    :param search_name: the name by which a model searches.
+    :param done: ids of the tools that were called with success; later searches do not find them again.
+    :param have: names of values that are known. Calls add names of their answers, with empty values: no value leaves this process.
+    """
+
+    client: Client
+    _: KW_ONLY
+    servers: Mapping[str, str] = field(default_factory=dict)
+    credentials: Mapping[str, Mapping[str, Credential]] = field(default_factory=dict, repr=False)
+    confirm: Confirm | None = None
+    k: int = 5
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    preset: str = ""
+    auto_k: bool = True
+    max_remembered: int = 32
+    max_bytes: int = MAX_SHOWN_BYTES
+    timeout_s: float = TIMEOUT_S
+    search_name: str = "search_tools"
+    done: dict[str, None] = field(default_factory=dict, init=False)
+    have: dict[str, str] = field(default_factory=dict, init=False)
+    _found: dict[str, AnyTool] = field(default_factory=dict, init=False, repr=False)
+    _snapshot_id: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        if loose := sorted(set(self.credentials) - set(self.servers)):
+            raise InvalidRequestError(
+                "there are credentials for this namespace, and no address that they may go to",
+                code="INVALID_ARGUMENT",
+                subject=loose[0],
+                remedy=f"Give servers={{{loose[0]!r}: 'https://…'}}.",
+            )
+        if not 1 <= self.k <= self.max_remembered:
+            raise InvalidRequestError(
+                f"{self.k} is not between 1 and max_remembered ({self.max_remembered})",
+                code="INVALID_ARGUMENT",
+                subject="k",
+            )
+
+    @property
+    def tools(self) -> dict[str, AnyTool]:
+        """The remembered tools by the names by which a model calls them."""
+        return dict(self._found)
+
+    def fresh(self, ids: Iterable[str] = ()) -> ToolSource:
+        """Return a source with the same settings for another conversation, or for a stored one that had found these tools.
+
+        Of many ids the last ones count; those that the catalogue no longer has are left out.
+        """
+        other = replace(self)
+        known = {tool.id: tool for tool in self._found.values()}
+        for id_ in list(ids)[-self.max_remembered :]:
+            if tool := known.get(id_) or self._looked_up(id_):
+                other.remember([tool])
+        return other
+
+    def remember(self, tools: Iterable[AnyTool]) -> None:
+        """Add tools to the remembered ones, and forget the oldest above the limit."""
+        for tool in tools:
+            name = tool.call_name if tool.call_name != self.search_name else f"{tool.call_name[:60]}_tool"
+            self._found.pop(name, None)
+            self._found[name] = tool
+        for name in list(self._found)[: -self.max_remembered]:
+            self._found.pop(name, None)
+
+    def search(self, query: str) -> tuple[AnyTool, ...]:
+        """Find tools for a request in plain words, and remember them.
+
+        :raises ClientError: when the server does not answer.
+        """
+        answer = self.client.retrieve(
+            query,
+            k=self.k,
+            filters=self.filters,
+            preset=self.preset,
+            explain=False,
+            schema_format="openai",
+            auto_k=self.auto_k,
+            done=list(self.done)[-_MAX_DONE:],
+            have=dict(self.have),
+        )
+        if answer.snapshot_id != self._snapshot_id:  # another publication: what it lacks is forgotten
+            kept = [now for tool in list(self._found.values()) if (now := self._looked_up(tool.id))]
+            self._found.clear()
+            self.remember(kept)
+            self._snapshot_id = answer.snapshot_id
+        self.remember(reversed(answer.tools))  # the best one last: it is forgotten last
+        return answer.tools
+
+    def offers(self) -> list[Offer]:
+        """Return what a model is given for its next turn: the search, and the remembered tools."""
+        query = {
+            "type": "object",
+            "properties": {"query": _QUERY},
+            "required": ["query"],
+            "additionalProperties": False,
+        }
+        found = (
+            Offer(name, (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION], _parameters(tool))
+            for name, tool in self._found.items()
+        )
+        return [Offer(self.search_name, _SEARCH, query), *found]
+
+    def asks(self, name: str) -> bool:
+        """Whether a call needs the consent of whoever runs the agent."""
+        return name != self.search_name and _effect(self._remembered(name)) != "read"
+
+    def call(self, name: str, arguments: Mapping[str, Any], *, approved: bool = False) -> str:
+        """As :meth:`acall`, for code that does not await."""
+        return _waited(self.acall(name, arguments, approved=approved))
+
+    async def acall(self, name: str, arguments: Mapping[str, Any], *, approved: bool = False) -> str:
+        """Search, or call a remembered tool; return the answer as text for a model. An error of the tool is an answer.
+
+        :param approved: whether the framework has asked already.
+        :raises NotFoundError: for a name that no search found, and for a tool that the catalogue no longer has.
+        :raises PermissionDeniedError: for a tool that may change something, without consent.
+        :raises ToolRequestError: when no request can be made of the arguments, or nobody said where the tool may be called.
+        :raises ClientError: when the tool does not answer.
+        """
+        if name == self.search_name:
+            return await asyncio.to_thread(self._search_text, str(arguments.get("query", "")))
+        known = self._remembered(name)
+        tool = await asyncio.to_thread(self._looked_up, known.id)
+        if tool is None:
+            self._found.pop(name, None)
+            raise _not_found(name, "the catalogue no longer has this tool")
+        address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
+        request = tool.request(arguments, server=address, credentials=secrets)
+        if _effect(tool) != "read" and not (approved and tool.call == known.call):
+            await self._ask(tool, arguments)
+        answer = await self._sent(request, address, secrets)
+        if answer.ok:
+            self.done[tool.id] = None
+            new = [name for name in answered_names(answer) if name not in self.have]
+            self.have.update(dict.fromkeys(new[: _MAX_HAVE - len(self.have)], ""))
+        return answer_text(tool.id, answer, secrets.values(), self.max_bytes)
+
+    def _search_text(self, query: str) -> str:
+        found = {tool.id for tool in self.search(query)}
+        lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
+        if not lines:
+            return "No tool fits. Search with other words, or answer without a tool."
+        return "These tools can be called now, best first:\n" + "\n".join(reversed(lines))
+
+    def _remembered(self, name: str) -> AnyTool:
+        if name not in self._found:
+            raise _not_found(name, "no search of this conversation found this tool, or it was forgotten")
+        return self._found[name]
+
+    def _looked_up(self, id_: str) -> Tool | None:
+        try:
+            return self.client.get_tool(id_, schema_format="openai")
+        except NotFoundError:
+            return None
+
+    def _address(self, tool: Tool) -> str:
+        if address := self.servers.get(tool.namespace):
+            return address
+        raise ToolRequestError(
+            "nobody said where the tools of this namespace may be called; addresses of documents are not asked",
+            subject=tool.namespace or tool.id,
+            remedy=f"Give servers={{{tool.namespace!r}: 'https://…'}}.",
+        )
+
+    async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        given = self.confirm(tool, arguments) if self.confirm else False
+        if not (await given if inspect.isawaitable(given) else given):
+            raise PermissionDeniedError(
+                "the call may change something, and nobody agreed to it",
+                code="PERMISSION_DENIED",
+                reason="CONSENT",
+                subject=tool.id,
+                remedy="Do not call it again; tell the user what you would have done.",
+            )
+
+    async def _sent(self, request: ToolRequest, address: str, secrets: Mapping[str, Credential]) -> ToolAnswer:
+        if isinstance(request, McpCall):
+            texts = {key: str(value) for key, value in secrets.items()}
+            over_http = address.startswith("mcp+")
+            return await send_mcp(
+                request,
+                address,
+                headers=texts if over_http else None,
+                env=None if over_http else texts,
+                timeout_s=self.timeout_s,
+            )
+        if isinstance(request, AwsCall | PythonCall):
+            raise ToolRequestError("only tools over HTTP and MCP are called here", subject="call")
+        return await send_http(request, timeout_s=self.timeout_s)
+
+
+def _parameters(tool: AnyTool) -> dict[str, Any]:
+    """The JSON Schema of a tool's arguments, always one of an object."""
+    schema, _ = arguments_schema(tool.schema)
+    return {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
+
+
+def _effect(tool: AnyTool) -> str:
+    return tool.effect or "change"  # an older server says nothing
+
+
+def _not_found(name: str, why: str) -> NotFoundError:
+    return NotFoundError(why, code="NOT_FOUND", subject=name[:200], remedy="Search for a tool first.")
+
+
+def _waited(work: Coroutine[Any, Any, str]) -> str:
+    """Run a coroutine to its end, also where a loop runs in this thread."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, asyncio.run, work).result()

@@ -1,0 +1,131 @@
+"""The messages of tool search in the APIs of Anthropic and OpenAI, made of answers of :class:`egotools.Client`.
+
+In both APIs a model calls a search tool, this client executes the search, and the API loads the tools that the result names::
+
+    answer = client.retrieve(anthropic_query(block), auto_k=True, schema_format="anthropic")
+    tools = [*tools, *anthropic_tools(answer, known=tools)]
+    messages.append({"role": "user", "content": [anthropic_result(block["id"], answer)]})
+
+Functions over plain values: nothing is imported and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from egotools.client_errors import InvalidRequestError
+from egotools.values import Response
+
+__all__ = [
+    "SEARCH_NAME",
+    "anthropic_query",
+    "anthropic_result",
+    "anthropic_search_tool",
+    "anthropic_tools",
+    "openai_query",
+    "openai_result",
+    "openai_search_tool",
+]
+
+SEARCH_NAME = "search_tools"
+"""The name of the search tool."""
+_DESCRIPTION = "Find the tools that a task needs. Describe in plain words what is to be done."
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "What is to be done, in plain words."}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+_NOTHING = "No tool of this catalogue fits the request."
+
+
+def anthropic_search_tool(description: str = _DESCRIPTION) -> dict[str, Any]:
+    """The search tool for ``tools`` of Anthropic's Messages API; it must be loaded from the start."""
+    return {"name": SEARCH_NAME, "description": description, "input_schema": _PARAMETERS}
+
+
+def anthropic_query(block: Mapping[str, Any]) -> str:
+    """The request in plain words of a ``tool_use`` block of the search tool.
+
+    :raises InvalidRequestError: when the model gave none.
+    """
+    return _query(block.get("input"))
+
+
+def anthropic_tools(answer: Response, *, known: Iterable[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+    """The found tools for ``tools`` of the next request, deferred, without those that are there already.
+
+    Added at the end and never reordered, they leave what a prompt cache holds as it is.
+
+    :param answer: with the schema format ``anthropic``.
+    """
+    names = {tool.get("name") for tool in known}
+    return [{**_schema(tool.schema), "defer_loading": True} for tool in answer.tools if tool.call_name not in names]
+
+
+def anthropic_result(tool_use_id: str, answer: Response) -> dict[str, Any]:
+    """The ``tool_result`` block: a reference to each found tool, or that nothing fits."""
+    references = [{"type": "tool_reference", "tool_name": tool.call_name} for tool in answer.tools]
+    return {
+        "type": "tool_result",
+        "tool_use_id": tool_use_id,
+        "content": references or [{"type": "text", "text": _NOTHING}],
+    }
+
+
+def openai_search_tool(description: str = _DESCRIPTION) -> dict[str, Any]:
+    """The tool search, executed by the client, for ``tools`` of OpenAI's Responses API."""
+    return {"type": "tool_search", "execution": "client", "description": description, "parameters": _PARAMETERS}
+
+
+def openai_query(item: Mapping[str, Any]) -> str:
+    """The request in plain words of a ``tool_search_call`` item.
+
+    :raises InvalidRequestError: when the model gave none.
+    """
+    return _query(item.get("arguments"))
+
+
+def openai_result(call_id: str | None, answer: Response) -> dict[str, Any]:
+    """The ``tool_search_output`` item, with the found tools whole: they are loaded from it.
+
+    :param answer: with the schema format ``openai`` or ``openai_strict``.
+    """
+    functions = [_schema(tool.schema.get("function", {})) for tool in answer.tools]
+    return {
+        "type": "tool_search_output",
+        "call_id": call_id,
+        "execution": "client",
+        "status": "completed",
+        "tools": [{"type": "function", "strict": False, **function, "defer_loading": True} for function in functions],
+    }
+
+
+def _query(arguments: object) -> str:
+    if isinstance(arguments, str):  # models give arguments as JSON text, too
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = None
+    query = arguments.get("query") if isinstance(arguments, Mapping) else None
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidRequestError(
+            "the model searched without a query",
+            code="INVALID_ARGUMENT",
+            subject="query",
+            remedy="Tell the model so, as the result of its call.",
+        )
+    return query
+
+
+def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if not schema:
+        raise InvalidRequestError(
+            "the answer has no schemas of this API",
+            code="INVALID_ARGUMENT",
+            subject="schema_format",
+            remedy="Retrieve with schema_format anthropic for Anthropic, openai for OpenAI.",
+        )
+    return dict(schema)

@@ -1,0 +1,108 @@
+"""The process of the gateway: an HTTP server with the REST application, until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from egotools.call_metadata import CallMetadata
+from egotools.client_errors import InvalidRequestError
+from ontology.errors import InvalidArgumentError
+from services.http.http_server import serve_http
+from services.rest.rest_app import rest_app
+from services.rest.tool_service import ToolService
+from services.server.access.certificates import web_context
+from services.server.access.loopback import is_loopback
+
+__all__ = ["RestSettings", "serve_rest", "until_signal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestSettings:
+    """Where the gateway is, and how it calls the service.
+
+    :param host: address to listen on; beyond loopback only with TLS, or ``insecure``.
+    :param port: 0: any free port.
+    :param names: host names by which a gateway on loopback may be called, beside those of loopback.
+    :param cors_origins: origins whose pages may call it, ``https://agents.example``.
+    :param tls_cert: its certificate chain, PEM.
+    :param tls_key: its private key, PEM.
+    :param server_ca: certificates that the service's must come from; None for plain text.
+    :param insecure: whether tokens may cross a network in plain text: a proxy has TLS.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: Sequence[str] = ()
+    cors_origins: Sequence[str] = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    server_ca: Path | None = None
+    insecure: bool = False
+
+
+@asynccontextmanager
+async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
+    """Serve REST over a gRPC service inside the block; yields the address, ``http://127.0.0.1:8080``.
+
+    :param target: address of the service.
+    :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
+    """
+    _check(target, settings)
+    tls = None
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        tls = web_context(settings.tls_cert, settings.tls_key)
+    names = [settings.host, *settings.names] if is_loopback(settings.host) else None
+    app = rest_app(ToolService(target, settings.server_ca), names=names, cors_origins=settings.cors_origins)
+    async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
+        yield address
+
+
+async def until_signal(ready: Callable[[], None]) -> None:
+    """Return at SIGTERM or SIGINT.
+
+    :param ready: is called when these are awaited.
+    """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        ready()
+        await stop.wait()
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def _check(target: str, settings: RestSettings) -> None:
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise InvalidArgumentError(
+            "TLS needs a certificate and its key", subject="--tls-cert, --tls-key", remedy="Give both, or none"
+        )
+    if settings.tls_cert is None and not is_loopback(settings.host) and not settings.insecure:
+        raise InvalidArgumentError(
+            "the gateway would listen beyond loopback without TLS",
+            subject=settings.host,
+            remedy="Give --tls-cert and --tls-key; or --insecure where a proxy has TLS",
+        )
+    for origin in settings.cors_origins:
+        scheme, separator, host = origin.partition("://")
+        if scheme not in ("http", "https") or not separator or not host or set(host) & set("*/?# "):
+            raise InvalidArgumentError(
+                "this is no origin",
+                subject=origin,
+                remedy="Write https://HOST or https://HOST:PORT; there are no patterns",
+            )
+    try:
+        CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
+    except InvalidRequestError:
+        raise InvalidArgumentError(
+            "tokens would go to the service in plain text",
+            subject=target,
+            remedy="Give --server-ca; or --insecure where the network is private",
+        ) from None

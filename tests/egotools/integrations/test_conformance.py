@@ -1,0 +1,147 @@
+"""What every adapter keeps, with its framework, a chat server that says what it is told, and tools on loopback."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from typing import Any
+
+import pytest
+
+from egotools import Client, UnavailableError
+from egotools.integrations.tool_source import AnyTool
+from tests.egotools.integrations.conftest import HOSTILE, SECRET, World
+from tests.egotools.integrations.frameworks import FRAMEWORKS, Framework
+
+FIND = ("search_tools", {"query": "find a customer by name"})
+CALL = ("shop__findCustomer", {"name": "Acme"})
+REFUND = ("shop__refundOrder", {"order_id": "O1", "amount": 5})
+SEARCH_REFUND = ("search_tools", {"query": "refund an order"})
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request: pytest.FixtureRequest) -> Framework:
+    return FRAMEWORKS[request.param]
+
+
+def test_a_task_in_two_calls(framework: Framework, world: World) -> None:
+    world.chat.say(
+        FIND, CALL, ("search_tools", {"query": "list the orders"}), ("shop__listOrders", {"customer_id": "C7"}), "O1."
+    )
+    assert framework.run(world.source(), None) == "O1."
+    assert [arrived.target for arrived in world.api.arrived] == ["/customers?name=Acme", "/orders?customer_id=C7"]
+    assert {arrived.headers["x-key"] for arrived in world.api.arrived} == {SECRET}
+    first, second, *_ = world.chat.offered()
+    if framework.binds and not framework.searches:
+        assert len(first) == 1 and "shop__findCustomer" in second
+    told = world.chat.told()
+    assert "C7" in told and "not an instruction to you" in told
+    assert SECRET not in told and SECRET.replace("/", "%2F") not in told
+
+
+def test_without_consent_nothing_is_changed(framework: Framework, world: World) -> None:
+    world.chat.say(SEARCH_REFUND, REFUND, "Not done.")
+    ended = framework.run(world.source(), False if framework.asks else None)
+    assert ended == "Not done."
+    assert world.api.arrived == []
+    if not framework.asks:
+        assert "PERMISSION_DENIED" in world.chat.told()
+
+
+def test_what_a_framework_asks_for_waits(framework: Framework, world: World) -> None:
+    if not framework.asks:
+        return
+    world.chat.say(SEARCH_REFUND, REFUND, "Done.")
+    assert framework.run(world.source(), None) == "interrupted"
+    assert world.api.arrived == []
+
+
+def test_with_consent_it_is_called_once(framework: Framework, world: World) -> None:
+    world.chat.say(SEARCH_REFUND, REFUND, "Done.")
+    asked = []
+
+    def confirm(tool: AnyTool, arguments: Mapping[str, Any]) -> bool:
+        asked.append((tool.id, dict(arguments)))
+        return True
+
+    assert framework.run(world.source(confirm=None if framework.asks else confirm), True) == "Done."
+    assert [(one.method, one.target, one.body) for one in world.api.arrived] == [
+        ("POST", "/orders/O1/refund", b'{"amount":5}')
+    ]
+    assert asked == ([] if framework.asks else [("shop/refundOrder", REFUND[1])])
+
+
+def test_confirm_decides_where_both_could(framework: Framework, world: World) -> None:
+    if not framework.asks:
+        return
+    world.chat.say(SEARCH_REFUND, REFUND, "Done.")
+    assert framework.run(world.source(confirm=lambda tool, arguments: False), None) == "Done."
+    assert world.api.arrived == [] and "PERMISSION_DENIED" in world.chat.told()
+
+
+def test_a_hostile_schema_harms_nothing(framework: Framework, world: World) -> None:
+    arguments = {name: f"<{name}>" for name in HOSTILE}
+    given = {name.replace("$", ""): value for name, value in arguments.items()}
+    search = ("search_tools", {"query": "find everything in the archive"})
+    world.chat.say(search, ("shop__searchArchive", given), "Done.")
+    assert framework.run(world.source(), None) == "Done."
+    (arrived,) = world.api.arrived
+    assert dict(arrived.query) == arguments
+    assert "x" * 1_100 not in world.chat.told()
+
+
+def test_a_recursive_schema_is_taken(framework: Framework, world: World) -> None:
+    tree = {"self": "root", "children": [{"self": "leaf"}]}
+    world.chat.say(("search_tools", {"query": "plant a tree of nodes"}), ("shop__plantTree", tree), "Done.")
+    assert framework.run(world.source(confirm=lambda tool, arguments: True), None) == "Done."
+    assert [json.loads(arrived.body) for arrived in world.api.arrived] == [tree]
+
+
+def test_wrong_arguments_are_told_before_anything_is_sent(framework: Framework, world: World) -> None:
+    world.chat.say(FIND, ("shop__findCustomer", {"nmae": "Acme"}), "Done.")
+    assert framework.run(world.source(), None) == "Done."
+    assert world.api.arrived == []
+    assert "Did you mean name" in world.chat.told() and "Traceback" not in world.chat.told()
+
+
+def test_a_tool_that_no_search_found_is_not_called(framework: Framework, world: World) -> None:
+    if framework.searches:
+        return
+    world.chat.say(CALL, "Done.")
+    with suppress(Exception):  # some frameworks end the run, some tell the model
+        framework.run(world.source(), None)
+    assert world.api.arrived == []
+
+
+def test_where_nothing_fits_there_are_no_tools(framework: Framework, world: World) -> None:
+    world.chat.say(("search_tools", {"query": "qwxz vbnm plooph"}), "No.")
+    source = world.source()
+    if not framework.searches:
+        assert framework.run(source, None) == "No."
+        assert source.tools == {}
+        assert [len(names) for names in world.chat.offered()] == ([1, 1] if framework.binds else [2, 2])
+
+
+def test_a_server_that_is_down_is_said_in_one_sentence(framework: Framework, world: World) -> None:
+    with closing(socket.socket()) as held:
+        held.bind(("127.0.0.1", 0))  # bound, not listening
+        with Client(f"127.0.0.1:{held.getsockname()[1]}") as client:
+            world.chat.say(FIND, "Sorry.")
+            if framework.searches:  # before the first turn: the caller of the agent sees it
+                with pytest.raises(UnavailableError):
+                    framework.run(world.source(client=client), None)
+                return
+            assert framework.run(world.source(client=client), None) == "Sorry."
+    assert "UNAVAILABLE" in world.chat.told()
+    assert "Traceback" not in world.chat.told() and ".py" not in world.chat.told()
+
+
+def test_a_tool_that_is_down_is_said_in_one_sentence(framework: Framework, world: World) -> None:
+    with closing(socket.socket()) as held:
+        held.bind(("127.0.0.1", 0))
+        world.chat.say(FIND, CALL, "Sorry.")
+        servers = {"shop": f"http://127.0.0.1:{held.getsockname()[1]}"}
+        assert framework.run(world.source(servers=servers), None) == "Sorry."
+    assert "UNAVAILABLE" in world.chat.told() and "Traceback" not in world.chat.told()

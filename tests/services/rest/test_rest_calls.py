@@ -1,0 +1,262 @@
+"""The gateway answers what the gRPC service answers, field by field, refuses what it refuses, and passes on who calls."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.json_format import Parse, ParseDict
+from google.protobuf.message import Message
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from scripts.reliability.issuers import write_policy
+from services.http.http_status import HTTP_STATUS
+from services.server.access.static_tokens import create_token
+from tests.services.rest.gateways import gateway
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+
+QUERY: dict[str, Any] = {"query": "find a customer", "k": 2, "explain": True, "schema_format": "SCHEMA_FORMAT_OPENAI"}
+BATCH: dict[str, Any] = {
+    "requests": [QUERY, {"query": "…"}, {"query": "注文", "filters": {"namespace": {"values": ["erp"]}}}]
+}
+REQUESTS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("Retrieve", "POST", "/v1/retrieve", QUERY),
+    ("RetrieveBatch", "POST", "/v1/retrieve-batch", BATCH),
+    ("RetrieveEach", "POST", "/v1/retrieve-each", BATCH),
+    ("GetTool", "GET", "/v1/tools/crm/get_customer", {"id": "crm/get_customer", "schema_format": "SCHEMA_FORMAT_MCP"}),
+    (
+        "Neighbors",
+        "GET",
+        "/v1/neighbors",
+        {"node": "crm/get_customer", "predicates": ["has_parameter", "b"], "limit": 3},
+    ),
+    ("GetCatalog", "GET", "/v1/catalog", {"page_size": 2}),
+    ("ReportOutcome", "POST", "/v1/outcomes", {"request_id": "a", "used": ["crm/get_customer"], "succeeded": True}),
+    ("Plan", "POST", "/v1/plan", {"goals": ["crm/get_customer"], "have": {"name": "Acme"}}),
+)
+_OF_A_CALL = ("timings_ms", "request_id")  # differ between two calls
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _comparable(each) for key, each in value.items() if key not in _OF_A_CALL}
+    return [_comparable(each) for each in value] if isinstance(value, list) else value
+
+
+def _all_fields(message: Message) -> Any:
+    from google.protobuf.json_format import MessageToDict
+
+    return _comparable(
+        MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    )
+
+
+async def _ask_grpc(target: str, method: str, body: Any, metadata: Any = ()) -> list[Any]:
+    described: Any = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name[method].input_type
+    kind = described._concrete_class
+    async with grpc.aio.insecure_channel(target) as channel:
+        call = getattr(pb_grpc.ToolRetrievalStub(channel), method)(
+            ParseDict(body, kind()), metadata=metadata, timeout=20
+        )
+        return [each async for each in call] if method == "RetrieveEach" else [await call]
+
+
+async def _ask_rest(client: Any, verb: str, path: str, body: Any, headers: Any = None) -> Any:
+    if verb == "POST":
+        return await client.post(path, json=body, headers=headers)
+    return await client.get(path, params={key: each for key, each in body.items() if key != "id"}, headers=headers)
+
+
+async def test_each_answer_has_the_fields_of_the_service_s(tmp_path: Path) -> None:
+    async with serving(outcomes={"": tmp_path}) as server, gateway(server.address) as client:
+        request_id = (await client.post("/v1/retrieve", json=QUERY)).json()["request_id"]
+        for method, verb, path, asked in REQUESTS:
+            body = asked | {"request_id": request_id} if method == "ReportOutcome" else asked
+            said = await _ask_grpc(server.address, method, body)
+            answer = await _ask_rest(client, verb, path, body)
+            assert answer.status_code == 200, answer.text
+            lines = answer.text.splitlines() if method == "RetrieveEach" else [answer.text]
+            read = [Parse(line, type(each)()) for line, each in zip(lines, said, strict=True)]  # any proto3 JSON reader
+            assert [_all_fields(each) for each in read] == [_all_fields(each) for each in said], method
+            for line, each in zip(lines, said, strict=True):
+                assert _numbers_as_texts(_comparable(json.loads(line)), _all_fields(each)), method
+            if method != "ReportOutcome":
+                assert answer.headers["egotools-snapshot"] == server.catalogs.state("").engine.snapshot_id  # type: ignore[union-attr]
+
+
+def _numbers_as_texts(rest: Any, proto: Any) -> bool:
+    """Whether two values are equal, but that proto3 JSON writes some numbers as texts."""
+    if isinstance(rest, dict):
+        return rest.keys() == proto.keys() and all(_numbers_as_texts(rest[key], proto[key]) for key in rest)
+    if isinstance(rest, list):
+        return len(rest) == len(proto) and all(map(_numbers_as_texts, rest, proto))
+    return bool(rest == proto or (isinstance(rest, int) and str(rest) == proto))
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "subject", "detail"),
+    [
+        ("/v1/retrieve", {"query": "a", "limit": 3}, "limit", "There is no such field."),
+        ("/v1/retrieve", {"query": "a", "k": "3"}, "k", "Input should be a valid integer."),
+        ("/v1/retrieve", {"query": "a", "k": 0}, "k", "it must be from 1 to 1000, not 0."),
+        ("/v1/retrieve", {}, "query", "Field required."),
+        ("/v1/retrieve", {"query": "a", "filters": {"x": {"value": []}}}, "filters.x.value", "There is no such field."),
+        ("/v1/retrieve", {"query": "a", "filters": {"x": {"values": []}}}, "filters.x", "the key has no values."),
+        ("/v1/retrieve-batch", {"requests": [{"query": "a"}, {"query": 1}]}, "requests.1.query", "Input should be a valid string."),
+        ("/v1/retrieve-batch", {"requests": [{"query": "a"}] * 65}, "requests", None),
+        ("/v1/retrieve-batch", {"requests": []}, "requests", None),
+        ("/v1/retrieve", {f"field{number}": 1 for number in range(50_000)}, "field0", "There is no such field."),
+        ("/v1/retrieve", "a text", "body", None),
+    ],
+)  # fmt: skip
+async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, detail: str | None) -> None:
+    async with serving() as server, gateway(server.address) as client:
+        answer = await client.post(path, json=body)
+    problem = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert problem["subject"] == subject
+    assert detail is None or problem["detail"] == detail
+    assert (problem["type"], problem["title"], problem["status"]) == ("about:blank", "Bad Request", 400)
+    assert problem["reason"] == "INVALID_ARGUMENT" and "instance" not in problem
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[" * 100_000, b'{"query": "\\ud800"}', b'{"query": "a", "k": 1e999}', b"\xff\xfe"]
+)
+async def test_bytes_that_are_no_request_are_refused(body: bytes) -> None:
+    async with serving() as server, gateway(server.address) as client:
+        answer = await client.post("/v1/retrieve", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["reason"] in ("INVALID_ARGUMENT", "BAD_REQUEST")
+
+
+async def test_errors_of_the_service_become_problems() -> None:
+    def fail(request: Any) -> None:
+        raise RuntimeError("no caller may read this")
+
+    engine = MemoryEngine()
+    async with serving(engine) as server, gateway(server.address) as client:
+        engine.hook = fail
+        missing = await client.get("/v1/tools/crm/none")
+        assert missing.status_code == 404
+        assert missing.json() == {
+            "type": "about:blank",
+            "title": "Not Found",
+            "status": 404,
+            "detail": "there is no such tool.",
+            "reason": "NOT_FOUND",
+            "subject": "crm/none",
+            "remedy": "See the catalogue for the ids.",
+        }
+        stale = await client.get("/v1/tools/crm/get_customer", params={"min_snapshot": "another"})
+        assert (stale.status_code, stale.json()["reason"]) == (409, "STALE_SNAPSHOT")
+        bug = (await client.post("/v1/retrieve", json={"query": "customer"})).json()
+        assert bug["status"] == 500 and bug["instance"].startswith("/incidents/") and "no caller" not in str(bug)
+        assert bug["instance"].removeprefix("/incidents/") in bug["detail"]
+        nothing = await client.get("/v1/nothing")
+        assert (nothing.status_code, nothing.json()["status"]) == (404, 404)
+        other = await client.put("/v1/plan", json={})
+        assert (other.status_code, other.headers["allow"]) == (405, "POST")
+        port = server.address
+        await server.stop(0)
+        gone = await client.post("/v1/retrieve", json={"query": "customer"}, headers={"egotools-timeout-ms": "1500"})
+        assert gone.status_code in (503, 504)
+        assert port.partition(":")[2] not in gone.text
+        assert (await client.get("/readyz")).status_code == 503
+        assert (await client.get("/livez")).status_code == 200
+
+
+async def test_a_deadline_is_passed_on() -> None:
+    engine = MemoryEngine()
+    async with serving(engine) as server, gateway(server.address) as client:
+        engine.stages.clear()  # those of the server's own first request
+        engine.delays_s["entry"] = 0.4
+        late = await client.post("/v1/retrieve", json={"query": "a"}, headers={"egotools-timeout-ms": "100"})
+        assert (late.status_code, late.json()["reason"]) in [
+            (504, "DEADLINE"),
+            (504, "DEADLINE_EXCEEDED"),
+        ]  # of the server, of the channel
+        assert engine.stages == ["entry"]
+        wrong = await client.post("/v1/retrieve", json={"query": "a"}, headers={"egotools-timeout-ms": "soon"})
+        assert (wrong.status_code, wrong.json()["subject"]) == (400, "egotools-timeout-ms")
+
+
+async def test_what_did_not_change_is_not_sent_again() -> None:
+    async with serving() as server, gateway(server.address) as client:
+        paths = ("/v1/tools/crm/get_customer", "/v1/tools/crm/find_customer", "/v1/catalog", "/v1/catalog?page_size=1",
+                 "/v1/neighbors?node=crm/get_customer")  # fmt: skip
+        tags = {}
+        for path in paths:
+            first = await client.get(path)
+            tags[path] = first.headers["etag"]
+            assert "authorization" in first.headers["vary"] and first.headers["cache-control"] == "private, no-cache"
+            for given in (tags[path], f'"other", W/{tags[path]}', "*"):
+                again = await client.get(path, headers={"if-none-match": given})
+                assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tags[path])
+            assert (await client.get(path, headers={"if-none-match": '"other"'})).status_code == 200
+        assert len(set(tags.values())) == len(paths)
+    async with serving(MemoryEngine(snapshot_id="memory-2")) as server, gateway(server.address) as client:
+        for path, tag in tags.items():
+            assert (await client.get(path, headers={"if-none-match": tag})).status_code == 200
+
+
+async def test_a_stream_that_fails_before_its_first_line_is_a_problem_and_later_a_line() -> None:
+    async with serving() as server, gateway(server.address) as client:
+        refused = await client.post("/v1/retrieve-each", json={"requests": [{"query": "a", "min_snapshot": "x"}] * 2})
+        lines = [json.loads(line) for line in refused.text.splitlines()]
+        assert refused.status_code == 409 or [line["error"]["reason"] for line in lines] == ["STALE_SNAPSHOT"] * 2
+    engine = MemoryEngine(hook=lambda request: time.sleep(3.0 if request.query == "slow" else 0.0))
+    async with serving(engine) as server, gateway(server.address) as client:
+        asked = {"requests": [{"query": "a customer"}, {"query": "slow"}, {"query": "a customer"}]}
+        cut = await client.post("/v1/retrieve-each", json=asked, headers={"egotools-timeout-ms": "2500"})
+        lines = [json.loads(line) for line in cut.text.splitlines()]
+        assert cut.status_code == 200 and "response" in lines[0] and len(lines) < 4
+        last = lines[-1].get("problem") or lines[-1]["error"]
+        assert last["reason"] in ("DEADLINE", "DEADLINE_EXCEEDED")
+
+
+async def test_the_access_of_each_route_is_that_of_the_service(tmp_path: Path) -> None:
+    tokens_file = tmp_path / "tokens.json"
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"match": {"token": "reader"}, "roles": ["read"], "tenants": ["*"]},
+        {"match": {"token": "sales"}, "roles": ["read"], "tenants": ["*"], "filters": {"namespace": ["erp"]}},
+        {"match": {"token": "publisher"}, "roles": ["admin"], "tenants": ["*"]},
+        {"match": {"token": "other"}, "roles": ["read"], "tenants": ["globex"]},
+    )
+    names = ("reader", "sales", "publisher", "other")
+    tokens = {"none": "", "bad": "no-token", **{name: create_token(tokens_file, name) for name in names}}
+    settings = small_settings(access_policy=policy, tokens_file=tokens_file)
+    found: dict[tuple[str, str], int] = {}
+    async with serving(MemoryEngine(), settings, outcomes={"": tmp_path}) as server, gateway(server.address) as client:
+        for name, token in tokens.items():
+            headers = {"authorization": f"Bearer {token}"} if token else {}
+            for method, verb, path, body in REQUESTS:
+                try:
+                    await _ask_grpc(server.address, method, body, tuple(headers.items()))
+                    code = "OK"
+                except grpc.aio.AioRpcError as error:
+                    code = error.code().name
+                answer = await _ask_rest(client, verb, path, body, headers)
+                found[name, method] = answer.status_code
+                assert answer.status_code == (200 if code == "OK" else HTTP_STATUS[code]), (name, method, answer.text)
+        assert (await client.get("/livez")).status_code == (await client.get("/readyz")).status_code == 200
+        cyrillic = await client.get("/v1/catalog", headers={b"authorization": "Bearer жетон".encode()})
+        assert cyrillic.status_code == 401
+        wrong_tenant = await client.get(
+            "/v1/catalog", headers={"authorization": f"Bearer {tokens['other']}", "egotools-tenant": "acme"}
+        )
+        assert wrong_tenant.status_code == 403
+    by_token = {name: {found[name, method] for method, *_ in REQUESTS} for name in tokens}
+    assert by_token["none"] == by_token["bad"] == {401}
+    assert {method for method, *_ in REQUESTS if found["reader", method] != 200} == {
+        "ReportOutcome"
+    }  # its id is made up
+    assert by_token["publisher"] == {403}
+    assert found["sales", "GetTool"] == 404 and found["sales", "Retrieve"] == 200

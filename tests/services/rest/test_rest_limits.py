@@ -1,0 +1,195 @@
+"""What a client sends too much of, too slowly or from elsewhere, and a client that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from ontology.errors import InvalidArgumentError
+from scripts.reliability.issuers import Authority, write_pair
+from services.rest import rest_admission
+from services.rest.rest_server import RestSettings, serve_rest
+from tests.services.rest.gateways import gateway
+from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
+
+ASKED = {"query": "a customer"}
+JSON = {"content-type": "application/json"}
+
+
+async def _chunks(size: int, number: int) -> AsyncIterator[bytes]:
+    for _ in range(number):
+        yield b" " * size
+
+
+async def test_a_long_body_is_refused_before_it_is_read() -> None:
+    async with serving() as server, gateway(server.address) as client:
+        for path, most in (("/v1/retrieve", 2**20), ("/v1/retrieve-each", 4 * 2**20)):
+            url = urlsplit(str(client.base_url))
+            reader, writer = await asyncio.open_connection(url.hostname, url.port)
+            writer.write(
+                f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {most + 1}\r\n\r\n".encode()
+            )
+            assert (await asyncio.wait_for(reader.readline(), 10)).split()[1] == b"413"  # nothing of the body was sent
+            writer.close()
+            chunked = await client.post(path, content=_chunks(2**18, 4 * (most >> 20) + 1), headers=JSON)
+            assert (chunked.status_code, chunked.json()["status"]) == (413, 413)
+            exact = await client.post(path, content=b" " * most, headers=JSON)
+            assert (exact.status_code, exact.json()["subject"]) == (400, "body")
+        text = await client.post("/v1/retrieve", content=b"{}", headers={"content-type": "text/plain"})
+        assert text.status_code == 415
+
+
+async def test_long_headers_are_refused() -> None:
+    async with serving() as server, gateway(server.address) as client:
+        url = urlsplit(str(client.base_url))
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
+        answer = b""
+        with suppress(ConnectionError):
+            for _ in range(64):
+                writer.write(b"x" * 2**16)
+                await writer.drain()
+            answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert answer[:12] in (b"", b"HTTP/1.1 400")
+        assert (await client.get("/livez")).status_code == 200
+
+
+async def test_a_slow_body_is_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest_admission, "_BODY_S", 0.2)
+    async with serving() as server, gateway(server.address) as client:
+        url = urlsplit(str(client.base_url))
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(
+            b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        )
+        answer = await asyncio.wait_for(reader.read(), 10)  # until it is closed
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 408") and b"application/problem+json" in answer
+
+
+async def test_a_client_that_goes_away_cancels_its_call() -> None:
+    engine, held = MemoryEngine(), HeldStage()
+    async with serving(engine) as server, gateway(server.address) as client:
+        engine.delays_s = held  # not before: the server asks a request of its own first
+        try:
+            for path, body in (("/v1/retrieve", ASKED), ("/v1/retrieve-each", {"requests": [ASKED]})):
+                asked = asyncio.ensure_future(client.post(path, json=body))
+                async with asyncio.timeout(20):
+                    while not server.calls.in_flight:
+                        await asyncio.sleep(0.01)
+                    asked.cancel()
+                    while server.calls.in_flight:
+                        await asyncio.sleep(0.01)
+        finally:
+            held.released.set()
+
+
+async def test_too_many_calls_at_once_are_told_when_to_try_again() -> None:
+    engine, held = MemoryEngine(), HeldStage()
+    async with serving(engine, small_settings(workers=1, queue=1)) as server, gateway(server.address) as client:
+        engine.delays_s = held  # not before: the server asks a request of its own first
+        try:
+            waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]
+            async with asyncio.timeout(20):
+                while server.calls.in_flight < 2:
+                    await asyncio.sleep(0.01)
+            refused = await client.post("/v1/retrieve", json=ASKED, headers={"egotools-timeout-ms": "9000"})
+        finally:
+            held.released.set()
+        assert {(await each).status_code for each in waiting} == {200}
+    assert (refused.status_code, refused.json()["reason"]) == (429, "OVERLOADED")
+    assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_one_address_has_a_share_of_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest_admission, "_MOST_OPEN_OF_ONE", 2)
+    engine, held = MemoryEngine(), HeldStage()
+    async with serving(engine, small_settings(workers=3)) as server, gateway(server.address) as client:
+        engine.delays_s = held  # not before: the server asks a request of its own first
+        try:
+            waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]
+            async with asyncio.timeout(20):
+                while server.calls.in_flight < 2:
+                    await asyncio.sleep(0.01)
+            refused = await client.post("/v1/retrieve", json=ASKED)
+            assert (refused.status_code, refused.json()["reason"]) == (429, "OVERLOADED")
+            assert (await client.get("/livez")).status_code == 200
+            other = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
+            async with httpx.AsyncClient(base_url=client.base_url, transport=other) as elsewhere:
+                assert (await elsewhere.get("/v1/catalog")).status_code == 200
+        finally:
+            held.released.set()
+        assert {(await each).status_code for each in waiting} == {200}
+
+
+async def test_another_host_name_and_another_origin_are_refused() -> None:
+    async with serving() as server:
+        async with gateway(server.address, names=["tools.example"]) as client:
+            statuses = {}
+            for host in ("localhost", "127.0.0.1:1", "[::1]", "tools.example", "TOOLS.example:8080", "evil.example", "127.0.0.1.evil.example", "", "[:"):  # fmt: skip
+                statuses[host] = (await client.get("/v1/catalog", headers={"host": host})).status_code
+            own = ("localhost", "127.0.0.1:1", "[::1]", "tools.example", "TOOLS.example:8080")
+            assert {host for host, status in statuses.items() if status == 200} == set(own)
+            assert {status for host, status in statuses.items() if host not in own} <= {400, 421}
+            preflight = {"origin": "https://agents.example", "access-control-request-method": "POST"}
+            assert (await client.options("/v1/retrieve", headers=preflight)).status_code == 405
+            plain = await client.get("/v1/catalog", headers={"origin": "https://agents.example"})
+            assert not any(name.startswith("access-control") for name in plain.headers)
+        async with gateway(server.address, cors_origins=["https://agents.example"]) as client:
+            allowed = await client.options("/v1/retrieve", headers=preflight)
+            assert allowed.headers["access-control-allow-origin"] == "https://agents.example"
+            too_long = await client.post(
+                "/v1/retrieve", content=b" " * (2**20 + 1), headers={**JSON, "origin": "https://agents.example"}
+            )
+            assert too_long.status_code == 413  # and the page may read why
+            assert too_long.headers["access-control-allow-origin"] == "https://agents.example"
+            for other in (
+                "https://agents.example.evil",
+                "http://agents.example",
+                "https://agents.example:8443",
+                "null",
+            ):
+                refused = await client.get("/v1/catalog", headers={"origin": other})
+                assert "access-control-allow-origin" not in refused.headers
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "subject"),
+    [
+        ("127.0.0.1:1", {"host": "0.0.0.0"}, "0.0.0.0"),
+        ("tools.example:443", {}, "tools.example:443"),
+        ("127.0.0.1:1", {"tls_cert": Path("cert.pem")}, "--tls-cert, --tls-key"),
+        ("127.0.0.1:1", {"cors_origins": ["*"]}, "*"),
+        ("127.0.0.1:1", {"cors_origins": ["https://a.example/path"]}, "https://a.example/path"),
+    ],
+)
+async def test_what_would_send_tokens_in_plain_text_does_not_start(
+    target: str, options: dict[str, object], subject: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        async with serve_rest(target, RestSettings(port=0, **options)):  # type: ignore[arg-type]
+            pass
+    assert refused.value.subject == subject
+
+
+async def test_it_has_tls_on_both_sides(tmp_path: Path) -> None:
+    authority = Authority()
+    certificate, key = write_pair(tmp_path, authority.issue("server"))
+    (tmp_path / "ca.pem").write_bytes(authority.pem)
+    settings = small_settings(tls_cert=certificate, tls_key=key)
+    rest = RestSettings(port=0, tls_cert=certificate, tls_key=key, server_ca=tmp_path / "ca.pem")
+    async with serving(MemoryEngine(), settings) as server, serve_rest(server.address, rest) as url:
+        assert url.startswith("https://")
+        async with httpx.AsyncClient(
+            base_url=url, verify=ssl.create_default_context(cafile=tmp_path / "ca.pem"), trust_env=False
+        ) as client:
+            assert (await client.post("/v1/retrieve", json=ASKED)).status_code == 200

@@ -7,6 +7,9 @@ import configparser
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -22,11 +25,9 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError
 from services.cli.app import app
-from services.server.access import server_access
 from services.server.error_status import reason_of
 from services.server.observe.fallback_kinds import FALLBACK_KINDS
 from services.server.observe.prometheus_metrics import METHODS, STAGES
-from services.server.server import SERVICE_NAME
 from services.server.settings import ENV_PREFIX, ServerSettings
 from tests.conftest import ROOT
 from tests.deploy.promql import groupings, matchers, metrics
@@ -42,7 +43,11 @@ ALERTS = [
 ]
 DASHBOARD = json.loads((DEPLOY / "grafana" / "egotools.json").read_text(encoding="utf-8"))
 PANELS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-EXPRESSIONS = [*(rule["expr"] for rule in ALERTS), *PANELS]
+SCALED_BY = re.findall(
+    r"metric: {name: (\w+)}",
+    (DEPLOY / "helm" / "egotools" / "templates" / "availability.yaml").read_text(encoding="utf-8"),
+)
+EXPRESSIONS = [*(rule["expr"] for rule in ALERTS), *PANELS, *SCALED_BY]
 BY_PROMETHEUS = {"job", "instance", "le"}
 REASONS = {
     reason_of(error)
@@ -104,6 +109,10 @@ def test_every_value_that_an_expression_selects_is_one_that_the_server_gives() -
         for _, label, value in matchers(expression):
             if label != "instance":
                 assert set(value.split("|")) <= known[label], f"{label}={value}"
+
+
+def test_pods_are_scaled_by_a_metric() -> None:
+    assert len(SCALED_BY) == 1
 
 
 def test_an_alert_is_explained_and_no_other_is() -> None:
@@ -180,100 +189,21 @@ def test_the_unit_starts_the_server_with_settings_that_exist() -> None:
     assert (service["User"], service["ProtectSystem"], service["NoNewPrivileges"]) == ("egotools", "strict", "yes")
 
 
-def manifests() -> dict[tuple[str, str], Any]:
-    documents = yaml.safe_load_all((DEPLOY / "kubernetes" / "egotools.yaml").read_text(encoding="utf-8"))
-    return {(each["kind"], each["metadata"]["name"]): each for each in documents}
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_reads_the_unit_and_finds_it_confined(tmp_path: Path) -> None:
+    unit = (DEPLOY / "systemd" / "egotools.service").read_text(encoding="utf-8")
+    here = tmp_path / "egotools.service"
+    here.write_text(unit.replace("/opt/egotools/.venv/bin/egotools", sys.executable), encoding="utf-8")
 
+    def analyzed(*words: str) -> tuple[int, str]:
+        done = subprocess.run(["systemd-analyze", *words, here], capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
 
-def pod_of(deployment: Any) -> Any:
-    return deployment["spec"]["template"]["spec"]
-
-
-def patched(given: Any, patch: Any) -> Any:
-    """A strategic merge, as far as the patch needs it: maps by name, lists of maps by ``name`` or ``mountPath``."""
-    if isinstance(patch, dict) and isinstance(given, dict):
-        merged = {**given, **{key: patched(given.get(key), value) for key, value in patch.items()}}
-        return {key: value for key, value in merged.items() if value is not None}
-    if isinstance(patch, list) and isinstance(given, list):
-        key = "mountPath" if "mountPath" in patch[0] else "name"
-        assert {each[key] for each in patch if "$patch" in each} <= {each[key] for each in given}, (
-            "deletes what is not there"
-        )
-        by_key = {each[key]: each for each in given}
-        for each in patch:
-            by_key[each[key]] = None if "$patch" in each else patched(by_key.get(each[key]), each)
-        return [each for each in by_key.values() if each is not None]
-    return patch
-
-
-MESH = yaml.safe_load((DEPLOY / "kubernetes" / "behind-a-mesh.yaml").read_text(encoding="utf-8"))
-DEPLOYMENT = manifests()["Deployment", "egotools"]
-WRITABLE = yaml.safe_load((DEPLOY / "kubernetes" / "writable-store.yaml").read_text(encoding="utf-8"))
-DEPLOYMENTS = {
-    "own TLS": DEPLOYMENT,
-    "behind a mesh": patched(DEPLOYMENT, MESH),
-    "a writable store": patched(DEPLOYMENT, WRITABLE),
-}
-
-
-def test_the_pods_are_those_that_services_and_policies_select() -> None:
-    found = manifests()
-    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
-    (container,) = pod_of(DEPLOYMENT)["containers"]
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    for name in ("egotools", "egotools-metrics"):
-        service = found["Service", name]["spec"]
-        assert service["clusterIP"] == "None" and service["selector"].items() <= labels.items()
-        assert all(ports[port["targetPort"]] == port["port"] for port in service["ports"])
-    for kind, where in (
-        ("PodDisruptionBudget", "selector"),
-        ("NetworkPolicy", "podSelector"),
-        ("Deployment", "selector"),
-    ):
-        assert found[kind, "egotools"]["spec"][where]["matchLabels"].items() <= labels.items()
-
-
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
-def test_the_container_of_a_pod_has_settings_and_probes_of_the_server(deployment: str) -> None:
-    pod = pod_of(DEPLOYMENTS[deployment])
-    (container,) = pod["containers"]
-    settings = settings_of({entry["name"]: str(entry["value"]) for entry in container["env"]})
-    server_access.check_settings(settings)
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    serve_options(container["args"])
-    assert (settings.port, settings.metrics_port) == (ports["grpc"], ports["metrics"])
-    assert (settings.host, settings.metrics_host) == ("0.0.0.0", "0.0.0.0")
-    assert pod["terminationGracePeriodSeconds"] > settings.grace_s + settings.drain_s
-    for name in ("startupProbe", "livenessProbe", "readinessProbe"):
-        probe = container[name]
-        assert ("grpc" in probe) != ("httpGet" in probe)
-        assert ("httpGet" in probe) == (settings.tls_cert is not None), "gRPC probes know no TLS"
-        if "grpc" in probe:
-            service = {} if name == "livenessProbe" else {"service": SERVICE_NAME}
-            assert probe["grpc"] == {"port": ports["grpc"], **service}
-        else:
-            path = "/livez" if name == "livenessProbe" else "/readyz"
-            assert probe["httpGet"] == {"path": path, "port": "metrics", "scheme": "HTTPS"}
-    mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
-    assert set(mounted.values()) == {volume["name"] for volume in pod["volumes"]}
-    files = (settings.audit_log, settings.tls_cert, settings.tls_key, settings.access_policy, settings.tokens_file)
-    assert {str(file.parent) for file in files if file is not None} <= set(mounted)
-    assert container["args"][container["args"].index("--store") + 1] in mounted
-
-
-def test_a_store_is_writable_where_the_admin_service_is_and_one_pod_writes() -> None:
-    for name, deployment in DEPLOYMENTS.items():
-        pod = pod_of(deployment)
-        (container,) = pod["containers"]
-        settings = settings_of({entry["name"]: str(entry["value"]) for entry in container["env"]})
-        store = container["args"][container["args"].index("--store") + 1]
-        mount = next(each for each in container["volumeMounts"] if each["mountPath"] == store)
-        volume = next(each for each in pod["volumes"] if each["name"] == mount["name"])
-        writable = not mount.get("readOnly") and not volume["persistentVolumeClaim"]["readOnly"]
-        assert writable == (settings.admin_port is not None) == (name == "a writable store")
-        if writable:
-            update = deployment["spec"]["strategy"]["rollingUpdate"]
-            assert (deployment["spec"]["replicas"], update["maxSurge"]) == (1, 0), "a second writer would be refused"
+    assert analyzed("verify", "--man=no") == (0, "")
+    code, said = analyzed(
+        "security", "--offline=yes", "--threshold=15", "--no-pager"
+    )  # of 100; a unit without limits has 96
+    assert code == 0, said
 
 
 def test_a_server_with_access_control_can_be_scraped() -> None:
@@ -283,25 +213,6 @@ def test_a_server_with_access_control_can_be_scraped() -> None:
     assert "insecure_skip_verify" not in job["tls_config"]
 
 
-def test_the_container_file_copies_what_there_is_and_starts_the_server() -> None:
-    text = (DEPLOY / "container" / "Containerfile").read_text(encoding="utf-8")
-    lines = re.sub(r"\\\n\s*", " ", text).splitlines()
-    steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
-    copied = [word for step, rest in steps if step == "COPY" and "--from" not in rest for word in rest.split()[:-1]]
-    assert copied and [word for word in copied if not (ROOT / word).exists()] == []
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "scripts", "research", "examples"}
-    assert packages <= {word.rstrip("/") for word in copied}
-    kept = (DEPLOY / "container" / "Containerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    assert {word.rstrip("/") for word in copied} <= {line.removeprefix("!") for line in kept if line.startswith("!")}
-    for name in re.findall(r"requirements/\w+\.txt", text):
-        assert (ROOT / name).is_file()
-    said = {step: rest for step, rest in steps}
-    assert json.loads(said["ENTRYPOINT"]) == ["egotools"]
-    serve_options(json.loads(said["CMD"]))
-    assert said["USER"] != "root" and said["STOPSIGNAL"] == "SIGTERM"
-
-
 def test_the_files_of_the_deployment_are_named_on_the_page() -> None:
     named = {DEPLOY / name for name in re.findall(r"`deploy/([\w/.-]+\.\w+)`", OPERATE)}
-    assert [path for path in named if not path.exists()] == []
-    assert (DEPLOY / "container" / "Containerfile").exists()
+    assert named and [path for path in named if not path.exists()] == []

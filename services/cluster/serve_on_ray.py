@@ -1,0 +1,187 @@
+"""``egotools serve --on ray``: one server on each node of a cluster, also on nodes that join, until SIGTERM."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import InvalidArgumentError, NotReadyError
+from ontology.files import disk_errors, replacing
+from services.cluster.node_server import NodeServer
+from services.cluster.ray_cluster import connected
+from services.server.catalogs_file import CatalogEntry
+from services.server.settings import ENV_PREFIX, ServerSettings
+
+__all__ = ["node_variables", "serve_on_ray"]
+
+_LOG = logging.getLogger("egotools.cluster")
+_LOOK_S = 1.0
+_ANSWER_S = 5.0
+_END_S = 10.0
+_OWN = ("host", "ready_file", "process", "workers")  # of a node; workers: one for each of its processors
+_OWN_VARIABLES = {ENV_PREFIX + name.upper() for name in _OWN if name != "workers"}
+
+
+def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Path | None = None) -> None:
+    """Keep a server running on each node until SIGTERM or SIGINT; then stop them all.
+
+    The servers outlive this process where it is killed: the same command takes them over. With other arguments it replaces them.
+
+    :param settings: of each server, but that it listens on the address of its node. Paths are those of every node.
+    :param store: what they serve.
+    :param catalogs: the catalogues file; None for one store.
+    :raises InvalidArgumentError: when the port is 0.
+    :raises NotReadyError: when there is no cluster, or no node can serve.
+    """
+    if not settings.port:
+        problem, remedy = "a server that is started again needs its port again", "Name a port"
+        raise InvalidArgumentError(problem, subject="port", remedy=remedy)
+    fleet = _Fleet(connected(), _arguments(store, catalogs), settings)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    # In a thread: without the head a look waits, and a signal must not.
+    looking = threading.Thread(target=fleet.keep, args=(stop,), daemon=True)
+    looking.start()
+    stop.wait()
+    looking.join(_END_S)
+    ending = threading.Thread(target=fleet.stop, daemon=True)
+    ending.start()
+    ending.join(settings.drain_s + settings.grace_s + _END_S)
+    if fleet.failure is not None:
+        raise fleet.failure
+
+
+def _arguments(store: CatalogEntry, catalogs: Path | None) -> list[str]:
+    """The arguments of ``egotools serve`` that are no settings."""
+    if catalogs is not None:
+        return ["--catalogs", str(catalogs.absolute())]
+    allowed = [word for name in store.allowed_models for word in ("--allow-model", name)]
+    return ["--store", str(store.store.absolute()), "--reranker", store.reranker, *allowed]
+
+
+def node_variables(settings: ServerSettings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of each server: those of this command, with the settings as it was told them, but for what is a node's own."""
+    variables = {name: value for name, value in environ.items() if name.startswith(ENV_PREFIX)}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if field.name not in _OWN and value is not None:
+            variables[ENV_PREFIX + field.name.upper()] = str(value)
+    return {name: value for name, value in variables.items() if name not in _OWN_VARIABLES}
+
+
+class _Fleet:
+    """The servers of a cluster."""
+
+    def __init__(self, ray: Any, arguments: Sequence[str], settings: ServerSettings) -> None:
+        self._ray = ray
+        self._arguments = tuple(arguments)
+        self._settings = settings
+        self._environ = node_variables(settings, os.environ)
+        self._actors: dict[str, Any] = {}  # id of a node → its actor
+        self._hosts: dict[str, str] = {}
+        self._served: dict[str, dict[str, Any]] = {}  # the last ready file of each node
+        self._written: dict[str, Any] = {}
+        self._problems: dict[str, str] = {}
+        self.failure: Exception | None = None
+
+    def keep(self, stop: threading.Event) -> None:
+        """Look after the servers until told to stop, or until none can serve."""
+        try:
+            while not stop.wait(_LOOK_S):
+                try:
+                    self._look()
+                except self._ray.exceptions.RayError as error:  # the head does not answer: the servers do without
+                    _LOG.warning("%s", error)
+        except Exception as error:  # told by the command, whose thread waits
+            self.failure = error
+            stop.set()
+
+    def stop(self) -> None:
+        """Let all servers finish their calls at the same time, and end them."""
+        self._ray.wait([actor.stop.remote() for actor in self._actors.values()], num_returns=len(self._actors))
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        if self._settings.ready_file is not None:
+            self._settings.ready_file.unlink(missing_ok=True)
+
+    def _look(self) -> None:
+        """Give each new node a server, forget those of lost nodes, and say where all are."""
+        self._hosts = {node["NodeID"]: node["NodeManagerAddress"] for node in self._ray.nodes() if node["Alive"]}
+        for known in (self._actors, self._served, self._problems):
+            for lost in known.keys() - self._hosts.keys():
+                del known[lost]
+        for node in sorted(self._hosts.keys() - self._actors.keys()):
+            self._actors[node] = self._actor(node)
+        for node, actor in list(self._actors.items()):
+            self._ask(node, actor)
+        self._tell()
+
+    def _actor(self, node: str) -> Any:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        remote = self._ray.remote(NodeServer).options(
+            name=f"server-{node}",
+            get_if_exists=True,
+            lifetime="detached",
+            max_restarts=-1,
+            max_task_retries=0,
+            num_cpus=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+        )
+        return remote.remote(self._own_arguments(node), self._environ)
+
+    def _own_arguments(self, node: str) -> tuple[str, ...]:
+        return (*self._arguments, "--host", self._hosts[node])
+
+    def _ask(self, node: str, actor: Any) -> None:
+        try:
+            state = self._ray.get(actor.state.remote(), timeout=_ANSWER_S)
+        except self._ray.exceptions.ActorDiedError:
+            del self._actors[node]
+            return
+        except (self._ray.exceptions.ActorUnavailableError, self._ray.exceptions.GetTimeoutError):
+            return  # it is being started again, or its node does not answer; its address stays the same
+        if state["command"] != (self._own_arguments(node), self._environ):  # of an earlier command
+            self._ray.get(actor.stop.remote())
+            self._ray.kill(actor)
+            del self._actors[node]
+        elif state["ready"]:
+            self._served[node] = state["ready"]
+            self._problems.pop(node, None)
+        elif state["problem"] and state["problem"] != self._problems.get(node):
+            self._problems[node] = state["problem"]
+            _LOG.warning("%s: %s", self._hosts[node], state["problem"])
+
+    def _tell(self) -> None:
+        """Write the ready file again where the nodes that serve are others.
+
+        :raises NotReadyError: when no node has served, and one says why.
+        """
+        if not self._served:
+            if self._problems:
+                node, problem = next(iter(self._problems.items()))
+                raise NotReadyError(
+                    problem, subject=self._hosts[node], remedy="Correct it, and start the command again"
+                )
+            return
+        nodes = [self._served[node] for node in sorted(self._served, key=self._hosts.__getitem__)]
+        ready = {"address": f"ipv4:{','.join(each['address'] for each in nodes)}", "pid": os.getpid(), "nodes": nodes}
+        if ready == self._written:
+            return
+        self._written = ready
+        _LOG.info("serving at %s", ready["address"])
+        path = self._settings.ready_file
+        if path is not None:
+            with (
+                disk_errors(path, remedy="Choose a folder that exists and can be written"),
+                replacing(path) as temporary,
+            ):
+                temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

@@ -7,13 +7,13 @@ COVERAGE ?=
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers chaos load soak stubs locks clean
+.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers chaos load soak dist stubs locks clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  \1\t\2/p' Makefile | expand -t 18
 
 demo: $(VENV)/.default ## build the shipped catalogue, serve it, ask it, show the answers
-	$(BIN)/python -m services.cli.demo
+	$(BIN)/egotools demo
 
 test: $(VENV)/.dev ## every test, in JOBS processes; COVERAGE=1 also measures coverage
 	$(PYTEST)
@@ -63,6 +63,9 @@ load: $(VENV)/.dev ## overload, fairness and speed of a server: rows of docs/rel
 
 soak: $(VENV)/.dev ## a server under mixed load, swaps and faults for hours: rows of docs/reliability.md
 	$(BIN)/python -m scripts.reliability soak $(ROWS)
+
+dist: $(VENV)/.dev ## wheel and source archive in dist/, built twice and compared
+	$(BIN)/python -m scripts.dist --check
 
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Resolve the lock files: one for the default install, one for each extra on top of it, one for development, and one for
+# Resolve the lock files: one for the default install, one for each extra on top of it but those of agent frameworks
+# (they go into the environment of somebody's agent), one for development, and one for
 # the environment of each peer that is measured beside egotools (with our versions of what both use).
 # Hashes are kept, addresses of package indexes are not. Give package names to upgrade just those.
 set -euo pipefail
@@ -8,10 +9,11 @@ upgrade=(); for name in "$@"; do upgrade+=(--upgrade-package "$name"); done
 options=(--generate-hashes --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url
   --no-emit-find-links --quiet "${upgrade[@]}")
 uv pip compile pyproject.toml --extra build "${options[@]}" -o requirements/default.txt
-for extra in llm mcp aws google ladybug neo4j eval otel torch; do
+for extra in llm mcp aws google ladybug neo4j eval otel web rest ray torch; do
   uv pip compile pyproject.toml --extra build --extra "$extra" -c requirements/default.txt "${options[@]}" -o "requirements/$extra.txt"
 done
-uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval --extra otel \
+uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval --extra otel --extra web --extra rest \
+  --extra ray --extra langchain --extra llamaindex --extra openai-agents --extra pydantic-ai --extra fastmcp --extra haystack \
   --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
 for peer in research/peers/*.in; do

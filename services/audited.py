@@ -10,9 +10,10 @@ from pathlib import Path
 
 from ontology.errors import EgotoolsError
 
-__all__ = ["AuditedChange", "audited", "named_tools"]
+__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited", "named_tools"]
 
-_VARIABLE = "EGOTOOLS_AUDIT_LOG"
+AUDIT_LOG = "EGOTOOLS_AUDIT_LOG"
+"""The variable that names the audit log."""
 _NAMED, _ID_CHARS = 20, 100
 
 
@@ -42,13 +43,13 @@ def audited(action: str, subject: str) -> Iterator[AuditedChange]:
     :raises StorageError: when it cannot be written; the block has not begun then.
     """
     change = AuditedChange(subject)
-    if not os.environ.get(_VARIABLE, "").strip():
+    if not is_audited():
         yield change
         return
     from retrieval.snapshot.publication_log import this_actor
     from services.server.observe.audit_log import AuditLog
 
-    log, actor = AuditLog(Path(os.environ[_VARIABLE].strip())), this_actor()
+    log, actor = AuditLog(Path(os.environ[AUDIT_LOG].strip())), this_actor()
     log.write(action, actor=actor, subject=subject, outcome="begun")
     outcome = "INTERRUPTED"
     try:
@@ -59,6 +60,11 @@ def audited(action: str, subject: str) -> Iterator[AuditedChange]:
         raise
     finally:
         log.write(action, actor=actor, subject=change.subject, outcome=outcome)
+
+
+def is_audited() -> bool:
+    """Whether an audit log is named."""
+    return bool(os.environ.get(AUDIT_LOG, "").strip())
 
 
 def named_tools(ids: Iterable[str]) -> str:

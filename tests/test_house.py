@@ -15,7 +15,16 @@ import pytest
 
 from tests.conftest import ROOT
 
-FLOORS = {"ontology": 1, "inference": 2, "ingest": 3, "retrieval": 4, "eval": 5, "datagen": 5, "services": 6}
+FLOORS = {
+    "ontology": 1,
+    "inference": 2,
+    "ingest": 3,
+    "retrieval": 4,
+    "eval": 5,
+    "datagen": 5,
+    "planners": 5,
+    "services": 6,
+}
 CLIENT = "egotools"  # the public contract: whoever talks to a server imports it
 
 
@@ -73,7 +82,7 @@ ROOMS = {
         ("learning", "tuning"),
     ),
     "datagen": (
-        ("measures", "parameter_index", "patterns", "tool_path"),
+        ("measures", "parameter_index", "patterns", "personal", "tool_path"),
         ("extended_profiles", "synthetic_request", "tool_links"),
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),
@@ -81,7 +90,15 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "services": (("outcomes", "schemas"), ("jobs",), ("server",), ("cli",)),
+    "planners": (("calling", "personal"), ("finding",), ("runs", "steps"), ("dfs",)),
+    "services": (
+        ("company", "outcomes", "schemas"),
+        ("jobs",),
+        ("server",),
+        ("http",),
+        ("cluster", "mcp", "rest", "web"),
+        ("cli",),
+    ),
 }
 BESIDE_ROOMS = {
     # modules that every room may import
@@ -235,7 +252,7 @@ def test_the_documented_names_are_modules() -> None:
 
 
 # One basename for several files only where each is the file of one document format, one command, or one package.
-SAME_NAME = {"__init__", "source", "fields"} | {"build", "evaluate", "learn", "tune"}
+SAME_NAME = {"__init__", "__main__", "source", "fields"} | {"build", "evaluate", "learn", "tune"}
 
 
 def test_no_basename_stands_for_two_things() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from tests.conftest import ROOT
 
-PACKAGES = ("datagen", "egotools", "eval", "inference", "ingest", "ontology", "retrieval", "services")
+PACKAGES = ("datagen", "egotools", "eval", "inference", "ingest", "ontology", "planners", "retrieval", "services")
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
-DATA = (".yaml", ".json", ".onnx", ".npy", ".pyi", ".txt")
+DATA = (".yaml", ".json", ".onnx", ".npy", ".pyi", ".txt", ".jsonl", ".js", ".css", ".html", ".svg", ".woff2")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -6,7 +6,7 @@ What is embedded is what its README embeds: name and description.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langgraph.store.memory import InMemoryStore
 from langgraph_bigtool.tools import get_default_retrieval_tool
@@ -22,7 +22,8 @@ def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:
     if embed is None:
         raise ValueError("a store that is searched needs an encoder")
     dimensions = len(embed(["tool"])[0])
-    store = InMemoryStore(index={"embed": embed, "dims": dimensions, "fields": ["description"]})
+    index: Any = {"embed": embed, "dims": dimensions, "fields": ["description"]}  # its own type, where it is installed
+    store = InMemoryStore(index=index)
     for tool in tools:
         store.put(NAMESPACE, tool.id, {"description": f"{tool.name}: {tool.description}"})
 

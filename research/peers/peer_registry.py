@@ -74,6 +74,13 @@ _PEERS = (
         encoder=_ENCODER,
     ),
     Peer(
+        name="fastmcp-search",
+        version="4.1.2",
+        licence="Apache-2.0",
+        script=FOLDER / "fastmcp_search.py",
+        lock=FOLDER / "fastmcp.txt",
+    ),
+    Peer(
         name="ratel-ai",
         version="0.12.0",
         licence="MIT",

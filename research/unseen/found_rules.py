@@ -381,5 +381,30 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         where="ingest/usage/usage_phrases.yaml",
         found_on=("real",),
     ),
+    FoundRule(
+        what="what of a document speaks to the model (findings in documents, which change no ranking)",
+        where="ingest/trust/signals_of_speech.yaml",
+        found_on=("real",),
+    ),
+    FoundRule(
+        what="what of it wants something done (findings in documents, which change no ranking)",
+        where="ingest/trust/signals_of_acts.yaml",
+        found_on=("real",),
+    ),
+    FoundRule(
+        what="who acts in it (findings in documents, which change no ranking)",
+        where="ingest/trust/signals_of_clauses.yaml",
+        found_on=("real",),
+    ),
+    FoundRule(
+        what="which inputs send something, and what is a host (findings in documents, which change no ranking)",
+        where="ingest/trust/trust_words.yaml",
+        found_on=("real",),
+    ),
+    FoundRule(
+        what="which example is of the service that its input names (findings in documents, which change no ranking)",
+        where="ingest/trust/risky_values.py",
+        found_on=("real",),
+    ),
 )
 """Every rule that says what it was found on."""

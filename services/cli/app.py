@@ -16,22 +16,32 @@ from ontology.redaction import RedactingFormatter
 from services.cli.admin_commands import admin_app
 from services.cli.audit import audit_app
 from services.cli.build import build
+from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.call_tool import call
+from services.cli.company import company_app
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
+from services.cli.demo import demo
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
 from services.cli.findings import findings_app
+from services.cli.health_command import health
 from services.cli.keys import keys_app
 from services.cli.learn import learn
-from services.cli.options import Json, Store, command
+from services.cli.mcp_command import mcp
+from services.cli.options import Json, On, Store, command
+from services.cli.plan_command import plan
+from services.cli.plan_tools import plan_tools
+from services.cli.rest_command import rest
 from services.cli.search import search
+from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
 from services.cli.show import show
 from services.cli.snapshots import rollback, snapshots
 from services.cli.sync import sync
 from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
+from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
 from services.threads import pin_threads
 
@@ -52,7 +62,9 @@ app.add_typer(audit_app, name="audit")
 app.add_typer(keys_app, name="keys")
 app.add_typer(tokens_app, name="tokens")
 app.add_typer(findings_app, name="findings")
+app.add_typer(company_app, name="company")
 command(app)(build)
+command(app)(demo)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 
 
@@ -105,6 +117,15 @@ def serve(
         bool,
         typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
     ] = False,
+    query_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Chat model that helps with requests: openai:MODEL@http://HOST:PORT/v1. Default: EGOTOOLS_QUERY_MODEL, or none."
+        ),
+    ] = None,
+    on: On = "local",
+    page: PageOptions = NO_PAGE,
+    calling: CallOptions = NO_CALL_OPTIONS,
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
@@ -120,13 +141,23 @@ def serve(
         admin_port=admin_port,
         processes=processes,
         insecure=insecure or None,
+        query_model=query_model,
     )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
+    if on_ray(on):
+        from services.cluster.serve_on_ray import serve_on_ray
+
+        if page.web:
+            raise InvalidArgumentError("the page is served by one server", subject="--web", remedy="Leave --on out")
+        return serve_on_ray(settings, store=single, catalogs=catalogs)
     served = {"": single} if catalogs is None else read_catalogs(catalogs)
-    serve_catalogs(served, settings, changes=live_changes)
+    beside = page_beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
+    serve_catalogs(served, settings, changes=live_changes, beside=beside)
 
 
+command(app)(health)
 command(app)(search)
+command(app, "plan-tools")(plan_tools)
 command(app)(show)
 command(app)(diff)
 command(app)(snapshots)
@@ -168,6 +199,9 @@ def graph_export(
 
 
 command(app)(call)
+command(app)(mcp)
+command(app)(rest)
+command(app)(plan)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)

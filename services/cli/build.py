@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from services.audited import AuditedChange, audited
 from services.cli.build_summary import show_build_summary
 from services.cli.console import print_json
-from services.cli.options import Json
+from services.cli.lost_signature import told_of_lost_signature
+from services.cli.options import Json, On
 from services.cli.progress_display import shown_progress
+from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["build"]
 
 
-def build(plan: BuildPlan, as_json: Json = False) -> None:
+def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     """Read tool documents, build the tool graph and publish a snapshot.
 
     Give credentials by reference, in a sources file: see docs/sources.md. Arguments of a command can be read by others.
@@ -26,15 +30,29 @@ def build(plan: BuildPlan, as_json: Json = False) -> None:
     from ingest.build_report import report_file
     from services.jobs.build import build as run
 
-    with shown_progress(as_json=as_json) as progress:
+    cluster = _cluster(on)
+    with told_of_lost_signature(plan.store), shown_progress(as_json=as_json) as progress, cluster as pool:
         with audited("publish", str(plan.store)) if plan.published else nullcontext(AuditedChange("")) as change:
-            report = run(plan, progress, finished=lambda document: progress.finish(document.address, _counts(document)))
+            report = run(
+                plan,
+                progress,
+                finished=lambda document: progress.finish(document.address, _counts(document)),
+                pool=pool,
+            )
             change.published(report.snapshot_id)
     if as_json:
         print_json(report.to_json())
         return
     file = report_file(plan.store, f"{report.snapshot_id}.json")
     show_build_summary(report, file if file.is_file() else None, published=plan.published)
+
+
+def _cluster(on: str) -> AbstractContextManager[Callable[..., Executor] | None]:
+    if not on_ray(on):
+        return nullcontext()
+    from services.cluster.ray_pool import ray_pool
+
+    return ray_pool()
 
 
 def _counts(document: DocumentReport) -> str:

@@ -5,45 +5,36 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from egotools.call import Call
-from egotools.calling.send_call import MAX_BYTES, TIMEOUT_S, ToolAnswer, send_aws, send_http, send_mcp
+from egotools import Tool
+from egotools.calling.call_credentials import bound_credentials
+from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.send_call import MAX_BYTES, ToolAnswer, send_aws, send_http, send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, build_request
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
+from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import print_json, stderr, stdout
-from services.cli.credentials import read_credentials, read_references, refuse_unused
+from services.cli.credentials import refuse_unused
 from services.cli.options import Json, Store
 from services.cli.printable import printable
 from services.cli.show_call import shown_answer, shown_request
 from services.jobs.plans import DEFAULT_STORE
 
+if TYPE_CHECKING:
+    from planners.calling.tool_access import ToolAccess
+
 __all__ = ["call"]
 
-_READS = ("GET", "HEAD")
 _EXTRAS = {"mcp": "mcp", "botocore": "aws"}
 _BYTES = "application/octet-stream"
-
-
-class _Target(NamedTuple):
-    """How a tool is called, and the JSON Schema of its arguments."""
-
-    call: Call
-    schema: Mapping[str, Any]
-
-
-class _McpServer(NamedTuple):
-    """The address of an MCP server, the headers of its requests and the environment variables of its process."""
-
-    session: str
-    headers: Mapping[str, str]
-    env: Mapping[str, str]
 
 
 def call(
@@ -56,51 +47,35 @@ def call(
     files: Annotated[
         list[str] | None, typer.Option("--file", help="NAME=PATH: an argument that is the content of a file.")
     ] = None,
-    base_url: Annotated[str, typer.Option(help="Base URL of the API, instead of that of its document.")] = "",
-    credentials: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--credential",
-            help="KEY=${VAR} or KEY=@FILE: the credential of a security scheme, from the environment or a file; never the "
-            "credential itself.",
-        ),
-    ] = None,
-    session: Annotated[
-        str, typer.Option(help="Of an MCP tool: its server, mcp:COMMAND … or mcp+https://…, as for build.")
-    ] = "",
-    headers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--header",
-            help="Of an MCP tool over HTTP: NAME=${VAR}, NAME=@FILE or 'Authorization=Bearer ${VAR}'; never the value itself.",
-        ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(help="Of an MCP server on stdio: an environment variable, NAME=${VAR} or NAME=@FILE."),
-    ] = None,
-    timeout_s: Annotated[float, typer.Option(min=0.1, help="Seconds for the whole call.")] = TIMEOUT_S,
+    calling: CallOptions = NO_CALL_OPTIONS,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of the answer that are taken.")] = MAX_BYTES,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before a call that may change something.")
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Do not ask before a call that may change something, but where the policy says ask."
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option(help="Show the request and send nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Call a tool: show the request, ask, send it, and print the answer.
 
-    A request with the method GET or HEAD is sent at once. Every other call is confirmed: at the terminal, or by --yes. The exit
-    code is 16 when the tool answers with an error or cannot be reached.
+    A call that only reads is sent at once: by its HTTP method and the tool's name, or as an MCP server says of its tool. Every
+    other call is confirmed: at the terminal, or by --yes. A policy (--policy) decides otherwise. The exit code is 16 when the tool
+    answers with an error or cannot be reached.
     """
     given = {**_read_arguments(arguments), **_read_files(files or [])}
-    secrets = read_credentials(credentials or [])
-    server_of_tool = _McpServer(
-        session, read_references(headers or [], "--header"), read_references(env or [], "--env")
-    )
-    target = _remote_target(server, tool) if server else _local_target(store, tool)
-    refuse_unused(target.call, secrets)
+    access = calling.access(yes=yes)
+    found_tool = _of_server(server, tool) if server else _of_store(store, tool)
+    refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
+    base_url = access.server_of(found_tool)
     try:
-        request = build_request(target.call, given, schema=target.schema, server=base_url, credentials=secrets)
+        credentials = bound_credentials(
+            found_tool.call, access.credentials, namespace=found_tool.namespace, server=base_url
+        )
+        request = build_request(
+            found_tool.call, given, schema=found_tool.input_schema, server=base_url, credentials=credentials
+        )
         shown = shown_request(request, base_url)
         if not as_json:
             stdout.print(escape(shown["text"]), soft_wrap=True, highlight=False)
@@ -108,14 +83,15 @@ def call(
             if as_json:
                 print_json({"request": shown["request"]})
             return
-        if isinstance(request, McpCall) and not session:
-            raise ToolRequestError(
-                f"the tool is of the MCP session {request.session or 'that its source names'!r}",
-                subject="session",
-                remedy="Give its server again: --session 'mcp:COMMAND …' or --session mcp+https://….",
-            )
-        _confirm(request, shown["text"] if as_json else "", yes=yes)
-        answer = asyncio.run(_send(request, base_url, server_of_tool, timeout_s, max_bytes))
+        decision = access.policy.decision(found_tool)
+        if decision == "deny":
+            from planners.calling.consent import call_denied
+
+            raise call_denied(found_tool.id)
+        sending = _sending(request, base_url, access, max_bytes)
+        if decision == "ask":
+            _confirm(shown["text"] if as_json else "")
+        answer = KnownSecrets(access.secrets()).without(asyncio.run(sending()))
     except ClientError as error:
         raise _command_error(error) from error
     found = shown_answer(answer)
@@ -130,25 +106,26 @@ def call(
         )
 
 
-def _local_target(store: Path, tool: str) -> _Target:
+def _of_store(store: Path, tool: str) -> Tool:
+    from egotools.codec import read_value
     from retrieval.snapshot.reader import open_snapshot
+    from services.server.encode import tool_message
 
     snapshot = open_snapshot(store)
     found = snapshot.tool(snapshot.tool_number(tool))
-    return _Target(found.call or Call(), found.input_schema or {})
+    return read_value(Tool, tool_message(found), schema_json="", snapshot_id=snapshot.id)
 
 
-def _remote_target(server: str, tool: str) -> _Target:
+def _of_server(server: str, tool: str) -> Tool:
     from egotools import Client
 
     try:
         with Client(server) as client:
-            found = client.get_tool(tool)
+            return client.get_tool(tool)
     except ClientError as error:
         raise error_from_status(
             error.code, error.message, subject=error.subject or server, remedy=error.remedy
         ) from error
-    return _Target(found.call, found.input_schema)
 
 
 def _read_arguments(text: str) -> dict[str, Any]:
@@ -194,14 +171,12 @@ def _content(path: str, option: str) -> bytes:
         ) from error
 
 
-def _confirm(request: ToolRequest, text: str, *, yes: bool) -> None:
-    """Ask whether the call shall be made, unless it only reads.
+def _confirm(text: str) -> None:
+    """Ask whether the call shall be made.
 
     :param text: the request, where it was not shown yet.
     :raises InvalidArgumentError: when there is nobody to ask, or the answer is no.
     """
-    if yes or getattr(request, "method", "") in _READS:
-        return
     if not sys.stdin.isatty():
         raise InvalidArgumentError(
             "this call may change something, and there is no terminal to confirm it",
@@ -215,22 +190,32 @@ def _confirm(request: ToolRequest, text: str, *, yes: bool) -> None:
         raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
 
 
-async def _send(
-    request: ToolRequest, base_url: str, server: _McpServer, timeout_s: float, max_bytes: int
-) -> ToolAnswer:
+def _sending(
+    request: ToolRequest, base_url: str, access: ToolAccess, max_bytes: int
+) -> Callable[[], Coroutine[Any, Any, ToolAnswer]]:
+    """Return what sends a request.
+
+    :raises ToolRequestError: when this command cannot.
+    """
+    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
     if isinstance(request, McpCall):
-        return await send_mcp(
-            request, server.session, headers=server.headers, env=server.env, timeout_s=timeout_s, max_bytes=max_bytes
-        )
+        address = access.sessions.get(request.session, access.sessions.get(""))
+        if address is None:
+            raise ToolRequestError(
+                f"the tool is of the MCP session {request.session or 'that its source names'!r}",
+                subject="session",
+                remedy="Give its server again: --session 'mcp:COMMAND …' or --session mcp+https://….",
+            )
+        return partial(send_mcp, request, address.session, headers=address.headers, env=address.env, **limits)
     if isinstance(request, AwsCall):
-        return await send_aws(request, endpoint_url=base_url, timeout_s=timeout_s, max_bytes=max_bytes)
+        return partial(send_aws, request, endpoint_url=base_url, **limits)
     if isinstance(request, PythonCall):
         raise ToolRequestError(
             "this command runs no Python functions",
             subject=request.function,
             remedy="Import it in a program of your own.",
         )
-    return await send_http(request, timeout_s=timeout_s, max_bytes=max_bytes)
+    return partial(send_http, request, allowed_networks=access.allowed_networks, **limits)
 
 
 def _command_error(error: ClientError) -> EgotoolsError:

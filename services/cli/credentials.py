@@ -60,14 +60,15 @@ def read_references(texts: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def refuse_unused(call: Call, keys: Iterable[str]) -> None:
+def refuse_unused(call: Call, namespace: str, keys: Iterable[str]) -> None:
     """Refuse a credential that a call has no place for.
 
+    :param namespace: of its tool, with which a key may begin.
     :param keys: the keys of the schemes of the credentials.
     :raises InvalidArgumentError: for a key that the call's security does not name, listing those that it names.
     """
     known = {scheme.key for alternative in call.security for scheme in alternative.schemes}
-    unused = sorted(set(keys) - known)
+    unused = sorted({key.removeprefix(f"{namespace}.") for key in keys} - known)
     if not unused:
         return
     if known:

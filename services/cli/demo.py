@@ -1,12 +1,12 @@
-"""The demo: build the shipped catalogue, serve it, send it the sample requests with the client, and show the answers.
+"""The demo: build the shipped catalogue, serve it, send it the sample requests with the client, and show the answers; then two requests
+are planned and answered, one from a generated mailbox, one from a mock company.
 
-Run it with ``make demo``. It needs no network, no key and no GPU.
+Run it with ``make demo``, or from any folder with ``egotools demo``. It needs no network, no key and no GPU, and leaves no file.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from egotools import Client
-from ontology.errors import EgotoolsError
-from services.cli.console import show_error, stdout, table
+from services.cli.console import stdout, table
 from services.cli.progress_display import shown_progress
-from services.server.server_process import server_process
+from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
+from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from ingest.build_report import BuildReport
 
-__all__ = ["main"]
+__all__ = ["demo"]
 
-ENTERPRISE = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
 _CLASSES = (
     "single-intent",
     "multi-intent",
@@ -34,23 +32,26 @@ _CLASSES = (
     "conditional-multi-step",
     "ir-multi-intent",
 )
+_PERSONAL_TOOLS = "python:planners.personal.personal_tools"
 _SHOWN = 5  # tools a request
 _K = 10
 
 
-def main() -> int:
-    """Run the demo; returns the exit code."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="egotools-demo-") as folder:
-            return _demo(Path(folder) / "store")
-    except EgotoolsError as error:
-        show_error(error, as_json=False)
-        return error.exit_code
+def demo() -> None:
+    """Build the shipped company's tool graph, serve it, send it requests and show the answers; then plan and answer two."""
+    pin_threads()  # before a numeric library is imported
+    with tempfile.TemporaryDirectory(prefix="egotools-demo-") as folder:
+        _demo(Path(folder))
 
 
-def _demo(store: Path) -> int:
+def _demo(folder: Path) -> None:
+    from egotools import Client
+    from services.cli.demo_runs import company_run, personal_run
+    from services.server.server_process import server_process
+
     started = time.perf_counter()
-    report = _build(store)
+    store, personal_store = folder / "store", folder / "personal"
+    report = _build(store, str(SHIPPED_CATALOG))
     stdout.print(
         f"Read {len(report.documents)} documents of one company: {report.tools} tools; their graph has "
         f"{report.graph.nodes:,} nodes and {report.graph.edges:,} edges. "
@@ -69,19 +70,21 @@ def _demo(store: Path) -> int:
                     _show(name, request, answer)
     stdout.print(
         f"All tools needed were among the top {_K} for [bold]{complete} of {len(requests)}[/] sample requests "
-        f"(6 of each class). [bold green]✓[/] marks a needed tool; the server has stopped."
+        f"(6 of each class). [bold green]✓[/] marks a needed tool; the server has stopped.\n"
     )
-    return 0
+    _build(personal_store, _PERSONAL_TOOLS)
+    personal_run(folder, personal_store)
+    company_run(folder, SHIPPED_CATALOG, store)
 
 
-def _build(store: Path) -> BuildReport:
+def _build(store: Path, source: str) -> BuildReport:
     """Build in this process, to show progress bars."""
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
 
     with shown_progress() as progress:
         return build_snapshot(
-            [str(ENTERPRISE / "catalog")],
+            [source],
             store,
             encoder=load_encoder(DEFAULT_ENCODER, workers=2),
             workers=2,
@@ -90,7 +93,7 @@ def _build(store: Path) -> BuildReport:
 
 
 def _requests() -> list[dict[str, Any]]:
-    lines = (ENTERPRISE / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = SHIPPED_REQUESTS.read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 
@@ -108,7 +111,3 @@ def _show(name: str, request: dict[str, Any], answer: Any) -> None:
     if missing:
         stdout.print("  [yellow]missed[/]: " + escape(", ".join(missing)))
     stdout.print()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

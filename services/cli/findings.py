@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from services.audited import audited
-from services.cli.console import plain, print_json, stdout
+from services.audited import AUDIT_LOG, audited, is_audited
+from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.options import Json, Store, command
 from services.jobs.plans import DEFAULT_STORE
 
@@ -65,6 +65,7 @@ def approve(
 
     The next build takes them in, or the next sync or call that sends them.
     """
+    from ingest.trust.approvals import APPROVALS
     from ingest.trust.approvals import approve as release
     from ingest.trust.quarantine import read_record
 
@@ -79,6 +80,8 @@ def approve(
     released = [(tool, record.hashes[tool], rules[tool]) for tool in tools]
     with audited("approve-finding", ", ".join(tools)):
         made = release(store, released, reason=reason, by=by or getpass.getuser())
+    if not is_audited():
+        stderr.print(f"{AUDIT_LOG} is not set: the store alone keeps who approved what, in {APPROVALS}", soft_wrap=True)
     if as_json:
         print_json({"approvals": [asdict(each) for each in made]})
         return

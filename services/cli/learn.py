@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from services.audited import audited
 from services.cli.console import print_json, stdout, table
+from services.cli.lost_signature import told_of_lost_signature
 from services.cli.options import Json
 from services.cli.progress_display import shown_progress
 from services.jobs.plans import LearningPlan
@@ -29,7 +30,11 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
     from services.jobs.learn import learn_from_use
     from services.jobs.tune import NOT_BETTER
 
-    with shown_progress(as_json=as_json) as progress, audited("publish", str(plan.store)) as change:
+    with (
+        told_of_lost_signature(plan.store),
+        shown_progress(as_json=as_json) as progress,
+        audited("publish", str(plan.store)) as change,
+    ):
         learned = learn_from_use(plan, progress)
         change.published(learned.published)
     if as_json:

@@ -16,7 +16,8 @@ __all__ = ["live_changes"]
 
 
 def live_changes(settings: ServerSettings, stores: Mapping[str, CatalogStore]) -> MakeChanges:
-    """Return what makes the changes of a server process. A process with the admin service writes; another one follows its log."""
+    """Return what makes the changes of a server process. Only one with the admin service writes; it, too,
+    follows the log while another process writes."""
     paths = {tenant: store.path for tenant, store in stores.items() if store.changeable}
 
     def opened(folder: Path) -> SnapshotEngine:

@@ -14,13 +14,21 @@ import typer
 from ontology.errors import EgotoolsError
 from services.cli.console import show_error
 
-__all__ = ["Json", "Store", "command"]
+__all__ = ["Json", "On", "Store", "command"]
 
 Store: TypeAlias = Annotated[
     Path, typer.Option("--store", "-s", help="Store with the published snapshot.", envvar="EGOTOOLS_STORE")
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON for programs instead of tables; errors too, on the error channel.")
+]
+
+On: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        help="local (this machine), or ray: the cluster of RAY_ADDRESS, else that of this machine (docs/cluster.md).",
+    ),
 ]
 
 

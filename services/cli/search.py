@@ -19,7 +19,7 @@ from services.cli.options import Json, Store
 from services.cli.waiting_changes import show_waiting, waiting_changes
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
-__all__ = ["search"]
+__all__ = ["read_have", "search"]
 
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
@@ -30,7 +30,9 @@ def search(
     address: Annotated[
         str,
         typer.Option(
-            help="Send the request to a running server (HOST:PORT). Default: search the store in this process."
+            "--server",
+            "--address",
+            help="Send the request to a running server (HOST:PORT). Default: search the store in this process.",
         ),
     ] = "",
     k: Annotated[
@@ -82,7 +84,7 @@ def search(
         filters=_read_filters(filters or []),
         auto_k=auto_k,
         done=tuple(done or ()),
-        have=_read_have(have or []),
+        have=read_have(have or []),
         explain=why or as_json,
         explanation=True,
     )
@@ -192,7 +194,7 @@ def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return filters
 
 
-def _read_have(texts: Sequence[str]) -> dict[str, str]:
+def read_have(texts: Sequence[str]) -> dict[str, str]:
     """Parse known values from ``NAME=VALUE`` texts; of a repeated name the last one counts.
 
     :raises InvalidArgumentError: for a text in another format.

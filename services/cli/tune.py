@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from services.audited import audited
 from services.cli.console import print_json, stdout, table
+from services.cli.lost_signature import told_of_lost_signature
 from services.cli.options import Json
 from services.cli.progress_display import shown_progress
 from services.jobs.plans import TuningPlan
@@ -29,7 +30,12 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     pin_threads()  # before a numeric library is imported
     from services.jobs.tune import NOT_BETTER, tune_snapshot
 
-    with shown_progress(as_json=as_json) as progress, audited("publish", str(plan.out or plan.snapshot)) as change:
+    store = plan.out or plan.snapshot
+    with (
+        told_of_lost_signature(store),
+        shown_progress(as_json=as_json) as progress,
+        audited("publish", str(store)) as change,
+    ):
         tuned = tune_snapshot(plan, progress)
         change.published(tuned.published)
     if as_json:

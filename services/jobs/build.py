@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inference import load_encoder
+from inference import EMBEDDED_MODELS, load_encoder
 from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
+from inference.pooled_encoder import PooledEncoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, keep_build_report, make_report, overlay_report
 from ingest.extract.extractor import Extractor
@@ -58,23 +60,28 @@ _USAGE = ("rules", "llm", "none")
 
 
 def build(
-    plan: BuildPlan, progress: Progress, *, finished: Callable[[DocumentReport], None] | None = None
+    plan: BuildPlan,
+    progress: Progress,
+    *,
+    finished: Callable[[DocumentReport], None] | None = None,
+    pool: Callable[..., Executor] | None = None,
 ) -> BuildReport:
     """Load the models that a plan names, and build.
 
     :param finished: called with the counts of each document when it is read.
+    :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
     if plan.graph_store and not plan.published:
         problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
         raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
     ontology = load_ontology(plan.ontology)
-    models = _models(plan, ontology)
+    models = _models(plan, ontology, pool)
     return build_snapshot(
         plan.addresses,
         plan.store,
         graph_store=_graph_store(plan.graph_store),
-        encoder=load_encoder(plan.encoder, workers=plan.workers),
+        encoder=_encoder(plan, pool),
         extractor=models.extractor,
         usage=models.usage,
         ontology=ontology,
@@ -92,6 +99,12 @@ def build(
     )
 
 
+def _encoder(plan: BuildPlan, pool: Callable[..., Executor] | None) -> Encoder:
+    if pool is None or plan.encoder not in EMBEDDED_MODELS:
+        return load_encoder(plan.encoder, workers=plan.workers)
+    return PooledEncoder(plan.encoder, pool)
+
+
 class _Models(NamedTuple):
     """The extractor, or None for ``rules.v1``; and what makes the usage lines, or None for none."""
 
@@ -99,7 +112,7 @@ class _Models(NamedTuple):
     usage: UsageMaker | None
 
 
-def _models(plan: BuildPlan, ontology: Ontology) -> _Models:
+def _models(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None) -> _Models:
     """The parts of a build that may use the chat model. They share it, so that its budget is that of the build."""
     for option, name, known in (
         ("--extractor", plan.extractor, _EXTRACTORS),
@@ -111,7 +124,11 @@ def _models(plan: BuildPlan, ontology: Ontology) -> _Models:
     needed = [option for option, name in (("extractor", plan.extractor), ("usage", plan.usage)) if name == "llm"]
     chat = open_chat(plan.endpoint, needed_by=f"the {needed[0]} llm") if needed else None
     cache = answer_cache(plan.store / _CACHE) if chat is not None and plan.cached else None
-    extractor = llm_extractor(ontology, chat, cache=cache) if chat is not None and plan.extractor == "llm" else None
+    extractor: Extractor | None = None
+    if chat is not None and plan.extractor == "llm":
+        extractor = llm_extractor(ontology, chat, cache=cache)
+    elif pool is not None:
+        extractor = _rules_extractor(ontology, plan.workers, pool)
     maker = usage_maker(
         plan.usage,
         ontology,
@@ -336,10 +353,10 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _rules_extractor(ontology: Ontology, workers: int) -> Extractor:
+def _rules_extractor(ontology: Ontology, workers: int, pool: Callable[..., Executor] | None = None) -> Extractor:
     from ingest.extract.rules_extractor import RulesExtractor
 
-    return RulesExtractor(ontology, workers=workers)
+    return RulesExtractor(ontology, workers=workers, pool=pool)
 
 
 def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from egotools.admin import AdminClient
 from egotools.client_errors import ClientError
-from ontology.errors import InvalidArgumentError, NotFoundError, error_from_status
+from ontology.errors import InvalidArgumentError, NotFoundError, OtherWriterError, error_from_status
 from services.audited import AuditedChange, audited, named_tools
 
 if TYPE_CHECKING:
@@ -108,4 +108,6 @@ def server_errors(target: str) -> Iterator[None]:
         if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
             remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
         subject = error.subject or target
+        if error.reason == "OTHER_WRITER":  # of all changes; another error with this code may be of one tool
+            raise OtherWriterError(error.message.rstrip("."), subject=subject, remedy=remedy.rstrip(".")) from error
         raise error_from_status(error.code, error.message, subject=subject, remedy=remedy) from error

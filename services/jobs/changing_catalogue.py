@@ -61,6 +61,7 @@ class ChangingCatalogue:
 
     :param engine: over the published snapshot of the store, without changes.
     :param writes: whether changes may be made here; otherwise those that another process makes are read.
+    :param takes: whether this process is the one that writes from now on; otherwise from its next change on, unless another one is.
     :param serve: takes the engine that answers from now on.
     :raises SnapshotCorruptError: when the log is damaged.
     """
@@ -73,8 +74,10 @@ class ChangingCatalogue:
         serve: Callable[[SnapshotEngine], None],
         *,
         writes: bool = True,
+        takes: bool = True,
     ) -> None:
         self.store = store
+        self._writes = writes
         self._reader, self._serve = reader, serve
         self._lock, self._merging = threading.RLock(), threading.Lock()
         self._base = engine
@@ -82,7 +85,7 @@ class ChangingCatalogue:
             store / _CACHE
         )  # a change encodes the texts of all changes, and a merge those of a build
         self._closed = False
-        self._log = ChangeLog(store, engine.snapshot_id, writes=writes)
+        self._log = ChangeLog(store, engine.snapshot_id, writes=writes, takes=takes)
         try:
             self._segment, self._engine = self._after(engine, self._log.contents)
         except BaseException:
@@ -101,6 +104,11 @@ class ChangingCatalogue:
         return self._engine
 
     @property
+    def holds_log(self) -> bool:
+        """Whether nobody but this process can change the catalogue."""
+        return self._log.held
+
+    @property
     def pending(self) -> int:
         """Number of tools that differ from the snapshot."""
         return len(self._segment.gone)
@@ -113,11 +121,14 @@ class ChangingCatalogue:
         :raises CatalogError: for tools with severe findings that were not released.
         :raises StorageError: when the change cannot be written.
         :raises ModelError: when the encoder is down.
-        :raises NotReadyError: when the process that reads tools died.
+        :raises NotReadyError: when the process that reads tools died, or the store has published another snapshot.
+        :raises OtherWriterError: when another process changes the catalogue.
         """
         if not rows:
             raise InvalidArgumentError("the call has no tools", subject="tools_json", remedy="Send at least one")
         check_may_change()
+        with self._lock:
+            self._take_log()
         tools = self._reader.read(rows)
         with self._lock:
             snapshot = self._engine.snapshot
@@ -136,12 +147,14 @@ class ChangingCatalogue:
         :param ids: 1 to 10,000; those that the catalogue does not have are counted.
         :raises InvalidArgumentError: when no tool would be left.
         :raises StorageError: when the change cannot be written.
+        :raises OtherWriterError: when another process changes the catalogue.
         """
         if not 1 <= len(ids) <= _MAX_IDS:
             raise InvalidArgumentError(f"a call has 1 to {_MAX_IDS:,} ids, not {len(ids):,}", subject="ids")
         check_may_change()
         wanted = sorted(set(ids))
         with self._lock:
+            self._take_log()
             snapshot = self._engine.snapshot
             known = [id_ for id_ in wanted if snapshot.find_node(f"tool:{id_}") is not None]
             if len(known) == snapshot.tool_count:
@@ -163,11 +176,11 @@ class ChangingCatalogue:
         """
         with self._merging:
             with self._lock:
+                self._take_log()
                 base, count = self._log.base_id, len(self._log.contents)
                 if not count:
                     return base
                 self._require_open(base)
-                self._log.lock()
             merged = merger(self.store, base, count)
             engine = opened(self.store / "snapshots" / merged)
             with self._lock:
@@ -198,6 +211,35 @@ class ChangingCatalogue:
             self._log.close()
             if self._vectors is not None:
                 self._vectors.close()
+
+    def _take_log(self) -> None:
+        """Be the writer, with what another process has written before it ended.
+
+        :raises OtherWriterError: when another process is.
+        """
+        if self._log.held or not self._writes:
+            return
+        self._require_published()
+        log = ChangeLog(self.store, self._log.base_id)
+        try:
+            if log.path.exists():
+                log.lock()
+            if log.contents != self._log.contents:
+                self._segment, self._engine = self._after(self._base, log.contents)
+                self.oldest = self.oldest or time.monotonic()
+                self._serve(self._engine)
+        except BaseException:
+            log.close()
+            raise
+        self._log = log
+
+    def _require_published(self) -> None:
+        if self._closed or published_id(self.store) != self._log.base_id:
+            raise NotReadyError(
+                "the store has published another snapshot, which is not served yet",
+                subject=self._log.base_id,
+                remedy="Send the change again in a moment",
+            )
 
     def _require_open(self, base: str) -> None:
         if self._closed or self._log.base_id != base or published_id(self.store) != base:
@@ -256,12 +298,7 @@ class ChangingCatalogue:
     def _append(self, change: Change) -> None:
         """Write a change. The snapshot is the published one while it is written: whatever takes its place takes over the change."""
         with disk_errors(self.store), publishing(self.store):
-            if self._closed or published_id(self.store) != self._log.base_id:
-                raise NotReadyError(
-                    "the store has published another snapshot, which is not served yet",
-                    subject=self._log.base_id,
-                    remedy="Send the change again in a moment",
-                )
+            self._require_published()
             self._log.append(change)
 
     def _made(self, tools: Sequence[Tool], snapshot: Snapshot, new: set[str]) -> Segment:

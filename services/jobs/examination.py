@@ -32,15 +32,16 @@ def examine_tools(tools: tuple[Tool, ...], store: Path, policy: str | None) -> E
     """
     if policy is None:
         return NOT_EXAMINED
+    published = published_tools(store)
     examined = examine(
         tools,
         policy,
-        previous=published_tools(store),
+        previous=published,
         earlier=read_record(store),
         approvals=read_approvals(store),
         keep=_is_whole(store),
     )
-    write_record(store, examined.record)
+    write_record(store, examined.record.without(published, {tool.id for tool in tools}))
     if examined.refused is not None:
         raise examined.refused
     return examined

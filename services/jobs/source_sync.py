@@ -14,7 +14,7 @@ from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
 from ingest.sources.source_entry import SourceEntry
 from ingest.sources.tool_selection import EXCLUDES_NOTHING
-from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, OtherWriterError
 from services.jobs.sync_state import REMOVED, SentTools, read_sent, write_sent
 
 __all__ = ["ChangeSink", "SourceSync", "Sync"]
@@ -171,7 +171,7 @@ class Sync:
             try:
                 self.sink.upsert([json.loads(texts[id_]) for id_ in some])
             except EgotoolsError as error:
-                if error.grpc_code not in _REFUSALS:
+                if error.grpc_code not in _REFUSALS or isinstance(error, OtherWriterError):
                     raise
                 middle = len(some) // 2
                 if middle:

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import EgotoolsError, NotFoundError, NotReadyError
+from ontology.errors import EgotoolsError, NotFoundError, NotReadyError, OtherWriterError
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.changing_catalogue import ChangeCounts, ChangingCatalogue
 from services.jobs.merge_changes import MergeProcess, Merger
@@ -25,6 +25,9 @@ _LOOK_EVERY_S = 1.0
 
 class StoreChanges:
     """Adds, replaces and removes tools of served catalogues. Thread-safe; every method may take seconds, so call it on a thread.
+
+    Of several processes with one store, the one that holds the log of changes writes. The others follow it, and one of them takes its
+    place with the first change or merge after it has ended.
 
     :param stores: tenant → the store of its catalogue.
     :param serve: called with a tenant and the engine that answers from now on; from any thread.
@@ -69,6 +72,7 @@ class StoreChanges:
         if tenant not in self._stores:
             return engine
         earlier = self._catalogues.get(tenant)
+        takes = earlier is None or earlier.holds_log
         with earlier.handing_over() if earlier is not None else nullcontext():
             self._catalogues[tenant] = changing = ChangingCatalogue(
                 self._store(tenant),
@@ -76,12 +80,14 @@ class StoreChanges:
                 self._reader,
                 lambda changed: self._serve(tenant, changed),
                 writes=self._writes,
+                takes=takes,
             )
         return changing.engine
 
     def follow(self, tenant: str) -> SnapshotEngine | None:
         """Return the engine with the changes that another process has made since; None where this one makes them."""
-        return None if self._writes else self.adopt(tenant, self._catalogue(tenant).base)
+        catalogue = self._catalogue(tenant)
+        return None if catalogue.holds_log else self.adopt(tenant, catalogue.base)
 
     def upsert(self, tenant: str, tools: Sequence[Mapping[str, Any]]) -> ChangeCounts:
         """Add tools, or replace those with the same ids. They are durable and served when this returns.
@@ -152,6 +158,8 @@ class StoreChanges:
                 try:
                     merged = catalogue.merge(self._merger, self._opened)
                     _LOG.info("merged the changes of a catalogue", extra={"fields": {"snapshot_id": merged}})
+                except OtherWriterError:  # it merges them
+                    not_before[tenant] = time.monotonic() + self._after_s
                 except EgotoolsError as error:
                     not_before[tenant] = time.monotonic() + self._after_s
                     _LOG.warning("the changes of a catalogue were not merged: %s", error)

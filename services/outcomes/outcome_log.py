@@ -8,7 +8,6 @@ closed; the oldest closed ones are removed when the folder is larger than its bo
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import queue
 import secrets
@@ -152,10 +151,13 @@ class OutcomeLog:
 
     def _new_file(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self.folder / f"{time.time_ns():020}-{secrets.token_hex(4)}.jsonl"
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._size, self._path = 0, path
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while self._descriptor < 0:
+            path = self.folder / f"{time.time_ns():020}-{secrets.token_hex(4)}.jsonl"
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            # Another process that starts at this moment may go on with the new file, or remove it: then another one is made.
+            with contextlib.suppress(BlockingIOError, FileNotFoundError):
+                self._descriptor = locked(path)
+                self._size, self._path = 0, path
         flush_to_disk(self.folder)
         self._remove_oldest()
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
+from retrieval.query.plan_request import PlanRequest
 from retrieval.query.request import Request
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Page",
     "decode_neighborhood",
     "decode_page",
+    "decode_plan",
     "decode_request",
     "decode_schema_format",
     "decode_snapshot_id",
@@ -75,6 +77,21 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
         done=tuple(dict.fromkeys(message.done)),
         have=dict(sorted(message.have.items())),
         explanation=message.explanation,
+    )
+
+
+def decode_plan(message: pb.PlanRequest) -> PlanRequest:
+    """Decode a request for a plan.
+
+    :raises InvalidArgumentError: naming the invalid field.
+    """
+    return PlanRequest(
+        goals=tuple(dict.fromkeys(message.goals)),
+        query=message.query,
+        done=tuple(dict.fromkeys(message.done)),
+        have=dict(sorted(message.have.items())),
+        preset=message.preset,
+        abstain=message.abstain,
     )
 
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from egotools.codec import message_fields, valid_text
+from egotools.tool_plan import ToolPlan
 from egotools.usage_lines import UsageLines
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import CatalogInfo, EgoGraph, Response
+from egotools.values import EgoGraph, Response
 from ontology.tool import Parameter, Tool
+from ontology.tool_effects import effect_of
 from retrieval.engine import Engine
 from services.schemas.call_name import call_name
 from services.schemas.call_schema import call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 from services.server.error_status import answer_too_large
+from services.server.kept_texts import KeptTexts
 
-__all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
+__all__ = ["catalog_message", "ego_graph_message", "plan_message", "response_message", "tool_message"]
 
 _NO_USAGE = UsageLines()
-_MOST_KEPT, _MOST_KEPT_BYTES = 512, 16 * 1024  # texts of each engine, and bytes of one
-_KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
+_KEPT = KeptTexts()  # to read a large tool takes a millisecond
 
 
 def response_message(
@@ -46,7 +48,7 @@ def response_message(
     message = pb.RetrieveResponse(**message_fields(replace(response, tools=(), timings_ms=timings)))
     size = 0
     for ranked in response.tools:
-        texts = _texts(engine, ranked.id, schema_format)
+        texts = _KEPT.text(engine, ranked.id, schema_format, partial(_encoded_texts, engine, ranked.id, schema_format))
         size += len(texts)
         if size > max_bytes:
             raise answer_too_large(size, max_bytes)
@@ -60,20 +62,9 @@ def response_message(
     return message
 
 
-def _texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
-    """The encoded part of a message that depends on the tool alone. Short ones are kept: to read a large tool takes a millisecond."""
-    kept = _KEPT.setdefault(engine, {})
-    texts = kept.get((tool_id, schema_format))
-    if texts is None:
-        texts = _encoded_texts(engine.tool(tool_id), schema_format)
-        if len(texts) <= _MOST_KEPT_BYTES:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[tool_id, schema_format] = texts
-    return texts
-
-
-def _encoded_texts(tool: Tool, schema_format: str) -> bytes:
+def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
+    """The part of a message that depends on the tool alone."""
+    tool = engine.tool(tool_id)
     schema = call_schema(tool, schema_format)
     message = pb.RankedTool(
         id=valid_text(tool.id),
@@ -85,6 +76,7 @@ def _encoded_texts(tool: Tool, schema_format: str) -> bytes:
         schema_notes=map(valid_text, schema.notes),
         call_name=call_name(tool),
         call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
+        effect=effect_of(tool),
     )
     return message.SerializeToString()
 
@@ -114,6 +106,7 @@ def tool_message(tool: Tool, schema_notes: Sequence[str] = (), usage: UsageLines
         call=pb.Call(**message_fields(tool.call)) if tool.call else None,
         call_name=call_name(tool),
         schema_notes=map(valid_text, schema_notes),
+        effect=effect_of(tool),
         usage=None if usage == _NO_USAGE else pb.UsageLines(**message_fields(usage)),
     )
 
@@ -131,7 +124,14 @@ def ego_graph_message(graph: EgoGraph) -> pb.NeighborsResponse:
     return pb.NeighborsResponse(**message_fields(graph), truncated=graph.truncated)
 
 
-def catalog_message(info: CatalogInfo, tool_ids: Sequence[str], next_page_token: str) -> pb.GetCatalogResponse:
-    """Encode the description of a snapshot, with one page of its tool ids."""
-    page = replace(info, tool_ids=tuple(tool_ids), next_page_token=next_page_token)
+def plan_message(plan: ToolPlan) -> pb.PlanResponse:
+    """Encode a plan."""
+    return pb.PlanResponse(**message_fields(plan))
+
+
+def catalog_message(engine: Engine, tool_ids: Sequence[str], next_page_token: str) -> pb.GetCatalogResponse:
+    """Encode the description of a snapshot and of its namespaces, with one page of its tool ids."""
+    page = replace(
+        engine.catalog(), namespaces=engine.namespaces(), tool_ids=tuple(tool_ids), next_page_token=next_page_token
+    )
     return pb.GetCatalogResponse(**message_fields(page))

@@ -7,9 +7,9 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc.aio
 
@@ -24,22 +24,25 @@ from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs_file import CatalogEntry
 from services.server.changing_tools import MakeChanges
 from services.server.logs import configure_logging, fields
-from services.server.memory import limit_arenas
+from services.server.memory import limit_heap
 from services.server.processes import Beat, serve_in_processes
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from services.threads import imported_too_early, pin_threads
 
-__all__ = ["run", "serve", "serve_catalogs"]
+__all__ = ["Beside", "run", "serve", "serve_catalogs"]
 
 _LOG = logging.getLogger("egotools.server")
 _WARM_REQUESTS, _WARM_CHARS = 32, 400
+Beside: TypeAlias = Callable[[Server], AbstractAsyncContextManager[None]]
+"""Serves something else in the process of a server, from when it is ready until it stops."""
 
 
-async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
+async def serve(server: Server, load: Callable[[], Awaitable[None]], beside: Beside | None = None) -> None:
     """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight; SIGHUP reloads.
 
     :param load: gives the catalogues their engines, while the health service already answers.
+    :param beside: what else the process serves.
     :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
     """
     async with _signals(server.request_reload) as (stop, abort):
@@ -50,7 +53,8 @@ async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
             await asyncio.wait({loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if loading.done():
                 loading.result()
-                await stopped
+                async with nullcontext() if beside is None else beside(server):
+                    await stopped
         finally:
             loading.cancel()
             stopped.cancel()
@@ -73,6 +77,7 @@ def run(load: Callable[[], Engine], settings: ServerSettings, beat: Beat | None 
 
     :param beat: shows another process that the event loop runs.
     """
+    limit_heap()
 
     async def main() -> None:
         server = Server(settings)
@@ -86,14 +91,17 @@ def serve_catalogs(
     settings: ServerSettings,
     *,
     changes: Callable[[ServerSettings, Mapping[str, CatalogStore]], MakeChanges] | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
 
     :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
     :param changes: from the settings of a process and the stores, what makes that which changes single tools; None for a server
         that does not.
+    :param beside: what the first process serves too.
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
+    limit_heap()  # before the first engine is opened, here or in the processes to come
     required = [tenant for tenant, entry in entries.items() if entry.required]
     stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
 
@@ -101,7 +109,7 @@ def serve_catalogs(
         async def main() -> None:
             make = None if changes is None else changes(own, stores)
             server = Server(own, stores, required=required, changes=make)
-            await serve(server, lambda: _load_all(server, engines))
+            await serve(server, lambda: _load_all(server, engines), None if own.process else beside)
 
         _run(main, own, beat)
 
@@ -161,7 +169,6 @@ async def _load_all(server: Server, engines: dict[str, Engine]) -> None:
 def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings, beat: Beat | None) -> None:
     """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
-    limit_arenas()
     configure_logging(settings.log_level)
     pins, early = pin_threads(), imported_too_early()
     _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))

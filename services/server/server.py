@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from services.server.access.loopback import is_loopback
@@ -36,6 +37,7 @@ from services.server.logs import fields
 from services.server.memory import return_memory
 from services.server.observe.observing import Observing
 from services.server.publisher import Publisher
+from services.server.query_model import QueryModel, open_query_chat
 from services.server.ready_file import write_ready_file
 from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval, flow_of
@@ -65,6 +67,7 @@ class Server:
     :param required: the tenants without which the service is not ready; None for all.
     :param changes: makes what adds and removes single tools for the admin service.
     :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
+    :param chat: helps with requests instead of the model that the settings name.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Server:
         required: Iterable[str] | None = None,
         changes: MakeChanges | None = None,
         outcomes: Mapping[str, Path] | None = None,
+        chat: ChatModel | None = None,
     ) -> None:
         self.settings = settings
         self.address = ""
@@ -142,7 +146,7 @@ class Server:
             options=_admin_options(settings),
         )
         pb_grpc.add_ToolRetrievalServicer_to_server(
-            ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
+            ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, _query_model(settings, chat)), self._grpc
         )
         admin = CatalogAdmin(self.catalogs, self.publisher, settings)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
@@ -282,6 +286,18 @@ class Server:
 async def _return_memory() -> None:
     await asyncio.sleep(_FREED_AFTER_S)
     await in_background(return_memory)
+
+
+def _query_model(settings: ServerSettings, chat: ChatModel | None) -> QueryModel | None:
+    """What helps with requests; None where the settings name no model.
+
+    :raises InvalidArgumentError: for a name of another form, and an unknown step.
+    :raises MissingExtraError: without the extra ``llm``.
+    """
+    if chat is None and not settings.query_model:
+        return None
+    steps = [step.strip() for step in settings.query_steps.split(",") if step.strip()]
+    return QueryModel(chat or open_query_chat(settings.query_model), steps=steps)
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:

@@ -14,28 +14,32 @@ import grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from egotools.values import Response
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
+from retrieval.query.plan_request import PlanRequest
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
 from services.server.access.visible_engine import engine_for
-from services.server.admission.cost import check_call_cost, least_answer_bytes, request_cost
+from services.server.admission.cost import check_call_cost, least_answer_bytes, plan_cost, request_cost
 from services.server.admission.fair_queue import Flow
 from services.server.call_record import CallRecord, add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
     decode_neighborhood,
     decode_page,
+    decode_plan,
     decode_request,
     decode_schema_format,
     decode_snapshot_id,
     decode_tool_id,
     page_token,
 )
-from services.server.encode import catalog_message, ego_graph_message, response_message, tool_message
+from services.server.encode import catalog_message, ego_graph_message, plan_message, response_message, tool_message
 from services.server.error_status import answer_too_large, error_message
 from services.server.interceptors import report_incident
 from services.server.limiter import Limiter, Slot
+from services.server.query_model import Improved, QueryModel
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
@@ -60,10 +64,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
 
     Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
+
+    :param query_model: helps with single requests of the preset ``default``; None for none.
     """
 
-    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings, reports: Reports) -> None:
+    def __init__(
+        self,
+        catalogs: Catalogs,
+        limiter: Limiter,
+        settings: ServerSettings,
+        reports: Reports,
+        query_model: QueryModel | None = None,
+    ) -> None:
         self._catalogs = catalogs
+        self._query_model = query_model
         self._limiter = limiter
         self._settings = settings
         self._reports = reports
@@ -75,9 +89,12 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             add_log_fields(k=request.k, query_chars=len(request.query))
             cost = request_cost(request)
             check_call_cost([cost], self._settings.max_call_cost)
-            work = partial(_retrieve, engine, request, self._answering())
-            response = await self._run(context, work, cost=cost)
+            deadline = self._deadline(context)
+            improved = await self._improved(engine, request, cost, deadline)
+            work = partial(_retrieve, engine, request, self._answering(), improved=improved)
+            response = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
+            add_log_fields(unanswerable=response.unanswerable)
             return response
 
     async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
@@ -111,6 +128,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             async for result in self._each(engine, decoded, costs, self._deadline(context)):
                 yield result
 
+    async def _improved(self, engine: Engine, request: Request, cost: int, deadline: float) -> Improved:
+        """The request after the steps of the query model; as it is without one."""
+        model = self._query_model
+        if model is None or not model.helps(request):
+            return Improved(request=request)
+
+        async def answer(asked: Request) -> Response:
+            work = partial(_answer, engine, asked)
+            return await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
+
+        improved = await model.improve(engine, request, current_call().tenant, answer, deadline)
+        add_log_fields(model_tokens=improved.tokens)
+        return improved
+
     def _batch(
         self, engine: Engine, message: pb.RetrieveBatchRequest
     ) -> tuple[list[Request | EgotoolsError], list[int]]:
@@ -131,12 +162,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         self, engine: Engine, decoded: list[Request | EgotoolsError], costs: list[int], deadline: float
     ) -> AsyncGenerator[pb.RetrieveResult]:
         """Yield the result of each request. Each waits for a turn of its own, so that a batch holds no worker for long."""
-        errors = 0
+        errors = unanswerable = empty = 0
         for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
             work = partial(_result, engine, request, self._answering())
             result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
             errors += result.HasField("error")
-            add_log_fields(errors=errors)
+            unanswerable += result.response.unanswerable
+            empty += result.HasField("response") and not result.response.tools
+            add_log_fields(errors=errors, unanswerable=unanswerable, empty=empty)
             yield result
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
@@ -176,11 +209,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             page = decode_page(message, engine.snapshot_id)
 
             def work(slot: Slot) -> pb.GetCatalogResponse:
-                info = engine.catalog()
                 tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
                 end = page.offset + len(tool_ids)
-                token = page_token(end, engine.snapshot_id) if tool_ids and end < info.tool_count else ""
-                return catalog_message(info, tool_ids, token)
+                more = bool(tool_ids) and end < engine.catalog().tool_count
+                return catalog_message(engine, tool_ids, page_token(end, engine.snapshot_id) if more else "")
 
             return await self._run(context, work)
 
@@ -193,6 +225,19 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             kept = await self._run(context, lambda slot: self._reports.keep(message, call, engine))
             await asyncio.wrap_future(kept)
             return pb.ReportOutcomeResponse()
+
+    async def Plan(self, message: pb.PlanRequest, context: _Context) -> pb.PlanResponse:
+        """Return the calls that lead to goal tools, in order."""
+        with self._leased() as engine:
+            self._require_snapshot(engine, message.min_snapshot)
+            request = decode_plan(message)
+            add_log_fields(goals=len(request.goals), query_chars=len(request.query))
+            cost = plan_cost(request)
+            check_call_cost([cost], self._settings.max_call_cost)
+            response = await self._run(context, partial(_plan, engine, request), cost=cost)
+            add_log_fields(tools=len(response.steps), fallbacks=len(response.fallbacks))
+            add_log_fields(unanswerable=response.unanswerable)
+            return response
 
     @contextmanager
     def _leased(self) -> Iterator[Engine]:
@@ -239,11 +284,24 @@ def _flow() -> Flow:
     return flow_of(call, call.tenant)
 
 
-def _retrieve(engine: Engine, request: Request, answering: _Answering, slot: Slot) -> pb.RetrieveResponse:
+def _answer(engine: Engine, request: Request, slot: Slot) -> Response:
     request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
     request.check("retrieve")
     response = engine.retriever(request.preset).retrieve(request)
     request.check("reply")
+    return response
+
+
+def _retrieve(
+    engine: Engine, request: Request, answering: _Answering, slot: Slot, *, improved: Improved | None = None
+) -> pb.RetrieveResponse:
+    response = _answer(engine, request if improved is None else improved.request, slot)
+    if improved is not None and improved.spent_ms:
+        response = replace(
+            response,
+            fallbacks=(*response.fallbacks, *improved.fallbacks),
+            timings_ms={**response.timings_ms, "model": improved.spent_ms},
+        )
     return response_message(
         engine,
         replace(response, request_id=answering.issue(response.snapshot_id, request.query)),
@@ -252,6 +310,10 @@ def _retrieve(engine: Engine, request: Request, answering: _Answering, slot: Slo
         queued_ms=slot.queued_ms,
         max_bytes=answering.max_bytes,
     )
+
+
+def _plan(engine: Engine, request: PlanRequest, slot: Slot) -> pb.PlanResponse:
+    return plan_message(engine.plan(replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)))
 
 
 def _result(engine: Engine, request: Request | EgotoolsError, answering: _Answering, slot: Slot) -> pb.RetrieveResult:

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from ontology.yaml_data import SAFE_LOADER
+
 __all__ = ["load_unique_keys"]
 
 
@@ -23,9 +25,8 @@ def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> dict[Any, 
         if str(key.value) in seen:
             raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
         seen.add(str(key.value))
-    found: dict[Any, Any] = _BASE.construct_mapping(loader, node, deep)
+    found: dict[Any, Any] = SAFE_LOADER.construct_mapping(loader, node, deep)
     return found
 
 
-_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
-_Loader: Any = type("_Loader", (_BASE,), {"construct_mapping": _construct_mapping})
+_Loader: Any = type("_Loader", (SAFE_LOADER,), {"construct_mapping": _construct_mapping})

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from egotools import Tool
 from inference import HashingEncoder
+from planners.calling.call_policy import read_policy
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
 from tests.conftest import ROOT
@@ -56,6 +58,24 @@ def test_the_command_prints_what_is_shown(run: Run, store: Path) -> None:
     shown = next(body for kind, body in BLOCKS if kind == "text" and body.startswith("POST"))
     assert sorted(out.split("\n\n")[0].splitlines()) == sorted(shown.split("\n\n")[0].splitlines())
     assert out.split("\n\n")[1] == shown.split("\n\n")[1]
+
+
+def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
+    (rules,) = (body for kind, body in BLOCKS if kind == "yaml")
+    (tmp_path / "policy.yaml").write_text(rules, encoding="utf-8")
+    policy = read_policy(tmp_path / "policy.yaml")
+
+    def decision(tool_id: str, effect: str) -> str:
+        name, namespace = tool_id.rpartition("/")[2], tool_id.partition("/")[0]
+        return policy.decision(
+            Tool(id=tool_id, name=name, title="", description="", namespace=namespace, effect=effect)
+        )
+
+    assert decision("finance/pay", "change") == "deny"
+    assert decision("finance/listPayments", "read") == "allow"
+    assert decision("hr/approveLeave", "change") == "ask"
+    assert decision("hr/hire", "change") == "allow"
+    assert decision("sales/order", "change") == "ask"
 
 
 def test_the_options_exist(run: Run) -> None:

@@ -48,9 +48,11 @@ def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
 
 
 def test_the_lock_of_every_extra_that_is_named_is_there() -> None:
-    (listed,) = re.findall(r"extras are (.+?)\.\n", README, re.DOTALL)
-    extras = re.findall(r"`(\w+)`", listed)
-    assert sorted(extras) == sorted(set(PROJECT["optional-dependencies"]) - {"build"})
+    (listed, frameworks) = re.findall(
+        r"extras are (.+?)\. Those of agent frameworks go\n.+?: (.+?)\.\n", README, re.DOTALL
+    )[0]
+    extras, of_agents = re.findall(r"`(\w+)`", listed), re.findall(r"`([\w-]+)`", frameworks)
+    assert sorted(extras + of_agents) == sorted(set(PROJECT["optional-dependencies"]) - {"build"})
     assert [extra for extra in extras if not (ROOT / "requirements" / f"{extra}.txt").exists()] == []
 
 
@@ -91,11 +93,14 @@ def _serve(command: list[str], folder: Path) -> None:
     wait_until(ready.exists, process=server)
     said = json.loads(ready.read_text(encoding="utf-8"))
     address = said["address"]
-    each, auto_k, next_step, not_older, admin = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)
+    each, auto_k, next_step, plan, not_older, admin = re.findall(
+        r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE
+    )
     assert len(_printed(each, address)) == 2
     assert _printed(auto_k, address) == re.findall(r"^    # (.+)$", auto_k, re.MULTILINE)
     lines = _printed(next_step, address)
     assert len(lines) == 5 and not any(line.startswith("purchasing/ReleasePurchaseOrder ") for line in lines)
+    assert ["warehouse/reserveDockSlot", "goal"] in [line.split()[1:3] for line in _printed(plan, address)]
     assert _printed(not_older, address) == ["True"]
     catalog, snapshot = _printed(admin.replace("127.0.0.1:50052", said["admin_address"]), address)
     assert catalog.split() == [said["snapshot_id"], "312"] and snapshot.split() == [said["snapshot_id"], "True"]

@@ -32,6 +32,7 @@ METHODS: dict[str, MethodRule] = {
     f"{_TOOLS}Neighbors": _READ,
     f"{_TOOLS}GetCatalog": _READ,
     f"{_TOOLS}ReportOutcome": _READ,
+    f"{_TOOLS}Plan": _READ,
     f"{_ADMIN}Publish": _CHANGE,
     f"{_ADMIN}Rollback": _CHANGE,
     f"{_ADMIN}ListSnapshots": _CHANGE,

@@ -19,7 +19,7 @@ from services.server.admission.peer_calls import PeerCalls
 from services.server.admission.wire_scan import MAX_FIELDS, check_fields
 from services.server.settings import ServerSettings
 
-__all__ = ["Admission", "peer_of"]
+__all__ = ["Admission", "address_network", "peer_of"]
 
 _BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
 _MOST_SINGLE_BYTES = 1024 * 1024
@@ -100,15 +100,23 @@ def read_limit(max_message_bytes: int) -> int:
 
 
 def peer_of(context: Any) -> str:
-    """Return the address of the other end without its port; of IPv6 the network, because one host has many addresses there."""
+    """Return the address of the other end without its port; see :func:`address_network`."""
     peer: str = context.peer()
     address, port = peer.rpartition(":")[::2]
     if not address.startswith("ipv6:"):
         return address or port
+    return address_network(unquote(address.removeprefix("ipv6:")).strip("[]")) or address
+
+
+def address_network(host: str) -> str:
+    """Return an address as the name of a peer; of IPv6 the network, because one host has many addresses there. Empty for a text that is
+    no address."""
     try:
-        host = ipaddress.IPv6Address(unquote(address.removeprefix("ipv6:")).strip("[]"))
+        found = ipaddress.ip_address(host)
     except ValueError:
-        return address
-    if host.ipv4_mapped is not None:
-        return f"ipv4:{host.ipv4_mapped}"
-    return f"ipv6:{ipaddress.ip_network((int(host), _IPV6_NETWORK_BITS), strict=False)}"
+        return ""
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    if isinstance(found, ipaddress.IPv4Address):
+        return f"ipv4:{found}"
+    return f"ipv6:{ipaddress.ip_network((int(found), _IPV6_NETWORK_BITS), strict=False)}"

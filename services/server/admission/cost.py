@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ontology.errors import InvalidArgumentError
+from retrieval.query.plan_request import PlanRequest
 from retrieval.query.request import Request
 
-__all__ = ["check_call_cost", "least_answer_bytes", "request_cost"]
+__all__ = ["check_call_cost", "least_answer_bytes", "plan_cost", "request_cost"]
 
 _MS_OF_UNIT = 50.0
 _MS = 10.0
@@ -21,6 +22,7 @@ _MS_OF_LATER_CHARACTER = 0.0025
 _MS_OF_TOOL, _MS_OF_REASONS, _MS_OF_SCHEMA = 0.5, 3.0, 0.5
 _MOST_TOOLS = 500  # a request for 1,000 had at most 458 candidates
 _LEAST_TOOL_BYTES, _LEAST_REASONS_BYTES, _LEAST_SCHEMA_BYTES = 140, 400, 400
+_PLAN_UNITS = 1
 _SURE_TOOLS = 100  # of so many that are asked for, no catalogue returned fewer
 
 
@@ -35,6 +37,11 @@ def request_cost(request: Request) -> int:
         + tool_ms * min(request.k, _MOST_TOOLS)
     )
     return max(1, round(spent_ms / _MS_OF_UNIT))
+
+
+def plan_cost(request: PlanRequest) -> int:
+    """Return the cost of a plan in units: that of the search, which is bounded, and of the retrieval where there is a query."""
+    return _PLAN_UNITS + (request_cost(request.retrieval()) if request.query else 0)
 
 
 def check_call_cost(costs: Sequence[int], most: int) -> None:

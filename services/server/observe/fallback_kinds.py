@@ -6,6 +6,7 @@ __all__ = ["FALLBACK_KINDS", "fallback_kind"]
 
 _BEGINNINGS = {
     "no semantic matching": "encoder",
+    "no query model": "query-model",
     "no reranking": "reranker",
     "reranked by": "reranker",
     "reranked the best": "reranker-limit",

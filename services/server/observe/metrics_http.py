@@ -61,7 +61,7 @@ class MetricsHttp:
     A further connection takes the place of the oldest of the address that has most: who holds connections loses them, and a probe
     from elsewhere, or a later one, is answered.
 
-    :param scrape: returns the metrics; called on a thread, at most once at a time.
+    :param scrape: returns the metrics; called on a thread, at most once at a time: who asks meanwhile gets what that call returns.
     :param ready: whether the server takes calls.
     :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
     :param tls: of the port; None for plain HTTP.
@@ -79,7 +79,7 @@ class MetricsHttp:
         self._ready = ready
         self._authorize = authorize
         self._tls = tls
-        self._one_scrape = asyncio.Lock()
+        self._scraping: asyncio.Task[bytes | None] | None = None
         self._connections: dict[
             asyncio.Task[None], str
         ] = {}  # in the order of their coming; with the address of the other end
@@ -108,6 +108,8 @@ class MetricsHttp:
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        if self._scraping is not None:
+            await asyncio.wait({self._scraping}, timeout=_SECONDS)
         await self._server.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -167,13 +169,19 @@ class MetricsHttp:
             return _response(403, "The caller does not have the role metrics.")
         if status != 200:
             return _response(401, "The metrics need a bearer token.", "WWW-Authenticate: Bearer")
-        async with self._one_scrape:
-            try:
-                text = await asyncio.to_thread(self._scrape)
-            except Exception:
-                _LOG.exception("the metrics cannot be written")
-                return _response(500, "The metrics cannot be written; the log of the server says why.")
+        if self._scraping is None or self._scraping.done():
+            self._scraping = asyncio.create_task(self._scraped())
+        text = await asyncio.shield(self._scraping)  # a thread cannot be stopped: it goes on for those who ask later
+        if text is None:
+            return _response(500, "The metrics cannot be written; the log of the server says why.")
         return _response(200, text, content_type=_METRICS_TEXT)
+
+    async def _scraped(self) -> bytes | None:
+        try:
+            return await asyncio.to_thread(self._scrape)
+        except Exception:
+            _LOG.exception("the metrics cannot be written")
+            return None
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 __all__ = ["METHODS", "OTHER", "STAGES", "Metrics", "StoreTimes"]
 
 OTHER = "other"
-STAGES = ("queue", "encode", "entry", "ego", "rank", "explain", "total")
+STAGES = ("queue", "model", "encode", "entry", "ego", "rank", "explain", "total")
 METHODS = frozenset(
     method.name
     for file in (egotools_pb2, admin_pb2)

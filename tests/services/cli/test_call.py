@@ -39,6 +39,10 @@ paths:
       operationId: cancelOrder
       summary: Cancel an order
       parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+  /orders/purge:
+    get:
+      operationId: purgeOrders
+      summary: Remove old orders
   /photos:
     post:
       operationId: addPhoto
@@ -50,7 +54,10 @@ paths:
             schema: {type: object, properties: {title: {type: string}, photo: {type: string, format: binary}}}
 """
 MCP_TOOLS = {
-    "tools": [{"name": "book", "inputSchema": {"type": "object", "properties": {"material": {"type": "string"}}}}]
+    "tools": [
+        {"name": "book", "inputSchema": {"type": "object", "properties": {"material": {"type": "string"}}}},
+        {"name": "stock", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    ]
 }
 MCP_SERVER = """
 from mcp.server.mcpserver import MCPServer
@@ -61,6 +68,11 @@ server = MCPServer("warehouse")
 @server.tool()
 def book(material: str) -> str:
     return f"booked {material}"
+
+
+@server.tool()
+def stock() -> str:
+    return "seven"
 
 
 server.run()
@@ -146,6 +158,14 @@ def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
     assert shop.arrived == []
 
 
+def test_a_get_that_is_named_for_a_change_needs_a_yes(run: Run, store: Path, shop: Loopback) -> None:
+    command = ("call", "shop/purgeOrders", "--store", store, "--base-url", shop.url, *KEY)
+    code, _, err = run(*command)
+    assert (code, shop.arrived) == (2, [])
+    assert "may change something" in err
+    assert run(*command, "--yes")[0] == 0
+
+
 def test_a_call_that_may_change_something_needs_a_yes(run: Run, store: Path, shop: Loopback) -> None:
     command = ("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
     code, _, err = run(*command)
@@ -227,7 +247,11 @@ def test_credentials_from_a_file_and_of_the_next_alternative(
             "--credential: the call has no scheme 'kay'. Its schemes: key, login",
         ),
         (("-a", '{"id": 7}'), 2, "the call needs a credential: 'key' (apiKey in the query api_key) or 'login' (basic)"),
-        (("-a", '{"id": 7}', *KEY), 2, "the server of the document is relative: /api"),
+        (
+            ("-a", '{"id": 7}', "--credential", "shop.key=${SHOP_KEY}"),
+            2,
+            "the server of the document is relative: /api",
+        ),
         (("-a", '{"id": 7}', *KEY, "--base-url", f"http://me:{SECRET}@127.0.0.1"), 2, "holds a user name"),
         (("-a", '{"id": 7}', *KEY, "--base-url", "http://127.0.0.1:9"), 16, "cannot be reached"),
     ],
@@ -309,6 +333,10 @@ def test_a_tool_of_an_mcp_session(run: Run, store: Path, tmp_path: Path) -> None
     code, out, err = run(*command, "--session", session, "--yes")
     assert code == 0, err
     assert "booked steel" in out
+    reading = ("call", "warehouse/stock", "--store", store, "--timeout-s", LIMIT_S, "--session", session)
+    code, out, err = run(*reading)  # its server says that it only reads
+    assert code == 0, err
+    assert "seven" in out
 
 
 def test_a_tool_of_an_mcp_server_that_demands_a_token(
@@ -339,3 +367,31 @@ def test_without_the_extra_the_error_names_it(run: Run, store: Path, monkeypatch
     code, _, err = run("call", "warehouse/book", "--store", store, "--session", "mcp:x", "--yes")
     assert code == 9
     assert "requirements/mcp.txt" in err
+
+
+def test_a_document_gets_neither_a_credential_nor_an_address_inside(run: Run, tmp_path: Path, shop: Loopback) -> None:
+    (tmp_path / "inner.yaml").write_text(DOCUMENT.replace("/api", f"{shop.url}/api", 1), encoding="utf-8")
+    store = tmp_path / "inner"
+    build_snapshot([str(tmp_path / "inner.yaml")], store, encoder=HashingEncoder())
+    command = ("call", "inner/getOrder", "--store", store, "-a", '{"id": 7}')
+    code, _, err = run(*command, *KEY)
+    assert (code, "not sent to the server that the document names" in err) == (2, True), err
+    bound = (*command, "--credential", "inner.key=${SHOP_KEY}")
+    code, _, err = run(*bound)
+    assert (code, "no public address" in err, "--allow-network" in err) == (23, True, True), err
+    assert shop.arrived == []
+    code, _, err = run(*bound, "--allow-network", "127.0.0.0/8")
+    assert (code, len(shop.arrived)) == (0, 1), err
+
+
+@pytest.mark.parametrize(
+    ("decision", "code", "said"), [("deny", 23, "policy"), ("ask", 2, "no terminal"), ("allow", 0, "")]
+)
+def test_a_policy_stands_above_yes(
+    run: Run, store: Path, shop: Loopback, tmp_path: Path, decision: str, code: int, said: str
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"rules:\n  - {{tool: shop/get*, decision: {decision}}}", encoding="utf-8")
+    found, _, err = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY,
+                        "--policy", policy, "--yes")  # fmt: skip
+    assert (found, said in err, len(shop.arrived)) == (code, True, int(code == 0)), err

@@ -20,7 +20,9 @@ def _build(
     return run(*command, "--findings", policy)
 
 
-def test_a_quarantined_tool_is_listed_approved_and_built(run: Run, tmp_path: Path) -> None:
+def test_a_quarantined_tool_is_listed_approved_and_built(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "store"
     code, out, _ = _build(run, tmp_path, CLEAN, BAD)
     assert code == 0 and "Quarantined: 1 tool not in the snapshot: erp/list_vendors" in out
@@ -30,8 +32,16 @@ def test_a_quarantined_tool_is_listed_approved_and_built(run: Run, tmp_path: Pat
     listed: dict[str, Any] = json.loads(out)
     assert listed["quarantined"] == ["erp/list_vendors"]
     assert {each["severity"] for each in listed["findings"]} == {"quarantine"}
-    code, out, _ = run("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
+    approve = ("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
+    monkeypatch.delenv("EGOTOOLS_AUDIT_LOG", raising=False)
+    code, out, err = run(*approve)
     assert code == 0 and "approved erp/list_vendors by ann" in out
+    assert err == "EGOTOOLS_AUDIT_LOG is not set: the store alone keeps who approved what, in approvals.jsonl\n"
+    (kept,) = [json.loads(line) for line in (store / "approvals.jsonl").read_text("utf-8").splitlines()]
+    assert (kept["by"], kept["reason"], kept["at"][:2]) == ("ann", "ours", "20")
+    monkeypatch.setenv("EGOTOOLS_AUDIT_LOG", str(tmp_path / "audit.jsonl"))
+    assert run(*approve)[2] == ""
+    assert '"approve-finding"' in (tmp_path / "audit.jsonl").read_text("utf-8")
     code, out, _ = _build(run, tmp_path, CLEAN, BAD)
     assert (
         code == 0 and "2 tools" in out and "Quarantined" not in out and "Released by approvals: erp/list_vendors" in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 import time
@@ -102,27 +103,26 @@ def test_a_shuffled_log_publishes_nothing(store: Path, tmp_path: Path, run: Run)
 
 async def _report_all(store: Path) -> None:
     """Ask and report 300 sessions over gRPC, through two replicas."""
-    servers = [Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes={"": store / "outcomes"}) for _ in "ab"]
     engine = open_engine(store, encoder=HashingEncoder())
-    addresses = [await server.start() for server in servers]
-    for server in servers:
-        await server.load(lambda: engine)
-    one, other = (AsyncClient(address) for address in addresses)
+    async with contextlib.AsyncExitStack() as stack:
+        clients = []
+        for _ in range(2):
+            server = Server(ServerSettings(port=0, workers=2, drain_s=0.0), outcomes={"": store / "outcomes"})
+            stack.push_async_callback(server.stop, 1.0)
+            address = await server.start()
+            await server.load(lambda: engine)
+            clients.append(await stack.enter_async_context(AsyncClient(address)))
 
-    async def report(row: dict[str, Any], place: int) -> None:
-        asked, told = (one, other) if place % 2 else (other, one)
-        answer = await asked.retrieve(row["query"], k=5)
-        used = row["tools"]
-        output = ObservedOutput(tool_id=used[0], name="items[].id", type="string", taken_by=used[1], taken_as="id")
-        await told.report_outcome(answer.request_id, used, succeeded=True, query=row["query"], outputs=[output])
+        async def report(row: dict[str, Any], place: int) -> None:
+            asked, told = clients[place % 2], clients[place % 2 - 1]
+            answer = await asked.retrieve(row["query"], k=5)
+            used = row["tools"]
+            output = ObservedOutput(tool_id=used[0], name="items[].id", type="string", taken_by=used[1], taken_as="id")
+            await told.report_outcome(answer.request_id, used, succeeded=True, query=row["query"], outputs=[output])
 
-    made = rows(300)
-    for start in range(0, len(made), 20):
-        await asyncio.gather(*(report(row, place) for place, row in enumerate(made[start : start + 20])))
-    for client in (one, other):
-        await client.close()
-    for server in servers:
-        await server.stop(1.0)
+        made = rows(300)
+        for start in range(0, len(made), 20):
+            await asyncio.gather(*(report(row, place) for place, row in enumerate(made[start : start + 20])))
 
 
 async def _served(store: Path) -> tuple[EgoGraph, Response]:

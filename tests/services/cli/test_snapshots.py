@@ -120,6 +120,25 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
     assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file() and b"PRIVATE" in path.read_bytes()]
 
 
+def test_a_build_that_loses_the_signature_says_so(run: Run, tmp_path: Path) -> None:
+    run("keys", "create", tmp_path / "key")
+    build = ("build", _tools(tmp_path, 2), "--out", tmp_path / "store", "--encoder", "hashing.v1")
+    signs = ("--signing-key", tmp_path / "key")
+    assert "signed" not in run(*build)[2]  # nothing was signed before
+    assert "signed" not in run(*build, *signs)[2]
+    assert "signed" not in run(*build)[2]  # the same snapshot keeps its signature
+    _tools(tmp_path, 3)
+    assert "signed" not in run(*build, "--no-publish")[2]
+    for as_json in ((), ("--json",)):
+        run(*build, *signs)
+        _tools(tmp_path, 4 + len(as_json))
+        code, out, err = run(*build, *as_json)
+        assert code == 0 and "signed" not in out
+        assert "is signed, this one is not" in err and "EGOTOOLS_SIGNING_KEY" in err and "rollback" in err
+    _tools(tmp_path, 6)
+    assert "signed" not in run(*build)[2]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

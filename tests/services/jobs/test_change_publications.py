@@ -34,21 +34,6 @@ from services.server.catalogs import Catalogs
 from tests.conftest import ROOT
 from tests.waiting import wait_until
 
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with twelve tools; copy it before it is changed."""
-    store = tmp_path_factory.mktemp("publications") / "store"
-    built(store)
-    return store
-
-
-@pytest.fixture
-def store(base: Path, tmp_path: Path) -> Path:
-    subprocess.run(["cp", "-r", base, tmp_path / "store"], check=True)
-    return tmp_path / "store"
-
-
 NEW, LATER = row(20), row(21)
 OWN = ranking_section(RankingWeights(**{**SHIPPED, "bm25_text": 2.0}))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingest.trust.approvals import APPROVALS, approve, read_approvals
-from ingest.trust.quarantine import FINDINGS, read_record
+from ingest.trust.quarantine import FINDINGS, TrustRecord, read_record
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
 from ontology.progress import no_progress
 from ontology.tool import Tool
@@ -150,6 +150,35 @@ def test_a_changed_tool_serves_as_published_until_its_change_is_approved(tmp_pat
     assert _described(store, "erp/archive") == AFTER["description"]
     build(_plan(tmp_path, cached=False), no_progress)
     assert read_record(store).findings == ()
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_a_tool_that_left_and_comes_back_changed_is_compared(tmp_path: Path, sent: bool) -> None:
+    plan, store = _plan(tmp_path), tmp_path / "store"
+    for rows in ((CLEAN, BEFORE), (CLEAN,), (CLEAN, NEEDS), (CLEAN,)):
+        _write(tmp_path, *rows)
+        build(plan, no_progress)
+    if sent:
+        maker = ToolsMaker()
+        with pytest.raises(CatalogError, match="changed-description"):
+            maker.examine(maker.read([AFTER]), [], store)
+        return
+    _write(tmp_path, CLEAN, AFTER)
+    for _ in range(2):
+        report = build(plan, no_progress)
+        assert (list(report.findings.quarantined), report.findings.kept) == (["erp/archive"], ())
+        assert report.findings.by_kind == {"changed-description": 1}
+    _write(tmp_path, CLEAN, BEFORE)
+    assert build(plan, no_progress).findings.quarantined == {}
+
+
+def test_of_tools_that_left_the_newest_are_remembered() -> None:
+    def published(first: int) -> dict[str, Tool]:
+        return {f"erp/t{at}": Tool(id=f"erp/t{at}", name=f"t{at}") for at in range(first, first + 400)}
+
+    record = TrustRecord().without(published(0), ()).without(published(300), {"erp/t300"})
+    assert len(record.left) == 500
+    assert [record.left[at]["id"] for at in (0, -1)] == ["erp/t200", "erp/t699"]
 
 
 def test_the_document_that_is_kept_is_the_one_that_was_published_last(tmp_path: Path) -> None:

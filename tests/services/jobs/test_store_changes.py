@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from ingest.trust.approvals import approve
 from ingest.trust.quarantine import read_record
 from ontology import CatalogError, DocumentError, InvalidArgumentError, NotFoundError, NotReadyError, StorageError
+from ontology.errors import OtherWriterError
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
 from scripts.reliability.changing import ENCODER, Changing, built, compare_with_map, row
@@ -27,21 +28,6 @@ from services.jobs.examination import published_tools
 from services.jobs.tools_worker import ToolsWorker
 from tests.conftest import ROOT
 from tests.waiting import LIMIT_S, wait_until
-
-
-@pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with twelve tools; copy it before it is changed."""
-    store = tmp_path_factory.mktemp("changing") / "store"
-    built(store)
-    return store
-
-
-@pytest.fixture
-def store(base: Path, tmp_path: Path) -> Path:
-    subprocess.run(["cp", "-r", base, tmp_path / "store"], check=True)
-    return tmp_path / "store"
-
 
 NEW: dict[str, Any] = {
     "id": "zoo/count_zebras",
@@ -168,6 +154,37 @@ def test_what_cannot_be_written_is_not_served(store: Path, monkeypatch: pytest.M
     assert changing.engine is before
     assert changing.upsert(NEW).added == 1
     assert Changing.again(changing).tools() == changing.tools()
+
+
+def test_of_two_servers_of_a_store_one_writes_until_it_ends(store: Path) -> None:
+    first, second = Changing(store), Changing(store)
+    first.upsert(NEW)
+    for refused in (
+        lambda: second.upsert(FINDS),
+        lambda: second.delete(NEW["id"]),
+        lambda: second.changes.merge(""),
+    ):
+        with pytest.raises(OtherWriterError, match=f"process {os.getpid()} of "):
+            refused()
+    assert first.changes.follow("") is None
+    assert second.changes.follow("") and NEW["id"] not in second.tools()  # following serves what it returns
+    first.upsert(FINDS)
+    merged = first.changes.merge("")
+    with pytest.raises(NotReadyError, match="another snapshot"):
+        second.delete(NEW["id"])
+    second.engine = second.changes.adopt("", second.opened(store))
+    first.upsert({**NEW, "description": "Counts all zebras."})
+    with pytest.raises(OtherWriterError):
+        second.delete(NEW["id"])
+    first.changes.close()
+    assert second.delete(NEW["id"]).removed == 1
+    assert second.engine.snapshot_id.startswith(f"{merged}+") and FINDS["id"] in second.tools()
+    third = Changing(store)
+    with pytest.raises(OtherWriterError):
+        third.upsert(NEW)
+    second.changes.close()
+    third.changes.merge("")
+    assert third.tools() == Changing(store).tools() == second.tools()
 
 
 _OPS = st.lists(

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from egotools import PreconditionError
 from egotools.admin import AdminClient
 from ontology import CatalogError, InvalidArgumentError, NotReadyError, StorageError
+from ontology.errors import OtherWriterError
 from scripts.reliability.changing import Changing, built, row
 from services.jobs.change_sinks import server_errors
 from services.jobs.source_sync import Sync
@@ -128,6 +130,19 @@ def test_a_tool_that_is_refused_holds_up_no_other(folder: Path) -> None:
     assert sorted(sink.tools) == ["crm/call", "hr/fire", "hr/hire", "hr/pay"]
     sink.bad = ""
     assert [counts[1] for counts in _sync(folder, sink)] == [0, 1]
+
+
+def test_a_catalogue_that_another_process_changes_is_no_fault_of_a_tool(folder: Path) -> None:
+    class Follows(_Sink):
+        def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
+            self.calls.append("+")
+            with server_errors("here"):
+                raise PreconditionError("It follows.", code="FAILED_PRECONDITION", reason="OTHER_WRITER")
+
+    sink = Follows()
+    with pytest.raises(OtherWriterError, match="here: It follows"):
+        _sync(folder, sink)
+    assert sink.calls == ["+"]
 
 
 def test_an_address_without_a_name_is_refused(folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import pytest
 
+from ontology.appended_file import locked
 from ontology.errors import NotReadyError, StorageError
 from services.outcomes import Outcome, OutcomeLog, OutputSeen, outcome_log, read_outcomes
 from tests.conftest import ROOT
@@ -50,6 +51,23 @@ def files(folder: Path) -> list[Path]:
 def test_what_was_appended_is_read_again_by_time(tmp_path: Path) -> None:
     appended(tmp_path, 2, 1)
     assert read_outcomes(tmp_path) == ([outcome(1), outcome(2)], 0)
+
+
+def test_a_new_file_that_another_process_takes_at_once_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+
+    def slowly_locked(path: Path) -> int:
+        if not taken:
+            taken.append(locked(path))  # by the other process, between the making and the lock
+        return locked(path)
+
+    monkeypatch.setattr(outcome_log, "locked", slowly_locked)
+    appended(tmp_path, 1)
+    assert [path.stat().st_size > 0 for path in files(tmp_path)] == [False, True]
+    os.close(*taken)
+    assert read_outcomes(tmp_path) == ([outcome(1)], 0)
 
 
 def test_it_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from egotools.usage_lines import UsageLines
 from egotools.values import (
     CatalogInfo,
@@ -18,6 +19,7 @@ from egotools.values import (
     EntryMatch,
     GraphEdge,
     GraphNode,
+    NamespaceSummary,
     OntologyInfo,
     ParameterBinding,
     Provenance,
@@ -29,6 +31,7 @@ from egotools.values import (
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
 from retrieval.engine import Engine
+from retrieval.query.plan_request import PlanRequest
 from retrieval.query.request import Request
 from retrieval.retriever import Retriever
 from services.server.server import Server
@@ -100,6 +103,47 @@ class MemoryEngine:
             )
         return WordRetriever(self, preset or "words")
 
+    def plan(self, request: PlanRequest) -> ToolPlan:
+        """Each goal after the tools that its document declares; a required input without one is asked for."""
+        goals = request.goals or [self.retriever().retrieve(request.retrieval()).tools[0].id]
+        steps: list[PlanStep] = []
+        for goal in map(self.tool, goals):
+            inputs = []
+            for each in goal.parameters:
+                supplier = next((one for one in goal.depends_on if one.parameter == each.name), None)
+                if supplier is not None:
+                    steps.append(
+                        PlanStep(number=len(steps) + 1, tool_id=supplier.tool, kind="depends_on", confidence=1.0)
+                    )
+                    inputs.append(
+                        PlanInput(
+                            parameter=each.name,
+                            source="step",
+                            step=len(steps),
+                            supplier=supplier.tool,
+                            output=supplier.output,
+                            kind="depends_on",
+                            confidence=1.0,
+                            alternatives=("erp/list_orders",),
+                        )
+                    )
+                elif each.required:
+                    inputs.append(PlanInput(parameter=each.name, source="ask"))
+            steps.append(
+                PlanStep(number=len(steps) + 1, tool_id=goal.id, kind="goal", confidence=1.0, inputs=tuple(inputs))
+            )
+        asked = [(step, each) for step in steps for each in step.inputs if each.source == "ask"]
+        return ToolPlan(
+            steps=tuple(steps),
+            open_inputs=tuple(
+                OpenInput(parameter=each.parameter, description="顧客", source="ask", steps=(step.number,))
+                for step, each in asked
+            ),
+            cost=float(len(steps)),
+            snapshot_id=self.snapshot_id,
+            fallbacks=("made by hand",),
+        )
+
     def tool(self, tool_id: str) -> Tool:
         for tool in self.tools:
             if tool.id == tool_id:
@@ -149,6 +193,9 @@ class MemoryEngine:
             edge_counts={"has_parameter": 5},
             created_by={"egotools": "0.1.0"},
         )
+
+    def namespaces(self) -> tuple[NamespaceSummary, ...]:
+        return (NamespaceSummary(name="", tool_count=len(self.tools), objects=("invoice",)),)
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         return [tool.id for tool in self.tools[offset : offset + limit]]

@@ -457,6 +457,7 @@ async def test_mutated_messages_get_a_typed_refusal_or_an_answer() -> None:
         "RetrieveBatch": pb.RetrieveBatchRequest(requests=[whole] * 2),
         "GetTool": pb.GetToolRequest(id="crm/get_customer", schema_format=pb.SCHEMA_FORMAT_MCP),
         "Neighbors": pb.NeighborsRequest(node="crm/get_customer", predicates=["returns"], limit=3),
+        "Plan": pb.PlanRequest(goals=["crm/get_customer"], query="customer", done=["a"], have={"b": "c"}),
         "GetCatalog": pb.GetCatalogRequest(page_size=2, page_token="MTow"),
     }
     async with serving() as server, grpc.aio.insecure_channel(server.address) as channel:

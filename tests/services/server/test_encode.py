@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from services.server.encode import response_message
+from services.server.kept_texts import KeptTexts
 from tests.services.server.memory_engine import TOOLS, MemoryEngine
 
 
@@ -64,6 +66,23 @@ def test_many_texts_are_not_kept() -> None:
         engine.reads = 0
         response_message(engine, response, schema_format="none", explain=False, queued_ms=0.0, max_bytes=1 << 20)
         assert engine.reads > 0
+
+
+def test_the_texts_of_many_engines_take_the_room_of_one() -> None:
+    """Each caller who sees a part of a catalogue has an engine of its own."""
+    kept, text = KeptTexts(most_bytes=10_000), b"x" * 1_000
+    engines = [MemoryEngine() for _ in range(64)]
+    for number in range(3):
+        for engine in engines:
+            assert kept.text(engine, f"crm/{number}", "none", lambda: text) == text
+            assert kept.size <= 10_000
+    assert kept.size > 0
+    kept.text(engines[0], "crm/x", "none", lambda: b"first")
+    assert kept.text(engines[0], "crm/x", "none", lambda: b"second") == b"first"
+    engines.clear()
+    del engine
+    gc.collect()
+    assert kept.size == 0
 
 
 def test_an_answer_that_is_too_large_is_not_made_to_the_end() -> None:

@@ -270,6 +270,12 @@ WRONG = {
     "node-limit-large": (pb.NeighborsRequest(node="x", limit=1_001), "limit"),
     "node-many-predicates": (pb.NeighborsRequest(node="x", predicates=["p"] * 65), "predicates"),
     "node-long-predicate": (pb.NeighborsRequest(node="x", predicates=["p" * 1_001]), "predicates"),
+    "plan-nothing": (pb.PlanRequest(), "goals"),
+    "plan-goal-empty": (pb.PlanRequest(goals=[""]), "goals"),
+    "plan-many-goals": (pb.PlanRequest(goals=[f"t{n}" for n in range(21)]), "goals"),
+    "plan-query": (pb.PlanRequest(query="?!"), "query"),
+    "plan-done": (pb.PlanRequest(goals=["x"], done=[""]), "done"),
+    "plan-have": (pb.PlanRequest(goals=["x"], have={"a": "v" * 4_001}), "have.a"),
     "page-negative": (pb.GetCatalogRequest(page_size=-1), "page_size"),
     "page-large": (pb.GetCatalogRequest(page_size=5_001), "page_size"),
     "page-token": (pb.GetCatalogRequest(page_token="hello there"), "page_token"),
@@ -286,6 +292,7 @@ async def test_bad_input_is_refused_by_the_name_of_its_field(
         pb.GetToolRequest: stub.GetTool,
         pb.NeighborsRequest: stub.Neighbors,
         pb.GetCatalogRequest: stub.GetCatalog,
+        pb.PlanRequest: stub.Plan,
     }[type(request_)]
     error = await failure(method(request_))  # type: ignore[operator]
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
@@ -302,7 +309,7 @@ async def test_a_message_above_the_limit_is_refused_for_its_size(stub: pb_grpc.T
 
 
 async def test_bytes_that_are_no_message_are_the_callers_fault(channel: grpc.aio.Channel) -> None:
-    for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog"):
+    for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "Plan"):
         raw = channel.unary_unary(f"/{SERVICE_NAME}/{name}")  # type: ignore[var-annotated]
         error = await failure(raw(b"\xff\xff\xff\xff\x0f"))
         assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "request")
@@ -596,7 +603,8 @@ async def test_each_call_is_one_line_without_words_of_the_request(
     assert (first["method"], first["k"], first["preset"], first["tools"]) == ("Retrieve", 2, "words", 0)
     assert (first["snapshot_id"], first["query_chars"]) == (SNAPSHOT_ID, len(words))
     assert first["ms"] > 0
-    assert (lines[1]["batch"], lines[1]["errors"]) == (2, 1)
+    assert first["unanswerable"] is True
+    assert (lines[1]["batch"], lines[1]["errors"], lines[1]["unanswerable"], lines[1]["empty"]) == (2, 1, 1, 1)
 
 
 async def test_two_servers_never_share_a_port(server: Server) -> None:

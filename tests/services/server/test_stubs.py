@@ -51,5 +51,5 @@ def test_the_service_has_its_calls_and_each_its_own_messages() -> None:
     assert service.full_name == "egotools.v1.ToolRetrieval"
     assert {method.name: (method.input_type.name, method.output_type.name) for method in service.methods} == {
         name: (f"{name}Request", f"{name}Response")
-        for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome")
+        for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
     } | {"RetrieveEach": ("RetrieveBatchRequest", "RetrieveResult")}

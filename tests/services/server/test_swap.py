@@ -34,6 +34,7 @@ from services.server.catalogs_file import CatalogEntry
 from services.server.server import SERVICE_NAME, Server
 from tests.conftest import ROOT
 from tests.services.server.memory_engine import MemoryEngine, small_settings
+from tests.services.server.store_server import loaded
 from tests.waiting import LIMIT_S, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
@@ -55,13 +56,9 @@ async def running(
 ) -> AsyncIterator[Server]:
     """A server over stores, by tenant; without a watcher unless ``watch_s`` says otherwise."""
     entries = {tenant: CatalogStore(path=path) for tenant, path in stores.items()}
-    server = Server(small_settings(queue=64, **{"watch_s": 0.0, **changed}), entries, required=required)
-    await server.start()
-    try:
-        await server.load_stores()
+    settings = small_settings(queue=64, **{"watch_s": 0.0, **changed})
+    async with loaded(Server(settings, entries, required=required)) as server:
         yield server
-    finally:
-        await server.stop(0)
 
 
 def stub_of(channel: grpc.aio.Channel) -> pb_grpc.ToolRetrievalAsyncStub:
@@ -446,15 +443,10 @@ async def test_the_catalogues_of_one_process_load_a_model_once(
 
     entries = {name: CatalogEntry(store=store.copy(tmp_path / name).path) for name in ("acme", "umbrella")}
     stores = catalog_stores(entries, recent_vectors=0)  # else each has a memory of its own around the model
-    server = Server(small_settings(watch_s=0.0), stores)
-    await server.start()
-    try:
-        await server.load_stores()
+    async with loaded(Server(small_settings(watch_s=0.0), stores)) as server:
         await server.publisher.publish("acme", store.ids["beta"])
         engines: list[Any] = [server.catalogs.state(tenant).engine for tenant in stores]
         assert engines[0].encoder is engines[1].encoder
-    finally:
-        await server.stop(0)
 
 
 # -- min_snapshot ------------------------------------------------------------------------------------------------------

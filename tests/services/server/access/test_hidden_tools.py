@@ -97,6 +97,9 @@ def asked_of(name: str, value: str) -> Iterator[tuple[str, Any]]:
     yield "GetTool", pb.GetToolRequest(id=name)
     yield "Neighbors", pb.NeighborsRequest(node=name)
     yield "Neighbors", pb.NeighborsRequest(node=f"tool:{name}")
+    yield "Plan", pb.PlanRequest(goals=[name])
+    yield "Plan", pb.PlanRequest(query=QUERIES[0], done=[name])
+    yield "Plan", pb.PlanRequest(query=QUERIES[0], have={name: value})
     yield "Retrieve", retrieve(done=[name])
     yield "Retrieve", retrieve(have={name: value})
     for pattern in (name, f"!{name}", f"{name[:-1]}*", f"!{name[:-1]}*"):
@@ -144,6 +147,8 @@ async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngi
             replies.append(await caller.call("Retrieve", message))
     for name in ids_of(engine, SEEN):
         replies.append(await caller.call("GetTool", pb.GetToolRequest(id=name)))
+        replies.append(await caller.call("Plan", pb.PlanRequest(goals=[name], query=QUERIES[1])))
+        replies.append(await caller.call("Plan", pb.PlanRequest(goals=[name])))
     replies.append(await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=5_000)))
     for code, content in replies:
         assert code == grpc.StatusCode.OK
@@ -190,6 +195,11 @@ async def test_the_catalogue_counts_what_is_visible(
     assert found == ids_of(engine, SEEN)
     assert first.tool_count == first.node_counts["tool"] == first.filter_keys["id"] == len(found)
     assert first.filter_keys["namespace"] == 1
+    assert [(each.name, each.tool_count) for each in first.namespaces] == [(SEEN, len(found))]
+    hidden = {name for each in engine.namespaces() if each.name != SEEN for name in each.objects}
+    named = set(first.namespaces[0].objects)
+    assert named and all(view.find_node(f"business_object:{name}") is not None for name in named)
+    assert hidden - named, "other namespaces have objects of their own"
     assert sum(first.node_counts.values()) == int(view.allowed({}).sum())
     assert sum(first.edge_counts.values()) == len(view.edges) < len(engine.snapshot.edges)
 

@@ -44,6 +44,7 @@ MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
     "/egotools.v1.ToolRetrieval/Neighbors": READS,
     "/egotools.v1.ToolRetrieval/GetCatalog": READS,
     "/egotools.v1.ToolRetrieval/ReportOutcome": READS,
+    "/egotools.v1.ToolRetrieval/Plan": READS,
     "/egotools.v1.CatalogAdmin/Publish": CHANGES,
     "/egotools.v1.CatalogAdmin/Rollback": CHANGES,
     "/egotools.v1.CatalogAdmin/ListSnapshots": CHANGES,

@@ -15,7 +15,7 @@ from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody
 from services.server.server import Server
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import fetch, send
-from tests.waiting import until
+from tests.waiting import LIMIT_S, until
 
 
 @asynccontextmanager
@@ -116,6 +116,32 @@ async def test_a_probe_is_answered_while_others_hold_every_connection(
         for _, writer in slow:
             writer.close()
     assert not caplog.records
+
+
+async def test_scrapes_whose_callers_have_lost_their_places_run_once() -> None:
+    """Each of them holds a thread until it has ended, and all threads of the pool would be held."""
+    begun: list[int] = []
+    held = threading.Event()
+
+    def scrape() -> bytes:
+        begun.append(len(begun) + 1)
+        assert held.wait(LIMIT_S)
+        return f"up {begun[-1]}\n".encode()
+
+    http = MetricsHttp(scrape, lambda: True)
+    port = await http.start("127.0.0.1", 0)
+    try:
+        calls = [asyncio.create_task(fetch(port, "/metrics")) for _ in range(200)]
+        await until(lambda: sum(call.done() for call in calls) >= 100)  # at most 64 places
+        assert (await fetch(port, "/livez"))[0] == 200
+        assert begun == [1]
+        held.set()
+        answers = [(status, body) for status, _, body in await asyncio.gather(*calls)]
+        assert {*answers} == {(0, ""), (200, "up 1\n")} and begun == [1]
+        assert (await fetch(port, "/metrics"))[2] == "up 2\n"
+    finally:
+        held.set()
+        await http.stop()
 
 
 async def test_connections_of_one_address_do_not_end_those_of_another() -> None:

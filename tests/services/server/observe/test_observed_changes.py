@@ -29,6 +29,7 @@ from services.server.observe.audit_check import verify_audit_log
 from services.server.server import Server
 from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import fetch, samples, scrape
+from tests.services.server.store_server import loaded
 from tests.waiting import until
 
 
@@ -40,13 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
 @asynccontextmanager
 async def publishing(store: EditionStore, audit: Path, **settings: object) -> AsyncIterator[Server]:
     given = {"admin_port": 0, "watch_s": 0.0, "metrics_port": 0, "audit_log": audit, **settings}
-    server = Server(small_settings(**given), {"": CatalogStore(path=store.path)})
-    await server.start()
-    try:
-        await server.load_stores()
+    async with loaded(Server(small_settings(**given), {"": CatalogStore(path=store.path)})) as server:
         yield server
-    finally:
-        await server.stop(0)
 
 
 async def asked(server: Server, call: Any) -> Any:

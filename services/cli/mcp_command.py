@@ -1,0 +1,153 @@
+"""The command ``egotools mcp``: the MCP server, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from egotools.client_errors import ClientError
+from ontology.errors import InvalidArgumentError, MissingExtraError, error_from_status
+from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.console import stderr
+from services.cli.options import Store
+from services.cli.tools_client import tools_client
+from services.jobs.plans import DEFAULT_STORE, AllowedModels
+
+if TYPE_CHECKING:
+    from planners.calling.tool_access import ToolAccess
+
+__all__ = ["mcp"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions:
+    """What is offered, and where."""
+
+    pins: Annotated[tuple[str, ...], Option("--pin", help="Id of a tool that is always listed.")] = ()
+    append_only: Annotated[
+        bool, Option("--append-only", help="List the tools that a session finds, at the end, and never reorder.")
+    ] = False
+    http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
+    host: Annotated[str, Option(help="Address of --http; beyond loopback with TLS or --insecure.")] = "127.0.0.1"
+    port: Annotated[int, Option(min=0, max=65_535, help="Port of --http; 0: any free port.")] = 8090
+    names: Annotated[tuple[str, ...], Option("--name", help="A host name by which clients call --http.")] = ()
+    tls_cert: Annotated[Path | None, Option(help="Certificate chain of --http, PEM.")] = None
+    tls_key: Annotated[Path | None, Option(help="Its private key, PEM.")] = None
+    insecure: Annotated[
+        bool, Option("--insecure", help="Plain text beyond loopback: of --http, and of tokens to --server.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The gRPC server behind it, and who asks it."""
+
+    server: Annotated[
+        str, Option(help="A running egotools server (HOST:PORT). Default: the store is served in this process.")
+    ] = ""
+    tenant: Annotated[str, Option(help="Whose catalogue of --server.", envvar="EGOTOOLS_TENANT")] = ""
+    token_file: Annotated[
+        Path | None,
+        Option(
+            help="File with the bearer token of this process; callers of --http bring their own.",
+            envvar="EGOTOOLS_TOKEN_FILE",
+        ),
+    ] = None
+    ca_file: Annotated[
+        Path | None,
+        Option(help="Certificates that that of --server must come from; makes it TLS.", envvar="EGOTOOLS_CA_FILE"),
+    ] = None
+
+
+_MCP, _SERVER = McpOptions(), ServerOptions()
+
+
+def mcp(
+    store: Store = DEFAULT_STORE,
+    server: ServerOptions = _SERVER,
+    offered: McpOptions = _MCP,
+    modules: Annotated[
+        list[str] | None, Option("--python", help="A module of Python whose functions may be called.")
+    ] = None,
+    calling: CallOptions = NO_CALL_OPTIONS,
+    allowed_models: AllowedModels = (),
+) -> None:
+    """Serve the tools of a catalogue to MCP clients: search, plan, and calls through this gateway."""
+    if find_spec("mcp") is None:
+        raise MissingExtraError("the MCP server", extra="mcp")
+    access = calling.access(modules or ())
+    try:
+        asyncio.run(_serve(store, server, offered, access, allowed_models))
+    except ClientError as error:
+        raise error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy) from error
+
+
+async def _serve(
+    store: Path, server: ServerOptions, offered: McpOptions, access: ToolAccess, allowed_models: tuple[str, ...]
+) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from services.mcp.gateway_server import McpGateway
+    from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
+    from services.mcp.mcp_settings import McpSettings
+
+    async with tools_client(server.server, store, allowed_models, **_client_options(server, offered)) as client:
+        gateway = McpGateway(client, access, McpSettings(pins=offered.pins, append_only=offered.append_only))
+        await gateway.check_pins()
+        if not offered.http:
+            async with stdio_server() as (read, write):
+                await gateway.server.run(read, write, gateway.server.create_initialization_options())
+            return
+        where = McpHttpSettings(
+            host=offered.host,
+            port=offered.port,
+            names=offered.names,
+            tls_cert=offered.tls_cert,
+            tls_key=offered.tls_key,
+            insecure=offered.insecure,
+        )
+        async with serve_mcp_http(gateway, client, where) as address:
+            stderr.print(f"MCP is at {address}", highlight=False, soft_wrap=True)
+            await _stopped()
+
+
+def _client_options(server: ServerOptions, offered: McpOptions) -> dict[str, Any]:
+    """How the gRPC server is called: with the token of each caller, on stdio with that of the process."""
+    import grpc
+
+    from ontology.files import disk_errors
+    from services.mcp.mcp_caller import current_token
+
+    token, tls = "", None
+    for path in (server.token_file, server.ca_file):
+        if path is not None and not server.server:
+            raise InvalidArgumentError(
+                "there is no server", subject="--server", remedy="Name it, or leave its options out"
+            )
+    if server.token_file is not None:
+        with disk_errors(server.token_file):
+            token = server.token_file.read_text(encoding="utf-8").strip()
+    if server.ca_file is not None:
+        with disk_errors(server.ca_file):
+            tls = grpc.ssl_channel_credentials(server.ca_file.read_bytes())
+    has_tokens = bool(token) or offered.http
+    return {
+        "token": (lambda: current_token(token)) if has_tokens else None,
+        "tenant": server.tenant,
+        "tls": tls or False,
+        "insecure_token": offered.insecure,
+    }
+
+
+async def _stopped() -> None:
+    """Wait for SIGTERM or Ctrl-C."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await stop.wait()

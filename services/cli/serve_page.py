@@ -1,0 +1,99 @@
+"""The options of ``egotools serve`` for its page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ontology.errors import InvalidArgumentError, MissingExtraError
+from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+
+if TYPE_CHECKING:
+    from services.server.process import Beside
+    from services.server.server import Server
+    from services.web.run_events import Plan
+
+__all__ = ["NO_PAGE", "PageOptions", "page_beside"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """Whether and where the page is served."""
+
+    web: Annotated[bool, typer.Option("--web", help="Serve a page too: requests drawn, and the catalogue.")] = False
+    web_host: Annotated[
+        str, typer.Option(help="Address of the page; beyond loopback only with TLS and access control.")
+    ] = "127.0.0.1"
+    web_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; 0: any free port.")] = 8080
+    web_name: Annotated[str, typer.Option(help="A host name by which browsers call the page, beside loopback.")] = ""
+    web_domain: Annotated[
+        tuple[str, ...],
+        typer.Option(help="A domain in which requests are planned and executed: a shipped one, or a YAML file."),
+    ] = ()
+    web_python: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            help="A module of Python whose functions runs of the page may call. The domain personal needs none."
+        ),
+    ] = ()
+
+
+_MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run, as of the command plan
+NO_PAGE = PageOptions()
+"""No page."""
+
+
+def page_beside(
+    options: PageOptions, stores: Mapping[str, Path], calling: CallOptions = NO_CALL_OPTIONS
+) -> Beside | None:
+    """Return what serves the page beside a server; None where none is wanted.
+
+    :param stores: tenant → folder of its store.
+    :param calling: of the runs of the page.
+    :raises InvalidArgumentError: when there are options for calls, and no domain in which the page makes any.
+    :raises MissingExtraError: when the extra ``web`` is not installed.
+    """
+    if calling != NO_CALL_OPTIONS and not (options.web and options.web_domain):
+        raise InvalidArgumentError(
+            "there are options for calls, and no page that makes any",
+            subject="--web-domain",
+            remedy="Give --web and --web-domain, or leave them out",
+        )
+    if not options.web:
+        return None
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the page", extra="web")
+
+    @asynccontextmanager
+    async def beside(server: Server) -> AsyncIterator[None]:
+        from services.cli.console import stderr
+        from services.web.web_page import WebSettings, serve_web
+
+        names = [options.web_name] if options.web_name else []
+        plan = _plan(options, server, calling) if options.web_domain else None
+        domains = [Path(name).stem for name in options.web_domain]
+        settings = WebSettings(host=options.web_host, port=options.web_port, names=names, plan=plan, domains=domains)
+        async with serve_web(server, stores, settings) as address:
+            stderr.print(f"The page is at {address}", highlight=False)
+            yield
+
+    return beside
+
+
+def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
+    from planners.calling.call_limits import CallLimits
+    from planners.dfs.domain import read_domain
+    from services.cli.plan_command import DOMAIN_MODULES
+    from services.cli.walk_plan import walk_plan
+    from services.web.own_server import client_maker
+
+    domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
+    shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]
+    access = calling.access([*options.web_python, *shipped])
+    return walk_plan(domains, access, client_maker(server), limits=CallLimits(calls=_MOST_CALLS, seconds=_MOST_S))

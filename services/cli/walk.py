@@ -1,0 +1,277 @@
+"""The walking form of ``egotools plan``: words → graph → tools over gRPC → execution, with a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ontology.errors import InvalidArgumentError
+from ontology.first_error import first_error
+from planners.calling.call_limits import CallLimits
+from planners.calling.consent import Ask, always
+from planners.calling.invoker import ToolInvoker
+from planners.calling.tool_access import ToolAccess
+from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.dfs.resolver import Step
+from planners.dfs.tool_choice import Choice, Finder
+from planners.dfs.tool_resolver import ToolResolver
+from planners.finding.counted_model import CountedModel
+from planners.finding.tool_finder import ToolFinder
+from planners.runs.account import RunAccount, account_of
+from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
+from planners.runs.recorded_finds import RecordedFinder
+from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from services.cli.tools_client import tools_client
+
+__all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A request under a domain.
+
+    :param graph: None: the parser makes it of the request.
+    :param today: the day against which date words are read.
+    :param parser: its versioned name.
+    :param model: of a parser that needs one.
+    """
+
+    request: str
+    domain: Domain
+    graph: QueryGraph | None
+    today: date
+    parser: str = "rules.v1"
+    model: CountedModel | None = None
+
+    def same_run(self) -> dict[str, Any]:
+        """What a journal's run must agree in."""
+        domain = hashlib.sha256(self.domain.model_dump_json().encode()).hexdigest()
+        return {"request": self.request, "domain": self.domain.name, "domain_digest": domain, "today": str(self.today)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """What came of it.
+
+    :param notes: of the parser.
+    :param execution: JSON values of the executor's result; None in a dry run.
+    """
+
+    graph: QueryGraph
+    notes: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    said: tuple[str, ...]
+    execution: dict[str, Any] | None = None
+    account: RunAccount | None = None
+
+
+def read_graph(path: Path, domain: Domain) -> QueryGraph:
+    """Read a graph from a JSON file.
+
+    :raises InvalidArgumentError: when it is none, with every fault that it has under the domain.
+    """
+    try:
+        graph = QueryGraph.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"the file cannot be read: {error.strerror}", subject=str(path), remedy="Name the file of a graph"
+        ) from error
+    except ValidationError as error:
+        raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the graph") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError("this is no JSON", subject=str(path), remedy="Correct the file") from error
+    _refuse_faults(graph, domain, str(path))
+    return graph
+
+
+async def walk(
+    asked: Walk,
+    access: ToolAccess,
+    ask: Ask,
+    *,
+    server: str,
+    store: Path,
+    limits: CallLimits,
+    journal: Path | None,
+    dry_run: bool,
+) -> Walked:
+    """Execute a request, or in a dry run choose its tools and call none.
+
+    :param server: address of a running server; empty: the store is served on loopback in this process.
+    :param journal: None: nothing is written.
+    """
+    async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
+        finder = ToolFinder(client)
+        if dry_run:
+            graph, notes = _graph(asked)
+            return await _chosen(graph, notes, _Resolving(asked.domain, finder, invoker))
+        with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
+            if kept is None:
+                graph, notes = _graph(asked)
+                return await _executed(asked, graph, notes, _Resolving(asked.domain, finder, invoker), limits)
+            graph, notes = _begun(asked, kept)
+            resolving = _Resolving(
+                asked.domain,
+                RecordedFinder(finder, kept),
+                RecordingInvoker(invoker, kept, repeat=always if access.policy.confirmed else ask),
+            )
+            walked = await _executed(
+                asked, graph, notes, resolving, limits, kept, lambda what: kept.append("event", what=what)
+            )
+            kept.append("run_ended", answer=kept.keep(_answer_of(walked)))
+            return walked
+
+
+def replay_walk(domain: Domain, path: Path) -> Walked:
+    """Execute a finished run again from its journal; no server is asked and no tool is called.
+
+    :raises InvalidArgumentError: when the journal is of another domain, its run has not ended, or the answer is another one.
+    """
+    journal = read_run_journal(path)
+    header = _header(journal)
+    ended = next((record.data for record in journal.records if record.kind == "run_ended"), None)
+    if header is None or ended is None:
+        raise InvalidArgumentError(
+            "the run of this journal has not ended", subject=str(path), remedy="Let it go on first"
+        )
+    asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
+    graph, notes = _begun(asked, journal)
+    resolving = _Resolving(domain, RecordedFinder(None, journal), ReplayInvoker(journal))
+    walked = asyncio.run(_executed(asked, graph, notes, resolving, CallLimits(), journal))
+    if _answer_of(walked) != journal.payload(ended["answer"]):
+        raise InvalidArgumentError(
+            "the replay gives another answer than the run",
+            subject=str(path),
+            remedy="Replay with the release that wrote it",
+        )
+    return walked
+
+
+class _Resolving:
+    """A resolver, and what it said."""
+
+    def __init__(self, domain: Domain, finder: Finder, invoker: ToolInvoker) -> None:
+        self.said: list[str] = []
+        self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
+
+
+def _graph(asked: Walk) -> tuple[QueryGraph, tuple[str, ...]]:
+    if asked.graph is not None:
+        return asked.graph, ()
+    if not asked.request.strip():
+        raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
+    from planners.dfs.parsing.parser_registry import load_parser
+
+    parsed = load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
+    return parsed.graph, tuple(parsed.notes)
+
+
+def _header(journal: RunJournal) -> Mapping[str, Any] | None:
+    """What the journal's run was begun with; None of an empty journal.
+
+    :raises InvalidArgumentError: when it is the journal of another command.
+    """
+    header = next((record.data for record in journal.records if record.kind == "run_begun"), None)
+    if header is not None and not {"graph", "request", "today", "notes"} <= header.keys():
+        raise InvalidArgumentError(
+            "it is the journal of a plan of calls",
+            subject="--journal",
+            remedy="Go on with egotools plan-tools --execute",
+        )
+    return header
+
+
+def _begun(asked: Walk, journal: RunJournal) -> tuple[QueryGraph, tuple[str, ...]]:
+    """Return the graph of a journal's run; of an empty journal begin the run.
+
+    :raises InvalidArgumentError: when the journal is of another run, or one of its payloads is damaged.
+    """
+    header = _header(journal)
+    if header is None:
+        graph, notes = _graph(asked)
+        journal.append("run_begun", **asked.same_run(), graph=graph.to_json(), notes=list(notes))
+        if asked.model is not None:
+            for tokens in asked.model.prompts:
+                journal.append("prompt", tokens=tokens, counter=asked.model.counter)
+        return graph, notes
+    journal.check_payloads()
+    try:
+        known = QueryGraph.model_validate(header["graph"])
+    except ValidationError as error:
+        raise InvalidArgumentError(first_error(error), subject="--journal", remedy="Give a new file") from error
+    differing = [key for key, value in asked.same_run().items() if header.get(key) != value]
+    if asked.graph is not None and asked.graph != known:
+        differing.append("graph")
+    if differing:
+        problem = f"the journal is of another run: its {' and '.join(differing)} differ"
+        raise InvalidArgumentError(
+            problem, subject="--journal", remedy="Give a new file, or the same request, domain and day"
+        )
+    return known, tuple(header["notes"])
+
+
+async def _chosen(graph: QueryGraph, notes: tuple[str, ...], resolving: _Resolving) -> Walked:
+    """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
+    resolver = resolving.resolver
+    steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
+    for edge in graph.edges:
+        ends = graph.vars[edge.source], graph.vars[edge.target]
+        steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
+    for step in dict.fromkeys(steps):
+        if not isinstance(step, str) or resolver.is_looked_up(step):
+            await resolver.choice(step)
+    return Walked(graph=graph, notes=notes, choices=resolver.choices, said=tuple(resolving.said))
+
+
+async def _executed(
+    asked: Walk,
+    graph: QueryGraph,
+    notes: tuple[str, ...],
+    resolving: _Resolving,
+    limits: CallLimits,
+    journal: RunJournal | None = None,
+    observe: Callable[[dict[str, Any]], object] = lambda what: None,
+) -> Walked:
+    """Execute a graph.
+
+    :param journal: of which the account is made.
+    :param observe: is called with each event of the executor as JSON values.
+    """
+    from planners.dfs.answer_graph import answer_graph
+
+    execution = await answer_graph(
+        graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
+    )
+    return Walked(
+        graph=graph,
+        notes=notes,
+        choices=resolving.resolver.choices,
+        said=tuple(resolving.said),
+        execution=execution,
+        account=account_of(journal.records) if journal is not None else None,
+    )
+
+
+def _answer_of(walked: Walked) -> dict[str, Any]:
+    """What must be equal in a replay: the answer, without times."""
+    found = walked.execution or {}
+    return {
+        "count": found.get("count"),
+        "answer": [{"id": each["id"], "fields": dict(each["fields"])} for each in found.get("answer", ())],
+        "missing": len(found.get("missing", ())),
+    }
+
+
+def _refuse_faults(graph: QueryGraph, domain: Domain, subject: str) -> None:
+    faults = graph_faults(graph, domain)
+    if faults:
+        raise InvalidArgumentError(" ".join(faults).rstrip("."), subject=subject, remedy="Correct the graph")

@@ -1,0 +1,149 @@
+"""The page on frameworks is true: its programs run as they stand, its versions are those that ran, its table is that of the extras."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from pydantic.warnings import PydanticDeprecationWarning
+
+from egotools.integrations.supported import SUPPORTED
+from services.server.server_process import server_process
+from tests.conftest import ROOT
+from tests.egotools.integrations import http_models
+from tests.egotools.integrations.scripted_chat import ScriptedChat, scripted_chat
+from tests.services.company.running_company import running as running_company
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+PROGRAMS = {
+    title.splitlines()[0]: program
+    for title in re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    for program in re.findall(r"^```python\n(.*?)^```$", title, re.DOTALL | re.MULTILINE)
+}
+COMMANDS = [
+    line for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE) for line in body.splitlines()
+]
+TURNS = (
+    ("search_tools", {"query": "search employees by name"}),
+    ("hr__searchEmployees", {"query": "Nowak"}),
+    "Somebody has.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What the quickstart starts."""
+
+    server: str
+    company: str
+    chat: ScriptedChat
+
+    def placed(self, text: str) -> str:
+        return text.replace("127.0.0.1:50051", self.server).replace("http://127.0.0.1:8010", self.company)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("frameworks")
+    build, *_ = COMMANDS
+    words = shlex.split(build)
+    assert words[:2] == [".venv/bin/egotools", "build"]
+    words[-1] = str(folder / words[-1])
+    subprocess.run([sys.executable, "-m", "services.cli", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+    with (
+        server_process(folder / "store") as server,
+        running_company(folder / "company") as company,
+        scripted_chat() as chat,
+    ):
+        yield Running(server["address"], company.url, chat)
+
+
+@pytest.fixture
+def ready(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", running.chat.url)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", running.chat.url.removesuffix("/v1"))
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
+    # The packages of chat models that belong to two frameworks are not installed here: models of the same names speak the same protocol.
+    for package, model in (("langchain_openai", "ChatOpenAI"), ("llama_index.llms.openai", "OpenAI")):
+        module = types.ModuleType(package)
+        setattr(module, model, getattr(http_models, model))
+        monkeypatch.setitem(sys.modules, package, module)
+    running.chat.say(*TURNS)
+    return running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", PROGRAMS)
+def test_a_program_runs_as_it_stands(title: str, ready: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", PydanticDeprecationWarning
+        )  # LlamaIndex's workflows read every attribute of a model
+        exec(compile(ready.placed(PROGRAMS[title]), f"frameworks.md, {title}", "exec"), {})
+    printed = capsys.readouterr().out
+    if title == "FastMCP":
+        assert "Nowak" in printed
+    else:
+        assert printed == "Somebody has.\n"
+        assert "Nowak" in ready.chat.told()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS[-2:])
+def test_a_loop_runs_as_it_stands(command: str, ready: Running) -> None:
+    program, *words = shlex.split(ready.placed(command))
+    assert program == ".venv/bin/python"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("Somebody has.\n", "")
+
+
+def test_the_commands_exist(run: Run) -> None:
+    for command in COMMANDS[1:-2]:
+        _, *words = shlex.split(command)
+        named = [word for word in words if not word.startswith("-")]
+        _, out, _ = run(*named[: 2 if named[0] == "company" else 1], "--help")
+        assert [word for word in words if word.startswith("--") and word not in out] == []
+
+
+def test_the_versions_are_those_that_ran() -> None:
+    said = dict(re.findall(r"\| ([a-z-]+) (\d+\.\d+\.\d+) \|", PAGE))
+    assert said == {package: version(package) for packages in SUPPORTED.values() for package in packages}
+
+
+def test_the_ranges_are_those_of_the_extras() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for extra, packages in SUPPORTED.items():
+        said = {f"{package}>={lowest},<{too_new}" for package, (lowest, too_new) in packages.items()}
+        assert set(extras[extra]) == said
+
+
+def test_every_framework_has_a_program() -> None:
+    assert {"LangGraph", "LangChain", "LlamaIndex", "OpenAI Agents SDK", "Quickstart", "Haystack", "FastMCP"} == set(
+        PROGRAMS
+    )
+
+
+def test_the_extras_are_in_the_folder() -> None:
+    modules = {path.stem.replace("_", "-") for path in Path(ROOT / "egotools/integrations").glob("*.py")}
+    assert set(SUPPORTED) <= modules

@@ -1,0 +1,48 @@
+"""The page on getting it: its extras and file names are those of the project, and the demo runs from any folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_every_extra_is_on_the_page_once() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    assert sorted(named) == sorted(PROJECT["optional-dependencies"])
+
+
+def test_the_files_named_on_the_page_are_those_that_a_build_makes() -> None:
+    named = set(re.findall(r"dist/(egotools-[\w.-]+?)(?:`| |$)", PAGE, re.MULTILINE))
+    version = PROJECT["version"]
+    assert named == {f"egotools-{version}-py3-none-any.whl", f"egotools-{version}.tar.gz"}
+
+
+def test_the_shipped_documents_are_those_of_the_examples() -> None:
+    examples = ROOT / "examples" / "enterprise"
+    assert SHIPPED_REQUESTS.read_bytes() == (examples / "requests.jsonl").read_bytes()
+    assert sorted(path.name for path in SHIPPED_CATALOG.iterdir()) == sorted(
+        path.name for path in (examples / "catalog").iterdir()
+    )
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_any_folder_and_leaves_no_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "services.cli", "demo"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+    assert "All tools needed were among the top 10 for 19 of 36 sample requests" in " ".join(done.stdout.split())
+    assert "5105600123, 5105600144" in done.stdout
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,74 @@
+"""The page on MCP is true: its configuration starts a server, its programs run, its options exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from services.server.server_process import server_process
+from tests.conftest import ROOT
+from tests.docs.test_calling_page import store as store
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PROGRAM, SHAPES = (body for kind, body in BLOCKS if kind == "python")
+(CONFIGURATION,) = (body for kind, body in BLOCKS if kind == "json")
+OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
+
+
+@pytest.fixture(scope="module")
+def command(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command as the page names it: of this checkout."""
+    script = tmp_path_factory.mktemp("bin") / "egotools"
+    script.write_text(f'#!/bin/sh\ncd {ROOT}\nexec {sys.executable} -m services.cli "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return script
+
+
+def of_here(text: str, command: Path, store: Path) -> str:
+    return text.replace("/home/you/egotools/.venv/bin/egotools", str(command)).replace(
+        "/home/you/egotools/store", str(store)
+    )
+
+
+async def test_the_configuration_starts_a_server(command: Path, store: Path) -> None:
+    (server,) = json.loads(of_here(CONFIGURATION, command, store))["mcpServers"].values()
+    async with Client(stdio_client(StdioServerParameters(**server))) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == OWN
+
+
+def test_the_program_finds_tools(command: Path, store: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    exec(compile(of_here(PROGRAM, command, store), "mcp.md", "exec"), {"__name__": "__main__"})
+    listed, *found = capfd.readouterr().out.splitlines()
+    assert listed == str(OWN)
+    assert len(found) == 5
+    assert all(re.match(r"hr/\w+ (read|idempotent|change) ", line) for line in found)
+
+
+@pytest.fixture(scope="module")
+def served(store: Path) -> Iterator[str]:
+    with server_process(store) as server:
+        yield server["address"]
+
+
+def test_the_search_of_a_model_api_is_answered(served: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(SHAPES.replace("127.0.0.1:50051", served), "mcp.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("{'type': 'tool_reference', 'tool_name': 'hr__")
+
+
+def test_the_options_exist(run: Run) -> None:
+    _, out, _ = run("mcp", "--help")
+    assert (
+        sorted(option for option in {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - {"--out"} if option not in out)
+        == []
+    )

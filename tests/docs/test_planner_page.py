@@ -1,0 +1,109 @@
+"""The page on planning is true: its commands run in their order and print what is shown, its figures are measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from planners.dfs.domain import read_domain
+from planners.dfs.parsing import load_parser
+from planners.runs.run_journal import RunRecord
+from scripts.parser_accuracy import measure, sampled
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+PAGE = (ROOT / "docs" / "planner.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+(COMMANDS,) = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
+(SHOWN,) = (body.splitlines() for kind, body in BLOCKS if kind == "text")
+
+_TABLE = PAGE[PAGE.index("| kind | what happened |") : PAGE.index("## The eight requests")]
+KINDS = {
+    name for row in _TABLE.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1] if "|" in row else "")
+}
+
+
+@pytest.mark.slow
+def test_the_commands_run_in_their_order_and_print_what_is_shown(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program, *generate = shlex.split(COMMANDS[0])
+    assert program == ".venv/bin/python"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, *generate], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "out" / "home" / "truth.json").exists()
+    printed = []
+    for command in COMMANDS[1:]:
+        program, *words = shlex.split(command)
+        assert program == ".venv/bin/egotools"
+        code, out, err = run(*words)
+        assert code == 0, f"{command}\n{out}\n{err}"
+        printed.append(out)
+    _, answered, dry, recorded, replayed = printed
+    assert answered.splitlines()[: len(SHOWN)] == SHOWN
+    assert "Answer: 6" in answered and "files/Documents/Taxes/2024" in answered
+    assert "Nothing was called" in dry
+    assert "lease-13.txt" in recorded and "lease-13.txt" in replayed
+    written = {json.loads(line)["kind"] for line in (tmp_path / "out/run.jsonl").read_text("utf-8").splitlines()}
+    assert {"run_begun", "found", "call_ended", "event", "run_ended"} <= written <= KINDS
+
+
+def test_every_kind_of_record_is_told() -> None:
+    said = (RunRecord.__doc__ or "").partition(":param kind:")[2].partition(":param at:")[0]
+    assert set(re.findall(r"``([a-z]+_?[a-z]+)``", said)) - {"what"} == KINDS
+
+
+def test_the_commands_of_the_readme_are_those_of_the_page() -> None:
+    section = README[README.index("## From a request to an answer") : README.index("## What goes in")]
+    (block,) = re.findall(r"^```bash\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    made, built, asked = block.splitlines()
+    assert [made, built] == COMMANDS[:2]
+    assert set(shlex.split(asked)) <= set(shlex.split(COMMANDS[2]))
+
+
+def test_the_options_exist(run: Run) -> None:
+    _, out, _ = run("plan", "--help")
+    scripts = {
+        "--messages",
+        "--seed",
+        "--out",
+        "--split",
+        "--domain",
+        "--sample",
+        "--endpoint",
+        "--model",
+        "--tests",
+        "--graphs",
+    }
+    known = {*re.findall(r"--[a-z][a-z-]+", out), *scripts}
+    assert sorted({*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - known) == []
+
+
+def test_what_is_counted_is_so() -> None:
+    domain = read_domain("personal")
+    assert (len(domain.types), len(domain.edges), len(list(domain.signatures()))) == (9, 11, 14)
+    assert sum(len(kind.fields) for kind in domain.types.values()) == 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", ["personal", "enterprise"])
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_accuracy_of_the_parser_is_what_the_page_says(domain: str, split: str) -> None:
+    requests = sampled(domain, split)
+    both = zip(requests, measure(load_parser("rules.v1"), requests), strict=True)
+    right = Counter(gold.hops for gold, each in both if each.is_right(gold))
+    total = Counter(gold.hops for gold in requests)
+    cells = [f"{right[hops]} of {total[hops]}" if total[hops] else "–" for hops in range(6)]
+    share = f"{right.total()} of {total.total()} = {100 * right.total() / total.total():.1f} %"
+    assert f"| {domain} | {split} | {' | '.join(cells)} | {share} |" in PAGE.splitlines()

@@ -1,0 +1,69 @@
+"""The page about REST is true: its commands run as printed, and its tables are those of the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from inference import HashingEncoder
+from services.http.http_status import HTTP_STATUS
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+from tests.waiting import LIMIT_S, wait_until
+
+PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
+SERVE, ASK = (body.splitlines() for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+ADDRESS = "http://127.0.0.1:8080"
+
+
+@pytest.mark.slow
+def test_the_quickstart_works(tmp_path: Path) -> None:
+    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], tmp_path / "store", encoder=HashingEncoder())
+    (serve,) = SERVE
+    program, *words = shlex.split(serve)
+    assert program == ".venv/bin/egotools" and words[words.index("--port") + 1] == ADDRESS.rpartition(":")[2]
+    words[words.index("--port") + 1] = "0"
+    ready = tmp_path / "ready.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "services.cli", *words, "--ready-file", str(ready)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        wait_until(ready.exists, process=process)
+        url = json.loads(ready.read_text(encoding="utf-8"))["url"]
+        answers = []
+        for command in ASK:
+            asked = shlex.split(command.replace(ADDRESS, url))
+            printed = subprocess.run([*asked, "--noproxy", "*"], capture_output=True, text=True, check=True)
+            answers.append(json.loads(printed.stdout))
+        late = httpx.post(f"{url}/v1/outcomes", json={"request_id": "a"}, trust_env=False)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 0
+    found, catalog, document = answers
+    assert len(found["tools"]) == 3 and all(tool["explanation"] for tool in found["tools"])
+    assert len(catalog["tool_ids"]) == 5 and catalog["snapshot_id"] == found["snapshot_id"]
+    routes = set(re.findall(r"`(?:GET|POST) (/[^`?]+)", PAGE[: PAGE.index("## Messages")]))
+    assert routes == set(document["paths"])
+    assert late.status_code == 409  # as the page says of --store
+
+
+def test_the_table_of_statuses_is_that_of_the_code() -> None:
+    rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE))
+    for code, status in HTTP_STATUS.items():
+        assert f"`{code}`" in rows[str(status)]
+    named = {code for row in rows.values() for code in re.findall(r"`([A-Z_]+)`", row)}
+    assert named == set(HTTP_STATUS) | {"TOO_LARGE"}

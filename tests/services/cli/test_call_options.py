@@ -1,0 +1,84 @@
+"""The options of every command that calls tools: what they allow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from egotools import Call, Security, SecurityScheme, ToolRequestError
+from egotools.calling.call_credentials import bound_credentials
+from ontology.errors import InvalidArgumentError
+from services.cli.call_options import CallOptions
+
+KEY = Call(protocol="http", security=(Security(schemes=(SecurityScheme(key="key", type="apiKey", name="X"),)),))
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "s3cr3t-value")
+
+
+def test_they_make_one_access(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("rules:\n  - {namespace: hr, decision: deny}", encoding="utf-8")
+    options = CallOptions(
+        base_urls=("hr=https://hr.test", "https://all.test"),
+        sessions=("stock=mcp:stock", "mcp+https://other.test/mcp"),
+        credentials=("hr.key=${SECRET}",),
+        headers=("stock.X-A=${SECRET}", "Authorization=Bearer ${SECRET}"),
+        env=("stock.TOKEN=${SECRET}",),
+        policy=policy,
+        allow_networks=("10.0.0.0/8",),
+        timeout_s=3.0,
+    )
+    access = options.access(["a.module"], yes=True)
+    assert access.servers == {"hr": "https://hr.test", "": "https://all.test"}
+    assert access.sessions["stock"].headers == {"X-A": "s3cr3t-value"}
+    assert access.sessions["stock"].env == {"TOKEN": "s3cr3t-value"}
+    assert access.sessions[""].headers == {"Authorization": "Bearer s3cr3t-value"}
+    assert access.sessions[""].env == {}
+    assert (access.modules, access.timeout_s) == (("a.module",), 3.0)
+    assert [str(each) for each in access.allowed_networks] == ["10.0.0.0/8"]
+    assert (access.policy.confirmed, access.policy.rules[0].decision) == (True, "deny")
+    assert "s3cr3t" not in repr(access)
+
+
+def test_a_header_of_the_only_session_needs_no_name() -> None:
+    access = CallOptions(sessions=("stock=mcp+https://s.test",), headers=("A=${SECRET}",)).access()
+    assert access.sessions["stock"].headers == {"A": "s3cr3t-value"}
+
+
+@pytest.mark.parametrize(
+    ("options", "subject", "said"),
+    [
+        (CallOptions(sessions=("a=mcp:a", "b=mcp:b"), env=("T=${SECRET}",)), "--env T", "not known to which session"),
+        (CallOptions(sessions=("a=mcp:a",), headers=("c.T=${SECRET}",)), "--header c.T", "not known to which session"),
+        (CallOptions(headers=("T=${SECRET}",)), "--header T", "not known to which session"),
+        (CallOptions(sessions=("a=mcp:a", "a=mcp:b")), "--session", "two addresses"),
+        (CallOptions(allow_networks=("10.0.0.1/8",)), "--allow-network", "no network"),
+        (CallOptions(credentials=("key=s3cr3t-value",)), "--credential ***", "not taken from the command line"),
+        (CallOptions(base_urls=("shop",)), "--base-url", "no address"),
+    ],
+)
+def test_what_is_in_another_form_is_refused(options: CallOptions, subject: str, said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said) as caught:
+        options.access()
+    assert caught.value.subject == subject
+    assert "s3cr3t" not in str(caught.value)
+
+
+class TestBoundCredentials:
+    def test_to_the_base_url_of_the_caller(self) -> None:
+        given = {"key": "1", "hr.key": "2", "shop.key": "3"}
+        assert bound_credentials(KEY, given, namespace="hr", server="https://a.test") == {"key": "2"}
+        assert bound_credentials(KEY, given, namespace="x", server="https://a.test") == {"key": "1"}
+
+    def test_to_a_server_of_a_document_only_by_its_name(self) -> None:
+        assert bound_credentials(KEY, {"hr.key": "2"}, namespace="hr", server="") == {"key": "2"}
+        with pytest.raises(ToolRequestError, match="not sent to the server that the document names") as caught:
+            bound_credentials(KEY, {"key": "1", "shop.key": "3"}, namespace="hr", server="")
+        assert "hr.key" in caught.value.remedy
+
+    def test_a_tool_without_security_is_called_without(self) -> None:
+        assert bound_credentials(Call(protocol="http"), {"key": "1"}, namespace="hr", server="") == {}

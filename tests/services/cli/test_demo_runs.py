@@ -1,0 +1,65 @@
+"""The planner's runs of the demo give the answers that the data has; they need no extra."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from datagen.personal import TruthTables
+from datagen.personal.write_personal_data import TRUTH
+from inference import DEFAULT_ENCODER, load_encoder
+from services.cli.demo_company import demo_company
+from services.cli.demo_runs import company_run, personal_run
+from services.cli.walk import Walked
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+
+
+@pytest.fixture(autouse=True)
+def _without_the_extra_web(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("starlette", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def _ids(walked: Walked) -> set[str]:
+    assert walked.execution is not None and walked.execution["missing"] == []
+    return {each["id"] for each in walked.execution["answer"]}
+
+
+@pytest.mark.slow
+def test_the_personal_run_gives_the_folders_of_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    build_snapshot(["python:planners.personal.personal_tools"], store, encoder=load_encoder(DEFAULT_ENCODER))
+    found = _ids(personal_run(tmp_path, store))
+    truth = TruthTables.read(tmp_path / "home" / TRUTH)
+    jane = {id for id, fields in truth.entities["Person"].items() if fields["name"] == "Jane Doe"}
+    mails = {mail for mail, person in truth.pairs("Email", "from", "Person") if person in jane}
+    files = {file for mail, file in truth.pairs("Email", "has_attachment", "File") if mail in mails}
+    assert found == {folder for file, folder in truth.pairs("File", "parent", "Folder") if file in files} != set()
+    printed = capsys.readouterr().out
+    assert all(folder in printed for folder in found)
+
+
+@pytest.mark.slow
+def test_the_run_over_the_company_gives_the_posted_invoices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    build_snapshot([str(CATALOG)], store, encoder=load_encoder(DEFAULT_ENCODER))
+    assert _ids(company_run(tmp_path, CATALOG, store)) == {"5105600123", "5105600144"}  # company-01
+    assert "finance/searchSupplierInvoices" in capsys.readouterr().out
+
+
+def test_the_company_of_the_demo_answers_reads_over_http_and_refuses_all_else(tmp_path: Path) -> None:
+    with demo_company(CATALOG, tmp_path) as systems, httpx.Client(trust_env=False) as client:
+        assert len(systems) == 7
+        found = client.get(f"{systems['procurement']}/suppliers", params={"q": "Acme Pumps GmbH"})
+        (acme,) = found.json()["suppliers"]
+        one = client.get(f"{systems['procurement']}/suppliers/{acme['supplierId']}")
+        assert one.json()["legalName"] == "Acme Pumps GmbH"
+        assert client.get(f"{systems['procurement']}/suppliers/%2e%2e").status_code == 404
+        assert client.get(f"{systems['procurement']}/nothing").status_code == 404
+        assert client.post(f"{systems['procurement']}/suppliers", json={}).status_code == 501

@@ -1,0 +1,237 @@
+"""``egotools plan --domain``: tools of a real server, called for real; dry runs, journals that are resumed and replayed, bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planners.dfs.execution.executor_settings import ExecutorSettings
+from planners.dfs.execution.metered_resolver import MeteredResolver
+from planners.runs.run_journal import open_run_journal, read_run_journal
+from services.server.server_process import server_process
+from tests.conftest import ROOT
+from tests.planners.conftest import library_store
+from tests.planners.dfs.library_tools import STOCK
+from tests.services.conftest import Run
+
+__all__ = ["library_store"]
+
+DOMAIN = ROOT / "tests" / "planners" / "dfs" / "library.yaml"
+MODULE = "tests.planners.dfs.library_tools"
+GRAPH: dict[str, Any] = {
+    "action": "find",
+    "return_var": "other",
+    "vars": {"a": "Author", "b": "Book", "other": "Author"},
+    "constraints": [
+        {"kind": "edge", "from": "b", "edge": "written_by", "to": "a"},
+        {"kind": "edge", "from": "b", "edge": "written_by", "to": "other"},
+        {"kind": "filter", "var": "a", "field": "name", "op": "=", "value": "Neil Gaiman"},
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def stock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # no terminal
+    STOCK.calls.clear()
+    STOCK.broken.clear()
+    yield
+    STOCK.broken.clear()
+
+
+@pytest.fixture
+def options(library_store: Path, tmp_path: Path) -> list[object]:
+    (tmp_path / "graph.json").write_text(json.dumps(GRAPH), encoding="utf-8")
+    return [
+        "plan",
+        *("--domain", DOMAIN, "--store", library_store, "--graph", tmp_path / "graph.json", "--python", MODULE),
+        *("--today", "2026-01-01"),
+    ]
+
+
+def answer(out: str) -> list[str]:
+    return [each["id"] for each in json.loads(out)["execution"]["answer"]]
+
+
+def test_a_dry_run_says_which_tools_and_calls_none(run: Run, options: list[object]) -> None:
+    code, out, _ = run(*options, "--dry-run")
+    assert code == 0
+    assert "b written_by other" in out and "a: Author (name = Neil Gaiman)" in out
+    assert "Book written_by Author (backward): rank " in out and "Nothing was called" in out
+    code, out, _ = run(*options, "--dry-run", "--json")
+    found = json.loads(out)
+    assert found["graph"] == {**GRAPH, "return_mode": "all"} and found["execution"] is None
+    chosen = {each["purpose"]: each["tools"][0].rpartition("/")[2] for each in found["tools"]}
+    assert chosen == {
+        "Author": "find_authors",
+        "Book written_by Author": "list_authors_of_books",
+        "Book written_by Author (backward)": "list_books_of_authors",
+    }
+    assert STOCK.calls == []
+
+
+def test_answer_graph_and_log(run: Run, options: list[object]) -> None:
+    code, out, _ = run(*options)
+    assert code == 0
+    assert "pratchett" in out and "Terry Pratchett" in out and "Author.name = Neil Gaiman" in out
+    code, out, _ = run(*options, "--json")
+    assert answer(out) == ["pratchett"]
+
+
+def test_counts_and_an_empty_answer_are_said_plainly(run: Run, options: list[object], tmp_path: Path) -> None:
+    title = {"kind": "filter", "var": "b", "field": "title", "op": "contains", "value": "Good"}
+    nobody = {"kind": "filter", "var": "a", "field": "name", "op": "=", "value": "Nobody"}
+    edge = {"kind": "edge", "from": "b", "edge": "written_by", "to": "a"}
+    graph = {"action": "find", "return_var": "b", "vars": {"b": "Book", "a": "Author"}}
+    (tmp_path / "graph.json").write_text(json.dumps({**graph, "constraints": [edge, title, nobody]}), encoding="utf-8")
+    code, out, _ = run(*options)
+    assert code == 0
+    assert "Answer nothing" in out and "Answer: 0" not in out
+    assert "count 1" in out and "unknown" in out  # books with the title, and authors that no tool counts
+    code, out, _ = run(*options, "--json")
+    counts = [
+        (each["what"], each["count"]) for each in json.loads(out)["execution"]["calls"] if each["kind"] == "count"
+    ]
+    assert {("Author.name = Nobody", None), ("Book.title contains Good", 1)} <= {tuple(each) for each in counts}
+
+
+def test_tools_are_found_through_a_running_server(run: Run, options: list[object], library_store: Path) -> None:
+    with server_process(library_store) as server:
+        code, out, _ = run(*options, "--server", server["address"], "--store", "nowhere", "--json")
+    assert (code, answer(out)) == (0, ["pratchett"])
+
+
+def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    _, first, _ = run(*options, "--journal", path, "--json")
+    calls = list(STOCK.calls)
+    assert json.loads(first)["account"]["calls"] == len(calls) > 2
+    _, again, _ = run(*options, "--journal", path, "--replay", "--json")
+    assert answer(again) == answer(first) == ["pratchett"]
+    assert STOCK.calls == calls
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(at for at, record in enumerate(read_run_journal(path).records) if record.kind == "call_begun")
+    path.write_bytes(b"".join(lines[: last + 1]))  # as if the process was killed amid its last call
+    code, resumed, _ = run(*options, "--journal", path, "--json")
+    assert (code, answer(resumed)) == (0, ["pratchett"])
+    assert STOCK.calls == [*calls, calls[-1]]
+
+
+def test_a_journal_with_another_answer_in_it_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
+    journal = tmp_path / "run.jsonl"
+    assert run(*options, "--journal", journal)[0] == 0
+    body = next(each.data["body"] for each in read_run_journal(journal).records if each.kind == "call_ended")
+    payload = tmp_path / "run.jsonl.payloads" / body
+    payload.write_text(payload.read_text(encoding="utf-8").replace("Neil", "Emil"), encoding="utf-8")
+    for more in (("--replay",), ()):
+        code, out, error = run(*options, "--journal", journal, *more)
+        assert (code, out) != (0, "") and "a payload of the journal was altered" in out + error
+
+
+def test_the_journal_has_the_events_with_the_first_candidates(run: Run, options: list[object], tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    run(*options, "--journal", path)
+    events = [record.data["what"] for record in read_run_journal(path).records if record.kind == "event"]
+    assert [each["event"] for each in events][-2:] == ["Pruned", "Done"]
+    resolved = {each["var"]: [one["id"] for one in each["first"]] for each in events if each["event"] == "SetResolved"}
+    assert resolved["a"] == ["gaiman"] and resolved["b"] == ["b3", "b5"]
+    assert events[-2]["first"]["other"][0] == {
+        "id": "pratchett",
+        "fields": {"id": "pratchett", "name": "Terry Pratchett", "source_id": "b3"},
+    }
+
+
+def test_a_tool_that_fails_leaves_a_partial_answer(run: Run, options: list[object]) -> None:
+    STOCK.broken.add("list_authors_of_books")
+    code, out, _ = run(*options)  # get_book gives the first author only; so all authors are listed, and their books
+    assert code == 0
+    assert "pratchett" in out and "missing" not in out and "get_book instead" not in out
+    STOCK.broken.update({"list_books_of_authors", "list_books_of_author"})
+    code, out, _ = run(*options)
+    assert code == 16  # nothing could be resolved
+    assert "missing" in out and "out of order" in out and "No answer" in out
+
+
+def test_a_journal_of_another_run_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    run(*options, "--journal", path)
+    code, _, err = run(*options[:-1], "2026-01-02", "--journal", path)
+    assert code == 2 and "another run: its today differ" in err
+    records = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(records[:-1]))
+    code, _, err = run(*options, "--journal", path, "--replay")
+    assert code == 2 and "has not ended" in err
+
+
+def test_a_journal_of_a_plan_of_calls_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run.jsonl") as journal:
+        journal.append("run_begun", asked={}, plan={})
+        journal.append("run_ended", answer=journal.keep({}))
+    for more in ((), ("--replay",)):
+        code, _, err = run(*options, "--journal", tmp_path / "run.jsonl", *more)
+        assert code == 2 and "journal of a plan of calls" in err
+    with open_run_journal(tmp_path / "other.jsonl") as journal:
+        journal.append("run_begun", request="", today="2026-01-01", notes=[], graph={"vars": 3})
+    code, _, err = run(*options, "--journal", tmp_path / "other.jsonl")
+    assert code == 2 and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (("--domain", ""), 2, "--domain"),
+        (("--domain", "nothing"), 2, "there is no such domain"),
+        (("--graph", "none.json"), 2, "cannot be read"),
+        (("--today", "tomorrow"), 2, "YYYY-MM-DD"),
+        (("--replay",), 2, "needs --journal"),
+        (("--base-url", "ftp://x"), 2, "--base-url"),
+        (("--session", "x"), 2, "--session"),
+        (("--credential", "key=secret"), 2, "not taken from the command line"),
+        (("--store", "/nowhere"), 7, "nowhere"),
+        (("--server", "127.0.0.1:1"), 16, "did not answer"),
+    ],
+)
+def test_bad_options(run: Run, options: list[object], more: tuple[str, ...], code: int, said: str) -> None:
+    found, _, err = run(*options, "--dry-run", *more)
+    assert found == code
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vars": {"a": "Author", "b": "Novel", "other": "Author"}}, "unknown type Novel"),
+        ({"return_var": "z"}, "return variable z"),
+        ({"constraints": []}, "No path of edges joins"),
+        ({"action": "guess"}, "action"),
+        ({"extra": 1}, "extra"),
+    ],
+)
+def test_a_graph_with_faults(
+    run: Run, options: list[object], tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    (tmp_path / "graph.json").write_text(json.dumps({**GRAPH, **change}), encoding="utf-8")
+    code, _, err = run(*options, "--dry-run")
+    assert code == 2 and said in err
+    assert STOCK.calls == []
+
+
+def test_the_limits_of_the_command_are_those_of_the_executor(
+    run: Run, options: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own bounds are lower: a higher limit would have no effect, and an error would name another number."""
+    seen: list[ExecutorSettings] = []
+
+    def metered(resolver: Any, settings: ExecutorSettings, observe: Any) -> MeteredResolver:
+        seen.append(settings)
+        return MeteredResolver(resolver, settings, observe)
+
+    monkeypatch.setattr("planners.dfs.executor.MeteredResolver", metered)
+    assert run(*options, "--max-calls", 5_000, "--max-seconds", 900)[0] == 0
+    assert [(each.max_calls, each.max_seconds) for each in seen] == [(5_000, 900.0)]

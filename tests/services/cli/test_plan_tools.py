@@ -1,0 +1,69 @@
+"""``egotools plan-tools``: over a store in this process and through a server, as a table and as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.server.memory_engine import serving
+
+GOAL = "warehouse/reserveDockSlot"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plan")
+    build_snapshot(
+        [str(ROOT / "examples" / "enterprise" / "catalog" / "warehouse.json")], folder, encoder=HashingEncoder()
+    )
+    return folder
+
+
+def test_a_plan_names_steps_values_and_questions(run: Run, store: Path) -> None:
+    code, out, _ = run("plan-tools", "--store", store, "--goal", GOAL, "--have", "plant=1010", "--json")
+    plan = json.loads(out)
+    assert code == 0
+    assert plan["steps"][-1]["tool_id"] == GOAL
+    slot = next(each for each in plan["steps"][-1]["inputs"] if each["parameter"] == "dockSlotId")
+    supplier = plan["steps"][slot["step"] - 1]
+    assert (slot["source"], slot["output"], supplier["tool_id"]) == (
+        "step",
+        "[].dockSlotId",
+        "warehouse/listDockSlots",
+    )
+    assert {each["parameter"]: (each["source"], each["value"]) for each in supplier["inputs"]} == {
+        "plant": ("have", "1010"),
+        "day": ("ask", ""),
+    }
+    assert ["day"] == [each["parameter"] for each in plan["open_inputs"]]
+    code, out, _ = run("plan-tools", "--store", store, "--goal", GOAL, "--have", "plant=1010")
+    assert code == 0 and "[].dockSlotId" in "".join(out.split()) and "ask day (for step 1)" in out
+
+
+def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> None:
+    code, out, _ = run("plan-tools", "reserve a dock slot for an inbound delivery", "--store", store, "--json")
+    assert code == 0 and "goal" in {step["kind"] for step in json.loads(out)["steps"]}
+    assert run("plan", "reserve a dock slot for an inbound delivery", "--store", store, "--json")[:2] == (0, out)
+    for option in (("--today", "2026-01-01"), ("--yes",), ("--max-calls", 3), ("--python", "os")):
+        code, _, err = run("plan", "reserve a dock slot", "--store", store, *option)
+        assert code == 2 and f"{option[0]} would have no effect" in " ".join(err.split())
+    code, _, err = run("plan-tools", "--store", store)
+    assert code != 0 and "neither a goal nor a request" in " ".join(err.split())
+    code, _, err = run("plan-tools", "--store", store, "--goal", "warehouse/none")
+    assert code != 0 and "warehouse/none" in err
+
+
+async def test_a_server_plans_too(run: Run) -> None:
+    async with serving() as server:
+        arguments = ("plan-tools", "--server", server.address, "--goal", "crm/get_customer")
+        code, out, _ = await asyncio.to_thread(run, *arguments)
+        assert code == 0 and "items[].customer_id" in "".join(out.split()) and "made by hand" in out
+        code, _, err = await asyncio.to_thread(run, *arguments, "--goal", "crm/none")
+    assert code != 0 and "crm/none" in err

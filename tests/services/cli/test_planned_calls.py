@@ -1,0 +1,135 @@
+"""``egotools plan-tools --execute`` against the mock company over HTTP: consent, answers, journals, and what stops a run."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+from tests.services.company.running_company import CATALOG, running
+from tests.services.conftest import Run
+
+pytest.importorskip("uvicorn", reason="the extra web is not installed")
+
+LEAVE = {"query": "Mark Olsen", "leaveTypeId": "ANNUAL", "startDate": "2026-12-21", "endDate": "2026-12-23"}
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """A company, and the command that requests leave there."""
+
+    folder: Path
+    arguments: tuple[str, ...]
+
+    def requested(self) -> dict[str, Any]:
+        """The leave requests of the person on that day, by identifier."""
+        with closing(sqlite3.connect(self.folder / "company.sqlite")) as store:
+            rows = store.execute("SELECT id, fields FROM records WHERE kind = 'leaveRequestId'").fetchall()
+        found = {id_: json.loads(fields) for id_, fields in rows}
+        return {id_: each for id_, each in found.items() if each["startDate"] == LEAVE["startDate"]}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tools")
+    build_snapshot([str(CATALOG / "hr.yaml")], folder, encoder=HashingEncoder())
+    return folder
+
+
+@pytest.fixture
+def leaves(store: Path, tmp_path: Path) -> Iterator[Leaves]:
+    known = [text for name, value in LEAVE.items() for text in ("--have", f"{name}={value}")]
+    with running(tmp_path / "company") as company:
+        address = ("--base-url", f"hr={company.url}/hr")
+        command = ("plan-tools", "--store", str(store), "--goal", "hr/requestLeave", "--execute", *address)
+        yield Leaves(tmp_path / "company", (*command, *known))
+
+
+class Terminal(io.StringIO):
+    """A terminal at which somebody has typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_without_consent_nothing_is_written_and_with_it_the_record_is(run: Run, leaves: Leaves) -> None:
+    before = leaves.requested()
+    code, out, err = run(*leaves.arguments)
+    assert code == 23 and "nobody confirmed" in err
+    assert "step 1 hr/searchEmployees" in out and "200 OK" in out
+    assert '"startDate": "2026-12-21"' in out  # the call that was not made is shown too
+    assert leaves.requested() == before
+    code, out, _ = run(*leaves.arguments, "--yes")
+    made = leaves.requested()
+    assert code == 0 and "201 Created" in out
+    (id_,) = made.keys() - before.keys()
+    assert made[id_]["employeeId"] == "E10486" and made[id_]["endDate"] == "2026-12-23"
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 23), ("", 23)])
+def test_a_terminal_is_asked_before_the_write_only(
+    run: Run, leaves: Leaves, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
+    before = leaves.requested()
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    found, _, err = run(*leaves.arguments)
+    assert found == code and err.count("Call it?") == 1
+    assert "hr/requestLeave may change something" in err and "E10486" in err
+    assert len(leaves.requested()) == len(before) + (code == 0)
+
+
+def test_json_has_the_plan_the_calls_and_where_their_arguments_come_from(run: Run, leaves: Leaves) -> None:
+    code, out, _ = run(*leaves.arguments, "--yes", "--json")
+    found = json.loads(out)
+    search, leave = found["execution"]["calls"]
+    assert code == 0 and found["execution"]["outcome"] == "made"
+    assert [step["tool_id"] for step in found["plan"]["steps"]] == [search["tool_id"], leave["tool_id"]]
+    assert leave["taken"] == [
+        {
+            "parameter": "employeeId",
+            "supplier": "hr/searchEmployees",
+            "output": "items[].employeeId",
+            "row": 1,
+            "rows": 1,
+        }
+    ]
+    assert leave["status"] == "201 Created" and leave["body"]["status"] == "pending"
+
+
+def test_a_run_goes_on_from_its_journal(run: Run, leaves: Leaves, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    before = leaves.requested()
+    assert run(*leaves.arguments, "--journal", journal)[0] == 23
+    for _ in range(2):  # the second time all is known
+        assert run(*leaves.arguments, "--journal", journal, "--yes")[0] == 0
+    begun = [json.loads(line)["data"]["tool"] for line in journal.read_text().splitlines() if '"call_begun"' in line]
+    assert begun == ["hr/searchEmployees", "hr/requestLeave", "hr/requestLeave"]  # refused once, made once
+    assert len(leaves.requested()) == len(before) + 1
+    code, _, err = run(*leaves.arguments, "--goal", "hr/getEmployee", "--journal", journal)
+    assert code != 0 and "another run" in err
+
+
+def test_what_stops_a_run_is_said(run: Run, leaves: Leaves, store: Path) -> None:
+    before = leaves.requested()
+    bare = leaves.arguments[: leaves.arguments.index("--have")]
+    code, out, err = run(*bare, "--yes", "--json")
+    stopped = json.loads(out)["execution"]
+    assert code == 2 and (stopped["outcome"], stopped["calls"]) == ("value missing", [])
+    assert {each["parameter"] for each in stopped["open_inputs"]} == {"query", "startDate", "endDate"}
+    assert "query (step 1)" in json.loads(err)["problem"]
+    code, out, err = run(*leaves.arguments, "--have", "query=Nobody Atall", "--goal", "hr/getManager", "--yes")
+    assert code == 2 and "no value for employeeId" in err and "not called: 3 hr/getManager" in out
+    code, out, err = run(*leaves.arguments, "--have", "startDate=2026-12-31", "--yes")  # after its end
+    assert code == 16 and "step 2 was answered with an error: 4" in err and '"code"' in out
+    assert leaves.requested() == before
+    code, _, err = run("plan-tools", "--store", store, "--goal", "hr/getManager", "--yes")
+    assert code == 2 and "--execute" in err

@@ -12,6 +12,7 @@ class BuildWithDocuments(build_py):
     """Copy the shipped documents into ``services/company/enterprise`` of what is built; an editable install reads them in place."""
 
     def run(self) -> None:
+        """Build, then copy."""
         super().run()
         if self.editable_mode:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -98,6 +99,9 @@ def test_a_program_runs_as_it_stands(title: str, ready: Running, capsys: pytest.
             "ignore", PydanticDeprecationWarning
         )  # LlamaIndex's workflows read every attribute of a model
         exec(compile(ready.placed(PROGRAMS[title]), f"frameworks.md, {title}", "exec"), {})
+        if title == "OpenAI Agents SDK":  # leaves the loop that it made to the end of the program
+            asyncio.get_event_loop_policy().get_event_loop().close()
+            asyncio.set_event_loop(None)
     printed = capsys.readouterr().out
     if title == "FastMCP":
         assert "Nowak" in printed

@@ -24,10 +24,10 @@ _MOST_NAMES = 20  # of one request
 _LOOKED_AT = 16  # tools whose name has the most words of a name that is looked up
 
 _NAME = re.compile(
-    r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:-]{0,198}\w)"
+    r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"
 )
 _CALL = re.compile(r"\(.{0,200}\)\Z")
-_IN_PIECES = re.compile(r"[a-z\d][A-Z]|\w[_./:]+\w|\w-\w")
+_IN_PIECES = re.compile(r"[a-z\d][A-Z]|\w[_./:#]+\w|\w-\w")
 _ENGLISH = re.compile(  # a hyphen alone makes no name: check-in, e-mail, follow-up
     r"(?:\w-\w+|\w+-(?:up|in|out|on|off|over|down|back|by|to|through|free|only|based))\Z", re.IGNORECASE
 )

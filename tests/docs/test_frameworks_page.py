@@ -12,6 +12,7 @@ import tomllib
 import types
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -91,6 +92,14 @@ def ready(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     return running
 
 
+def _close_event_loop() -> None:
+    """Some frameworks leave the loop of their synchronous calls to the end of the program."""
+    with warnings.catch_warnings(), suppress(RuntimeError):
+        warnings.simplefilter("ignore", DeprecationWarning)
+        asyncio.get_event_loop_policy().get_event_loop().close()
+    asyncio.set_event_loop(None)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("title", PROGRAMS)
 def test_a_program_runs_as_it_stands(title: str, ready: Running, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,9 +108,7 @@ def test_a_program_runs_as_it_stands(title: str, ready: Running, capsys: pytest.
             "ignore", PydanticDeprecationWarning
         )  # LlamaIndex's workflows read every attribute of a model
         exec(compile(ready.placed(PROGRAMS[title]), f"frameworks.md, {title}", "exec"), {})
-        if title == "OpenAI Agents SDK":  # leaves the loop that it made to the end of the program
-            asyncio.get_event_loop_policy().get_event_loop().close()
-            asyncio.set_event_loop(None)
+        _close_event_loop()
     printed = capsys.readouterr().out
     if title == "FastMCP":
         assert "Nowak" in printed

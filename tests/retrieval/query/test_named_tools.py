@@ -15,6 +15,7 @@ SAID = {
     "use getOrder": ("getOrder",),
     "use users.messages.list.": ("users.messages.list",),
     "list-open-issues": ("list-open-issues",),
+    "with add#190 or get_rate#2, as in C#": ("add#190", "get_rate#2"),  # ids of tools that share a name
     "`pay` it with the 'search' tool": ("pay", "search"),
     'call "search"': ("search",),
     "don't forget to call get_order": ("get_order",),

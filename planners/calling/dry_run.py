@@ -25,6 +25,6 @@ class DryRunInvoker:
         self.requests: list[tuple[Tool, ToolRequest]] = []
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`planners.calling.invoker.ToolInvoker`; the answer's body is None."""
+        """See :class:`egotools.calling.invoker.ToolInvoker`; the answer's body is None."""
         self.requests.append((tool, tool.request(arguments, server=self._server, credentials=self._credentials)))
         return ToolAnswer(ok=True, status="not sent", body=None)

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from egotools import OverloadedError, PermissionDeniedError, Tool, ToolRequestError, UnavailableError
+from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.retry import RetryPolicy
 from planners.calling.call_limits import CallLimits, LimitedInvoker
 from planners.calling.consent import ConsentingInvoker, always, never
 from planners.calling.dry_run import DryRunInvoker
-from planners.calling.http_invoker import HttpInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.calling.safe_retries import RetryingInvoker
 from tests.egotools.loopback import Arrived, Reply, loopback

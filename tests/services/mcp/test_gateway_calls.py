@@ -18,7 +18,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from planners.calling.mcp_invoker import McpAddress
+from egotools.calling.mcp_invoker import McpAddress
 from planners.calling.tool_access import ToolAccess
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, gateway, text_of
 from tests.waiting import LIMIT_S, until, wait_until

@@ -18,8 +18,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from egotools import AsyncClient
+from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
-from planners.calling.mcp_invoker import McpAddress
 from planners.calling.tool_access import ToolAccess
 from services.mcp import mcp_http_server
 from services.mcp.gateway_server import McpGateway

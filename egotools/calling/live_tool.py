@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from egotools.calling.not_confirmed import NOT_CONFIRMED
 from egotools.calling.tool_answer import MAX_DEPTH
 from egotools.client_errors import OverloadedError, PermissionDeniedError
 from egotools.values import Tool
@@ -38,7 +39,7 @@ class StrongerEffectError(PermissionDeniedError):
             "its server does not say any more that it does as little as the catalogue has it, so the call may change something and"
             " needs consent; nothing was sent",
             code="PERMISSION_DENIED",
-            reason="NOT_CONFIRMED",
+            reason=NOT_CONFIRMED,
             subject=tool.id,
             remedy="Confirm the call, or let the catalogue be built again.",
         )

@@ -112,7 +112,7 @@ class McpInvoker:
             raise ToolRequestError(
                 f"no address is given for the MCP session {tool.call.session!r}",
                 subject=tool.id,
-                remedy=f"Give its server: servers, on the command line --session; sessions with one: {known}.",
+                remedy=f"Give its server again (--session); sessions with one: {known}.",
             )
         kept = self._kept
         session = self._session(name) if kept is None else kept.setdefault(name, self._session(name))

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from egotools import PermissionDeniedError, Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.live_tool import StrongerEffectError
+from egotools.calling.not_confirmed import not_confirmed
 from egotools.calling.tool_answer import ToolAnswer
 from planners.calling.call_policy import CallPolicy, Decision
 
@@ -81,17 +82,6 @@ class ConsentingInvoker:
         if not allowed:
             raise not_confirmed(tool.id)
         return True
-
-
-def not_confirmed(tool_id: str) -> PermissionDeniedError:
-    """Return the error of a call that nobody has allowed."""
-    return PermissionDeniedError(
-        "the call may change something, and nobody confirmed it; nothing was sent",
-        code="PERMISSION_DENIED",
-        reason="NOT_CONFIRMED",
-        subject=tool_id,
-        remedy="Confirm the call, or leave it out.",
-    )
 
 
 def call_denied(tool_id: str) -> PermissionDeniedError:

@@ -162,7 +162,8 @@ def _check_required(call: Call, given: Mapping[str, Any], required: Sequence[str
     if not missing:
         return
     places = {each.name: each.location for each in call.arguments}
-    where = f" of the {places[missing[0]]}" if missing[0] in places else ""
+    place = places.get(missing[0], "argument")
+    where = f" of the {place}" if place != "argument" else ""
     others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
     raise ToolRequestError(f"this required argument{where} is missing", subject=missing[0], remedy=f"Give it.{others}")
 

@@ -53,7 +53,7 @@ def test_a_tool_that_only_read_when_the_catalogue_was_built_and_whose_inputs_wer
 
     def confirm(tool: Any, arguments: Mapping[str, Any]) -> bool:
         asked.append((tool.effect, dict(arguments)))
-        return arguments["material"] == "M1"
+        return bool(arguments["material"] == "M1")
 
     with (
         server_process(store) as server,

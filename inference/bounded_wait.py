@@ -18,6 +18,7 @@ from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from inference.registry import load_encoder, load_reranker
 from inference.reranker import Reranker
+from inference.wrapped_encoder import WrappedEncoder
 from ontology.errors import ModelError
 
 __all__ = ["BoundedWait", "PunctualEncoder", "PunctualReranker", "load_punctual_encoder", "load_punctual_reranker"]
@@ -102,27 +103,12 @@ class BoundedWait:
                 del self._running[number]
 
 
-class PunctualEncoder:
+class PunctualEncoder(WrappedEncoder):
     """An encoder that is waited for only so long."""
 
     def __init__(self, encoder: Encoder, wait_s: float) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._wait = BoundedWait(encoder.name, wait_s)
-
-    @property
-    def name(self) -> str:
-        """The name of the encoder."""
-        return self._encoder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The width of a row."""
-        return self._encoder.dimensions
-
-    @property
-    def digest(self) -> str:
-        """The digest of the encoder."""
-        return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`.

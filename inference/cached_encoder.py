@@ -10,6 +10,7 @@ import numpy as np
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
+from inference.wrapped_encoder import WrappedEncoder
 from ontology.progress import now
 
 __all__ = ["CachedEncoder"]
@@ -18,7 +19,7 @@ _CACHE_KIND = "vector"
 _CHUNK = 1_024
 
 
-class CachedEncoder:
+class CachedEncoder(WrappedEncoder):
     """An encoder behind a cache of vectors.
 
     Attributes: ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent encoding.
@@ -33,27 +34,12 @@ class CachedEncoder:
         *,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._cache = cache
         self._progress = progress
         self.reused = 0
         self.encoded = 0
         self.seconds = 0.0
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The encoder's dimensions."""
-        return self._encoder.dimensions
-
-    @property
-    def digest(self) -> str:
-        """The encoder's digest."""
-        return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Vectors of the texts, equal to those of the encoder, float32 [texts, dimensions]."""

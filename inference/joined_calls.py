@@ -13,6 +13,7 @@ from threading import Lock
 
 from inference.arrays import Floats2d
 from inference.encoder import Encoder
+from inference.wrapped_encoder import WrappedEncoder
 
 __all__ = ["JoinedCalls"]
 
@@ -20,7 +21,7 @@ MAX_TEXTS = 64
 """Texts in one joined call."""
 
 
-class JoinedCalls:
+class JoinedCalls(WrappedEncoder):
     """An encoder that joins the calls that wait. Thread-safe.
 
     A call that finds the encoder idle runs at once. Those that arrive meanwhile wait for at most the call that runs, and
@@ -30,26 +31,11 @@ class JoinedCalls:
     """
 
     def __init__(self, encoder: Encoder, *, max_texts: int = MAX_TEXTS) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._max_texts = max_texts
         self._lock = Lock()
         self._running = False
         self._waiting: list[tuple[list[str], Future[Floats2d | None]]] = []
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The encoder's dimensions."""
-        return self._encoder.dimensions
-
-    @property
-    def digest(self) -> str:
-        """The encoder's digest."""
-        return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`."""

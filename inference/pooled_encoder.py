@@ -10,6 +10,7 @@ import numpy as np
 from inference.arrays import Floats2d
 from inference.encoder import Encoder
 from inference.registry import load_encoder
+from inference.wrapped_encoder import WrappedEncoder
 from ontology.errors import ModelError
 
 __all__ = ["PooledEncoder"]
@@ -17,7 +18,7 @@ __all__ = ["PooledEncoder"]
 _TEXTS = 64  # of one piece of work, about a second of an embedded model
 
 
-class PooledEncoder:
+class PooledEncoder(WrappedEncoder):
     """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the encoder itself.
 
     :param name: as for :func:`inference.load_encoder`.
@@ -25,23 +26,8 @@ class PooledEncoder:
     """
 
     def __init__(self, name: str, pool: Callable[..., Executor]) -> None:
-        self._encoder = load_encoder(name)
+        super().__init__(load_encoder(name))
         self._pool = pool(1, initializer=_load, initargs=(name, self._encoder.digest))
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The encoder's dimensions."""
-        return self._encoder.dimensions
-
-    @property
-    def digest(self) -> str:
-        """The encoder's digest."""
-        return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`.

@@ -13,6 +13,7 @@ import numpy as np
 from inference.arrays import Floats2d
 from inference.clause_vectors import Span, SpanEncoder
 from inference.encoder import Encoder
+from inference.wrapped_encoder import WrappedEncoder
 
 __all__ = ["MAX_ROWS", "RecentSpanVectors", "RecentVectors", "with_recent_vectors"]
 
@@ -32,7 +33,7 @@ def with_recent_vectors(encoder: Encoder, *, max_rows: int = MAX_ROWS) -> Encode
     return RecentVectors(encoder, max_rows=max_rows)
 
 
-class RecentVectors:
+class RecentVectors(WrappedEncoder):
     """An encoder that keeps the vectors of the last calls. Thread-safe. Equal calls give equal bits.
 
     The keys are hashes under a secret of this object, so that no text stays in memory.
@@ -41,27 +42,12 @@ class RecentVectors:
     """
 
     def __init__(self, encoder: Encoder, *, max_rows: int = MAX_ROWS) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._max_rows = max_rows
         self._secret = secrets.token_bytes(32)
         self._kept: OrderedDict[bytes, Floats2d] = OrderedDict()
         self._rows = 0
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The encoder's dimensions."""
-        return self._encoder.dimensions
-
-    @property
-    def digest(self) -> str:
-        """The encoder's digest."""
-        return self._encoder.digest
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from egotools import Tool
+from egotools.calling.invoker import ToolInvoker
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError
-from planners.calling.invoker import ToolInvoker
 
 __all__ = ["Called", "call_tools"]
 

@@ -25,9 +25,9 @@ from typing import Literal, TypeAlias
 from datagen.personal import TruthTables, write_personal_data
 from datagen.personal.write_personal_data import TODAY, ZONE
 from egotools import AsyncClient
+from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError, ModelError
-from planners.calling.invoker import ToolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.dfs.answer_graph import date_resolver
 from planners.dfs.domain import Domain, read_domain

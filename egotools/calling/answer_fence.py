@@ -7,11 +7,11 @@ import binascii
 import json
 import secrets
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.tool_answer import MAX_DEPTH, TOO_DEEP, ToolAnswer
 
-__all__ = ["MAX_SHOWN_BYTES", "answer_texts", "fenced", "shown_answer_text"]
+__all__ = ["MAX_SHOWN_BYTES", "ShownAnswer", "answer_texts", "binary_size", "fenced", "left_out_note", "shown_answer"]
 
 MAX_SHOWN_BYTES = 64 * 2**10
 """Bytes of an answer that a model is shown."""
@@ -21,16 +21,42 @@ _LEAST_BINARY = 256  # characters of base64; a shorter text of these letters is 
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml", "application/x-www-form-urlencoded")
 
 
-def shown_answer_text(answer: ToolAnswer, max_bytes: int = MAX_SHOWN_BYTES) -> tuple[str, int]:
-    """Return the body of an answer as text of at most so many bytes, and how many bytes were left out.
+class ShownAnswer(NamedTuple):
+    """The part of an answer that is shown.
+
+    :param text: at most so many bytes as were asked for.
+    :param value: the JSON values that the text is made of, without binary data, and without most of what is left out.
+    :param left_out: bytes that are not in the text; None where they were not counted: the rest of large values is not walked.
+    """
+
+    text: str
+    value: Any
+    left_out: int | None
+
+
+def shown_answer(answer: ToolAnswer, max_bytes: int = MAX_SHOWN_BYTES) -> ShownAnswer:
+    """Return the body of an answer as text of at most so many bytes.
 
     :param answer: its body as JSON values.
     """
-    body = _without_binary(answer.body, answer.media_type)
-    text = body if isinstance(body, str) else "" if body is None else json.dumps(body, ensure_ascii=False, default=str)
+    if isinstance(answer.body, str | bytes):
+        value, is_whole = _text_or_size(answer.body, answer.media_type), True
+    else:
+        walk = _Walk(max_bytes)
+        value, is_whole = walk.part_of(answer.body, answer.media_type, 0), walk.left >= 0
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
     encoded = text.encode("utf-8", "replace")
-    shown = encoded[:max_bytes].decode("utf-8", "ignore")
-    return shown, max(0, len(encoded) - max_bytes)
+    left_out = max(0, len(encoded) - max_bytes) if is_whole else None
+    kept = value[:max_bytes] if isinstance(value, str) else value
+    return ShownAnswer(encoded[:max_bytes].decode("utf-8", "ignore"), kept, left_out)
+
+
+def left_out_note(shown: ShownAnswer, max_bytes: int) -> str:
+    """Return a sentence about what is left out; empty where nothing is."""
+    if shown.left_out == 0:
+        return ""
+    rest = "the rest is" if shown.left_out is None else f"{shown.left_out:,} are"
+    return f"Only the first {max_bytes:,} bytes are shown; {rest} left out."
 
 
 def fenced(text: str, *, tool_id: str, status: str, notes: tuple[str, ...] = ()) -> str:
@@ -60,19 +86,59 @@ def answer_texts(value: Any) -> Iterator[str]:
             yield from answer_texts(inner)
 
 
-def _without_binary(value: Any, media_type: str = "") -> Any:
-    if isinstance(value, str):
-        size = _binary_size(value, media_type)
-        return value if size is None else f"[{size:,} bytes of {media_type or 'no stated type'}]"
-    if isinstance(value, bytes):
-        return f"[{len(value):,} bytes of {media_type or 'no stated type'}]"
-    if isinstance(value, Mapping):
-        named = str(value.get("mimeType", ""))
-        return {key: _without_binary(inner, named if key in ("data", "blob") else "") for key, inner in value.items()}
-    return [_without_binary(inner) for inner in value] if isinstance(value, list | tuple) else value
+class _Walk:
+    """Copies JSON values in their order and stops where the text of the copy is longer than the limit.
+
+    :ivar left: characters until then.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+
+    def part_of(self, value: Any, media_type: str, depth: int) -> Any:
+        if isinstance(value, Mapping | list | tuple):
+            self.left -= 2
+            if depth >= MAX_DEPTH:
+                return TOO_DEEP
+            return self._members(value, depth) if isinstance(value, Mapping) else self._items(value, depth)
+        shown = _text_or_size(value, media_type) if isinstance(value, str | bytes) else value
+        if shown is None or isinstance(shown, bool | int | float):
+            self.left -= 1
+            return shown
+        return self._cut(str(shown))
+
+    def _members(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        named = value.get("mimeType", "")
+        media_type = named if isinstance(named, str) else ""
+        found = {}
+        for key, inner in value.items():
+            if self.left < 0:
+                break
+            found[self._cut(str(key))] = self.part_of(inner, media_type if key in ("data", "blob") else "", depth + 1)
+        return found
+
+    def _items(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
+        found = []
+        for inner in value:
+            if self.left < 0:
+                break
+            found.append(self.part_of(inner, "", depth + 1))
+        return found
+
+    def _cut(self, text: str) -> str:
+        kept = text[: max(self.left, 0) + 1]
+        self.left -= len(text) + 2
+        return kept
 
 
-def _binary_size(text: str, media_type: str) -> int | None:
+def _text_or_size(value: str | bytes, media_type: str) -> str:
+    size = len(value) if isinstance(value, bytes) else binary_size(value, media_type)
+    if size is not None:
+        return f"[{size:,} bytes of {media_type[:_STATUS_CHARS] or 'no stated type'}]"
+    return str(value)
+
+
+def binary_size(text: str, media_type: str) -> int | None:
     """The bytes that a text in base64 stands for; None where it is a text for readers."""
     is_stated = bool(media_type) and not media_type.startswith(_TEXT_TYPES)
     if not is_stated and len(text) < _LEAST_BINARY:

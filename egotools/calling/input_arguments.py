@@ -18,6 +18,7 @@ __all__ = ["ANY_NAME", "PlacedArgument", "place_arguments"]
 ANY_NAME = "*"
 """The name of an :class:`~egotools.call.Argument` that stands for any further names."""
 _SHOWN = 20
+_LONGEST = 100  # characters of names that are compared
 _MAX_DEPTH = 100
 _AS_TEXT = frozenset({"path", "query", "header", "form", "filter"})
 _CLOSED = frozenset({"http", "odata"})
@@ -142,7 +143,7 @@ def _restored(value: Any, schema: Any, root: Any, null_is_absent: bool, depth: i
 
 
 def _unknown(name: str, known: list[str]) -> ToolRequestError:
-    close = difflib.get_close_matches(name, known, n=3)
+    close = difflib.get_close_matches(name[:_LONGEST], [each for each in known if len(each) <= _LONGEST], n=3)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     listed = ", ".join(sorted(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
     return ToolRequestError(
@@ -161,9 +162,10 @@ def _check_required(call: Call, given: Mapping[str, Any], required: Sequence[str
     if not missing:
         return
     places = {each.name: each.location for each in call.arguments}
-    where = f" of the {places[missing[0]]}" if missing[0] in places else ""
-    others = f"; also missing: {', '.join(missing[1:_SHOWN])}" if missing[1:] else ""
-    raise ToolRequestError(f"this required argument{where} is missing{others}", subject=missing[0], remedy="Give it.")
+    place = places.get(missing[0], "argument")
+    where = f" of the {place}" if place != "argument" else ""
+    others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
+    raise ToolRequestError(f"this required argument{where} is missing", subject=missing[0], remedy=f"Give it.{others}")
 
 
 def _check_value(placed: PlacedArgument, check: ValueCheck) -> None:

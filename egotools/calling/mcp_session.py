@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from egotools.calling.first_cause import first_cause
+from egotools.calling.live_tool import LiveTool, check_size, live_effect
 from egotools.calling.mcp_stdio import MAX_ANSWER_BYTES, ServerOutput, stdio_server
+from egotools.calling.off_loop import off_loop
 from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, compressed, too_large, too_slow, unreachable
 from egotools.calling.tool_request import McpCall
 from egotools.client_errors import (
@@ -79,18 +81,23 @@ class McpSession:
         answer = await self._asked(
             call.tool, lambda client: client.call_tool(call.tool, dict(call.arguments)), timeout_s
         )
-        found = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-        size = sum(map(len, _texts(found)))
+        found, size = await off_loop(self.answer_bytes, _values, answer)
         if size > self._max_bytes:
             raise too_large(call.tool, self._max_bytes)
         failed = found.get("isError") is True
         return ToolAnswer(ok=not failed, status="error" if failed else "ok", body=found, size=size)
 
-    async def input_schema(self, tool: str, *, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
-        """Return the JSON Schema of a tool's arguments as the server lists it now.
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes that the server has sent since no call was under way."""
+        return self._connection.output.size if self._connection is not None else 0
+
+    async def live_tool(self, tool: str, *, timeout_s: float = TIMEOUT_S) -> LiveTool:
+        """Return a tool as the server lists it now.
 
         :raises NotFoundError: when the server lists no such tool.
-        :raises OverloadedError: when its list has no end within 100 pages and 10,000 tools, or too many bytes.
+        :raises OverloadedError: when its list has no end within 100 pages and 10,000 tools, or too many bytes, and when the input
+            schema is larger than 256 KiB, 1,000 properties or 100 levels.
         """
         found = await self._asked(tool, lambda client: _listed(client, tool), timeout_s)
         if found is None:
@@ -108,7 +115,8 @@ class McpSession:
                 subject=tool,
                 remedy="Let the server list fewer tools.",
             )
-        return dict(found)
+        check_size(found.input_schema, tool)
+        return LiveTool(found.input_schema, live_effect(_annotations(found)))
 
     async def _asked(self, tool: str, ask: Callable[[Any], Awaitable[Any]], timeout_s: float) -> Any:
         """Ask the server through the SDK's client, and return what that returns."""
@@ -171,6 +179,7 @@ async def _live(connection: _Connection, opening: Any) -> None:
     """Open a connection, and hold it until its last call is over."""
     try:
         async with opening as client:
+            client.session.validate_tool_result = _taken
             connection.client.set_result(client)
             await connection.last_call_over.wait()
     except BaseException as error:
@@ -183,18 +192,22 @@ async def _live(connection: _Connection, opening: Any) -> None:
 
 
 async def _listed(client: Any, name: str) -> Any:
-    """Return the input schema of a tool as it is listed, None where it is not, or that the list has no end."""
+    """Return a tool as it is listed, None where it is not, or that the list has no end."""
     cursor, tools = None, 0
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="bypass")
         if found := next((tool for tool in page.tools if tool.name == name), None):
-            return found.model_dump(mode="json", by_alias=True).get("inputSchema") or {}
+            return found
         cursor, tools = page.next_cursor, tools + len(page.tools)
         if not cursor:
             return None
         if tools > _MOST_TOOLS:
             break
     return _NO_END
+
+
+def _annotations(listed: Any) -> dict[str, Any]:
+    return {} if listed.annotations is None else dict(listed.annotations.model_dump(by_alias=True))
 
 
 async def _answer(connection: _Connection, calling: Any) -> Any:
@@ -255,8 +268,24 @@ def _mcp_error(tool: str, error: Exception, timeout_s: float) -> ClientError:
     return unreachable(tool, type(cause).__name__)
 
 
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [text for one in inner for text in _texts(one)]
+async def _taken(name: str, result: Any) -> None:
+    """Take an answer as it is. The SDK would check it in the event loop against a schema of the server, for as long as that likes."""
+
+
+def _values(answer: Any) -> tuple[dict[str, Any], int]:
+    """Return an answer as JSON values, and the length of its texts."""
+    found: dict[str, Any] = answer.model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude={"structured_content"}
+    )
+    if answer.structured_content is not None:
+        found["structuredContent"] = answer.structured_content
+    size, waiting = 0, [found]
+    while waiting:
+        value: Any = waiting.pop()
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found, size

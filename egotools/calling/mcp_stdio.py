@@ -49,6 +49,11 @@ class ServerOutput:
         self.too_large |= self._size > self.max_bytes
         return not self.too_large
 
+    @property
+    def size(self) -> int:
+        """Bytes since the last :meth:`restart`."""
+        return self._size
+
     def restart(self) -> None:
         """Count from zero again, for the next call of a session."""
         self._size = 0

@@ -27,11 +27,11 @@ def kind_of(value: Any) -> str:
 
 
 def kinds(schema: Any, root: Any) -> frozenset[str] | None:
-    """Return the JSON types that a schema allows; None where it allows any, or does not say.
+    """Return the JSON types that a schema allows; None where it allows any, or does not say within 200 parts.
 
     :param root: the schema that local references (``#/$defs/…``) point into.
     """
-    return _kinds(schema, root, frozenset())
+    return _kinds(schema, root, frozenset(), [_MAX_PARTS])
 
 
 def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
@@ -66,16 +66,22 @@ def items_of(schema: Any, root: Any) -> Any:
     return next((part["items"] for part in _all_parts(schema, root) if "items" in part), None)
 
 
-def _kinds(schema: Any, root: Any, outer: frozenset[int]) -> frozenset[str] | None:
-    """The kinds of a schema that stands in others; a schema that is an alternative of itself says nothing."""
+def _kinds(schema: Any, root: Any, outer: frozenset[int], left: list[int]) -> frozenset[str] | None:
+    """The kinds of a schema that stands in others; a schema that is an alternative of itself says nothing.
+
+    :param left: parts that are still looked at: alternatives that share parts can stand for more than there is time for.
+    """
     allowed: frozenset[str] | None = None
     for part in required_parts(schema, root):
-        own = _own_kinds(part, root, outer | {id(part)}) if id(part) not in outer else None
+        left[0] -= 1
+        if left[0] < 0:
+            return None
+        own = _own_kinds(part, root, outer | {id(part)}, left) if id(part) not in outer else None
         allowed = own if allowed is None else allowed if own is None else allowed & own
     return allowed
 
 
-def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int]) -> frozenset[str] | None:
+def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int], left: list[int]) -> frozenset[str] | None:
     allowed: frozenset[str] | None = None
     stated = schema.get("type")
     if isinstance(stated, str):
@@ -89,7 +95,7 @@ def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int]) -> f
     if allowed is not None and schema.get("nullable") is True:
         allowed |= {"null"}
     for key in ("anyOf", "oneOf"):
-        branches = [_kinds(branch, root, outer) for branch in _list(schema.get(key))]
+        branches = [_kinds(branch, root, outer, left) for branch in _list(schema.get(key))]
         known = [branch for branch in branches if branch is not None]
         if branches and len(known) == len(branches):
             union = frozenset[str]().union(*known)

@@ -7,12 +7,26 @@ from typing import Any
 
 from egotools.client_errors import ClientDeadlineError, OverloadedError, UnavailableError
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "ToolAnswer", "compressed", "too_large", "too_slow", "unreachable"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "TIMEOUT_S",
+    "TOO_DEEP",
+    "ToolAnswer",
+    "compressed",
+    "too_large",
+    "too_slow",
+    "unreachable",
+]
 
 TIMEOUT_S = 30.0
 """Seconds for a call, from its connection to the last byte of the answer."""
 MAX_BYTES = 10 * 2**20
 """Bytes of an answer that are taken."""
+MAX_DEPTH = 100
+"""Levels of JSON values that are walked."""
+TOO_DEEP = f"[nested more than {MAX_DEPTH} levels deep]"
+"""Stands for what is deeper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,8 @@ class ValueCheck:
         allowed = kinds(schema, self.root) if schema is not None else None
         if not allowed or self._fits(value, kind, allowed):
             return
-        wanted = " or ".join(sorted(allowed - {"null"})) or "null"
+        known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
+        wanted = " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
         problem = f"the value is {_article(kind)}, not {_article(wanted)}"
         raise ToolRequestError(problem, subject=path, remedy=f"Give {_article(wanted)}.")
 
@@ -143,9 +144,9 @@ def _check_required(
     needed = [key for key in keys if not _read_only(properties.get(key))]
     missing = [names.get(key, key) for key in needed if names.get(key, key) not in value]
     if missing:
-        others = f"; also missing: {', '.join(missing[1:_SHOWN])}" if missing[1:] else ""
-        problem = f"this required member is missing{others}"
-        raise ToolRequestError(problem, subject=f"{path}.{missing[0]}", remedy="Give it.")
+        others = f" Also missing: {', '.join(missing[1:_SHOWN])}." if missing[1:] else ""
+        problem = "this required member is missing"
+        raise ToolRequestError(problem, subject=f"{path}.{missing[0]}", remedy=f"Give it.{others}")
 
 
 def _read_only(schema: Any) -> bool:

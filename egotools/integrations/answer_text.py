@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
 
-from egotools.calling.answer_fence import fenced, shown_answer_text
-from egotools.calling.call_credentials import Credential
-from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.answer_fence import fenced, left_out_note, shown_answer
 from egotools.calling.tool_answer import ToolAnswer
 
 __all__ = ["answer_text", "answered_names"]
 
+_MOST_PARTS = 64
 _MAX_NAME = 256  # of `have`, as the server takes them
 
 
-def answer_text(tool_id: str, answer: ToolAnswer, credentials: Iterable[Credential], max_bytes: int) -> str:
-    """Return an answer for a model: bounded, between marks, without the credentials of the call."""
-    shown = KnownSecrets(credentials).without(replace(answer, body=_values(answer.body)))
-    text, left_out = shown_answer_text(shown, max_bytes)
-    notes = (f"Only the first {max_bytes:,} bytes are shown; {left_out:,} are left out.",) if left_out else ()
-    return fenced(text, tool_id=tool_id, status=shown.status, notes=notes)
+def answer_text(tool_id: str, answer: ToolAnswer, max_bytes: int) -> str:
+    """Return an answer for a model: bounded, between marks.
+
+    :param answer: its body as JSON values, without credentials.
+    """
+    shown = shown_answer(answer, max_bytes)
+    notes = tuple(filter(None, (*answer.notes, left_out_note(shown, max_bytes))))
+    return fenced(shown.text, tool_id=tool_id, status=answer.status, notes=notes)
 
 
 def answered_names(answer: ToolAnswer) -> tuple[str, ...]:
-    """Return the names of the plain values that an answer holds."""
-    body = _values(answer.body)
-    names = body.items() if isinstance(body, Mapping) else ()
-    plain = [name for name, value in names if value is not None and not isinstance(value, list | Mapping)]
-    return tuple(name for name in plain if 0 < len(name) <= _MAX_NAME)
+    """Return the names of the plain values that an answer holds; of several parts, those of each.
 
-
-def _values(body: Any) -> Any:
-    """JSON values of an answer over HTTP or MCP, else its text, else its bytes."""
-    if isinstance(body, Mapping):
-        return body.get("structuredContent") or body.get("content")
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        return body
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    :param answer: its body as JSON values.
+    """
+    parts = answer.body[:_MOST_PARTS] if isinstance(answer.body, list) else [answer.body]
+    plain = [
+        name
+        for part in parts
+        if isinstance(part, Mapping)
+        for name, value in part.items()
+        if value is not None and not isinstance(value, list | Mapping)
+    ]
+    return tuple(name for name in dict.fromkeys(plain) if 0 < len(name) <= _MAX_NAME)

@@ -10,12 +10,18 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from egotools.calling.answer_body import of_http
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES
 from egotools.calling.call_credentials import Credential
-from egotools.calling.send_call import send_http, send_mcp
+from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.live_tool import StrongerEffectError
+from egotools.calling.mcp_invoker import McpAddress, McpInvoker
+from egotools.calling.not_confirmed import not_confirmed
+from egotools.calling.off_loop import off_loop
+from egotools.calling.send_call import send_http
 from egotools.calling.tool_answer import TIMEOUT_S, ToolAnswer
-from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, arguments_schema
-from egotools.client_errors import InvalidRequestError, NotFoundError, PermissionDeniedError, ToolRequestError
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
+from egotools.client_errors import InvalidRequestError, NotFoundError, ToolRequestError
 from egotools.integrations.answer_text import answer_text, answered_names
 from egotools.values import RankedTool, Tool
 
@@ -194,15 +200,13 @@ class ToolSource:
             self._found.pop(name, None)
             raise _not_found(name, "the catalogue no longer has this tool")
         address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
-        request = tool.request(arguments, server=address, credentials=secrets)
-        if _effect(tool) != "read" and not (approved and tool.call == known.call):
-            await self._ask(tool, arguments)
-        answer = await self._sent(request, address, secrets)
+        send = self._sent_mcp if tool.call.protocol == "mcp" else self._sent_http
+        answer = await send(tool, arguments, address, secrets, approved and tool.call == known.call)
         if answer.ok:
             self.done[tool.id] = None
             new = [name for name in answered_names(answer) if name not in self.have]
             self.have.update(dict.fromkeys(new[: _MAX_HAVE - len(self.have)], ""))
-        return answer_text(tool.id, answer, secrets.values(), self.max_bytes)
+        return await off_loop(answer.size, answer_text, tool.id, answer, self.max_bytes)
 
     def _search_text(self, query: str) -> str:
         found = {tool.id for tool in self.search(query)}
@@ -234,28 +238,55 @@ class ToolSource:
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         given = self.confirm(tool, arguments) if self.confirm else False
         if not (await given if inspect.isawaitable(given) else given):
-            raise PermissionDeniedError(
-                "the call may change something, and nobody agreed to it",
-                code="PERMISSION_DENIED",
-                reason="CONSENT",
-                subject=tool.id,
-                remedy="Do not call it again; tell the user what you would have done.",
+            raise not_confirmed(
+                tool.id, "nobody agreed to it", "Do not call it again; tell the user what you would have done."
             )
 
-    async def _sent(self, request: ToolRequest, address: str, secrets: Mapping[str, Credential]) -> ToolAnswer:
-        if isinstance(request, McpCall):
-            texts = {key: str(value) for key, value in secrets.items()}
-            over_http = address.startswith("mcp+")
-            return await send_mcp(
-                request,
-                address,
-                headers=texts if over_http else None,
-                env=None if over_http else texts,
-                timeout_s=self.timeout_s,
-            )
-        if isinstance(request, AwsCall | PythonCall):
+    async def _sent_http(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        address: str,
+        secrets: Mapping[str, Credential],
+        approved: bool,
+    ) -> ToolAnswer:
+        request = tool.request(arguments, server=address, credentials=secrets)
+        if isinstance(request, McpCall | AwsCall | PythonCall):
             raise ToolRequestError("only tools over HTTP and MCP are called here", subject="call")
-        return await send_http(request, timeout_s=self.timeout_s)
+        if _effect(tool) != "read" and not approved:
+            await self._ask(tool, arguments)
+        answer = await send_http(request, timeout_s=self.timeout_s)
+        return await off_loop(answer.size, _values, answer, secrets)
+
+    async def _sent_mcp(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        address: str,
+        secrets: Mapping[str, Credential],
+        approved: bool,
+    ) -> ToolAnswer:
+        """Call a tool as its server has it now; one that does more than the catalogue says is asked about again."""
+        texts = {key: str(value) for key, value in secrets.items()}
+        over_http = address.startswith("mcp+")
+        place = McpAddress(session=address, headers=texts if over_http else {}, env={} if over_http else texts)
+        async with McpInvoker({"": place}, timeout_s=self.timeout_s) as invoker:
+            settled = approved
+            if _effect(tool) != "read" and not approved:
+                tool = await invoker.look_up(tool, arguments)
+                await self._ask(tool, arguments)
+                settled = True
+            try:
+                return await invoker.invoke(tool, arguments)
+            except StrongerEffectError as error:
+                tool = error.tool
+            if not settled:
+                await self._ask(tool, arguments)
+            return await invoker.invoke(tool, arguments)
+
+
+def _values(answer: ToolAnswer, secrets: Mapping[str, Credential]) -> ToolAnswer:
+    return of_http(KnownSecrets(secrets.values()).without(answer))
 
 
 def _parameters(tool: AnyTool) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from egotools import OverloadedError, Tool
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calling.invoker import ToolInvoker
 
 __all__ = ["CallLimits", "LimitedInvoker"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from egotools import Tool, ToolRequestError
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calling.invoker import ToolInvoker
 
 __all__ = ["ProtocolInvoker"]
 

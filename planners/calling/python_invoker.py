@@ -49,7 +49,7 @@ class PythonInvoker:
         self._room = asyncio.Semaphore(_MOST_RUNNING)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`planners.calling.invoker.ToolInvoker`. The body is a copy, as JSON values, of what the function returned."""
+        """See :class:`egotools.calling.invoker.ToolInvoker`. The body is a copy, as JSON values, of what the function returned."""
         request = tool.request(arguments)
         if not isinstance(request, PythonCall):
             raise ToolRequestError(

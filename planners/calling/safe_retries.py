@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from egotools import Tool, UnavailableError
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.retry import RetryPolicy, parse_retry_after
-from planners.calling.invoker import ToolInvoker
 
 __all__ = ["RetryingInvoker"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from egotools import Tool
 from egotools.calling.address_guard import Network
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import ToolInvoker
+from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calling.call_limits import CallLimits, LimitedInvoker
 from planners.calling.call_policy import CallPolicy
 from planners.calling.consent import Ask, ConsentingInvoker
-from planners.calling.http_invoker import HttpInvoker
-from planners.calling.invoker import ToolInvoker
-from planners.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calling.protocol_invoker import ProtocolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.calling.safe_retries import RetryingInvoker
@@ -69,4 +69,4 @@ class ToolAccess:
             if self.sessions:
                 protocols["mcp"] = mcp
             limited = LimitedInvoker(RetryingInvoker(ProtocolInvoker(protocols)), limits)
-            yield ConsentingInvoker(limited, ask, self.policy)
+            yield ConsentingInvoker(limited, ask, self.policy, mcp.look_up)

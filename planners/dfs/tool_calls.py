@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from egotools.calling.first_cause import first_cause
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.schema_kinds import kinds, properties_of
 from ontology.errors import ToolCallError
 from ontology.names import words
-from planners.calling.invoker import ToolInvoker
 from planners.dfs.domain import EntityType
 from planners.dfs.execution.day_intervals import in_interval, window_arguments
 from planners.dfs.field_checks import carried, meets

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from egotools import ClientError, Tool
+from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, ToolCallError
-from planners.calling.invoker import ToolInvoker
 from planners.dfs.domain import Domain, EntityType
 from planners.dfs.execution.day_intervals import day_of
 from planners.dfs.query_graph import FilterConstraint

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from egotools import ClientError, PermissionDeniedError, Tool
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
 from ontology.json_object import canonical_text
 from planners.calling.consent import Ask, never
-from planners.calling.invoker import ToolInvoker
 from planners.runs.account import rows_of
 from planners.runs.run_journal import RunJournal, RunRecord
 

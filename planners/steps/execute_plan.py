@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.tool_plan import OpenInput, PlanStep, ToolPlan
-from planners.calling.invoker import ToolInvoker
 from planners.steps.step_values import ChooseRow, StepArguments, StepValues
 
 __all__ = ["PlanExecution", "StepCall", "execute_plan", "planned_tools"]

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from egotools import Tool
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calling.invoker import ToolInvoker
 from planners.dfs.execution.busy_time import BusyTime
 from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.request_set import request_set
@@ -36,7 +36,7 @@ _HEAD = "| request | rows | tools, s | reading, s | executor, s | executor / too
 
 
 class _WatchedInvoker(BusyTime):
-    """Implements :class:`planners.calling.invoker.ToolInvoker`."""
+    """Implements :class:`egotools.calling.invoker.ToolInvoker`."""
 
     def __init__(self, invoker: ToolInvoker) -> None:
         super().__init__(time.process_time)

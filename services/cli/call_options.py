@@ -15,7 +15,7 @@ from ontology.errors import InvalidArgumentError
 from services.cli.credentials import read_credentials, read_references
 
 if TYPE_CHECKING:
-    from planners.calling.mcp_invoker import McpAddress
+    from egotools.calling.mcp_invoker import McpAddress
     from planners.calling.tool_access import ToolAccess
 
 __all__ = ["NO_CALL_OPTIONS", "CallOptions", "PlanCalls"]
@@ -87,7 +87,7 @@ class CallOptions:
         )
 
     def _sessions(self) -> dict[str, McpAddress]:
-        from planners.calling.mcp_invoker import McpAddress
+        from egotools.calling.mcp_invoker import McpAddress
 
         addresses = _named(self.sessions, "--session", ("mcp:", "mcp+http://", "mcp+https://"))
         headers = _of_sessions(read_references(self.headers, "--header"), addresses, "--header")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +13,16 @@ import typer
 from rich.markup import escape
 
 from egotools import Tool
+from egotools.calling.aws_invoker import AwsInvoker
 from egotools.calling.call_credentials import bound_credentials
-from egotools.calling.known_secrets import KnownSecrets
-from egotools.calling.send_call import MAX_BYTES, ToolAnswer, send_aws, send_http, send_mcp
-from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, build_request
-from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
+from egotools.calling.changed_tool import ChangedToolError
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.mcp_invoker import McpInvoker
+from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer
+from egotools.calling.tool_request import McpCall, ToolRequest
+from egotools.client_errors import ClientError, MissingPackageError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
+from planners.calling.fenced_answer import fence_answer
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.console import print_json, stderr, stdout
 from services.cli.credentials import refuse_unused
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _EXTRAS = {"mcp": "mcp", "botocore": "aws"}
+_SCHEMA_BYTES = 8 * 2**10  # of what an MCP server lists, where the arguments do not fit it
 _BYTES = "application/octet-stream"
 
 
@@ -68,42 +72,69 @@ def call(
     access = calling.access(yes=yes)
     found_tool = _of_server(server, tool) if server else _of_store(store, tool)
     refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
-    base_url = access.server_of(found_tool)
     try:
-        credentials = bound_credentials(
-            found_tool.call, access.credentials, namespace=found_tool.namespace, server=base_url
-        )
-        request = build_request(
-            found_tool.call, given, schema=found_tool.input_schema, server=base_url, credentials=credentials
-        )
-        shown = shown_request(request, base_url)
+        shown = shown_request(*_request(found_tool, given, access, dry_run=dry_run))
         if not as_json:
             stdout.print(escape(shown["text"]), soft_wrap=True, highlight=False)
         if dry_run:
             if as_json:
                 print_json({"request": shown["request"]})
             return
-        decision = access.policy.decision(found_tool)
-        if decision == "deny":
-            from planners.calling.consent import call_denied
-
-            raise call_denied(found_tool.id)
-        sending = _sending(request, base_url, access, max_bytes)
-        if decision == "ask":
-            _confirm(shown["text"] if as_json else "")
-        answer = KnownSecrets(access.secrets()).without(asyncio.run(sending()))
+        answer = asyncio.run(_answer(found_tool, given, access, max_bytes, shown["text"] if as_json else ""))
+    except ChangedToolError as error:
+        live = fence_answer(error.live, tool_id=found_tool.id, max_bytes=_SCHEMA_BYTES).text
+        stderr.print(printable(live), markup=False, soft_wrap=True, highlight=False)
+        raise _command_error(error) from error
     except ClientError as error:
         raise _command_error(error) from error
-    found = shown_answer(answer)
+    found = shown_answer(answer, found_tool.id)
     if as_json:
         print_json({"request": shown["request"], "answer": found})
     else:
-        stdout.print(f"[bold]{escape(printable(answer.status))}[/]", highlight=False)
         stdout.print(escape(found["text"]), soft_wrap=True, highlight=False)
     if not answer.ok:
         raise ToolCallError(
             f"the tool answered with an error: {printable(answer.status)}", subject=tool, remedy="Read its answer"
         )
+
+
+def _request(tool: Tool, arguments: dict[str, Any], access: ToolAccess, *, dry_run: bool) -> tuple[ToolRequest, str]:
+    """Return the request that is shown, and the base URL that was given for it.
+
+    :raises ToolRequestError: when it cannot be made; the arguments of an MCP tool are checked by what its server lists, when it is called.
+    """
+    base_url = access.server_of(tool)
+    credentials = bound_credentials(tool.call, access.credentials, namespace=tool.namespace, server=base_url)
+    if tool.call.protocol == "mcp" and not dry_run:
+        return McpCall(session=tool.call.session, tool=tool.call.operation, arguments=arguments), base_url
+    return tool.request(arguments, server=base_url, credentials=credentials), base_url
+
+
+async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
+    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now.
+
+    :param text: the request, where it was not shown yet.
+    """
+    from planners.calling.consent import ConsentingInvoker
+    from planners.calling.protocol_invoker import ProtocolInvoker
+
+    async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
+        if asked.effect != tool.effect:
+            stderr.print("Its server does not say any more that it does as little as the catalogue has it.")
+        _confirm(text)
+        return True
+
+    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
+    http = HttpInvoker(
+        servers=access.servers,
+        credentials=access.credentials,
+        allowed_networks=access.allowed_networks,
+        **limits,
+    )
+    aws = AwsInvoker(endpoint_url=access.server_of(tool), **limits)
+    async with McpInvoker(access.sessions, **limits) as mcp:
+        protocols = ProtocolInvoker({"http": http, "odata": http, "mcp": mcp, "aws": aws})
+        return await ConsentingInvoker(protocols, ask, access.policy, mcp.look_up).invoke(tool, arguments)
 
 
 def _of_store(store: Path, tool: str) -> Tool:
@@ -188,34 +219,6 @@ def _confirm(text: str) -> None:
     stderr.print("Send it? [y/N] ", end="", markup=False)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
-
-
-def _sending(
-    request: ToolRequest, base_url: str, access: ToolAccess, max_bytes: int
-) -> Callable[[], Coroutine[Any, Any, ToolAnswer]]:
-    """Return what sends a request.
-
-    :raises ToolRequestError: when this command cannot.
-    """
-    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
-    if isinstance(request, McpCall):
-        address = access.sessions.get(request.session, access.sessions.get(""))
-        if address is None:
-            raise ToolRequestError(
-                f"the tool is of the MCP session {request.session or 'that its source names'!r}",
-                subject="session",
-                remedy="Give its server again: --session 'mcp:COMMAND …' or --session mcp+https://….",
-            )
-        return partial(send_mcp, request, address.session, headers=address.headers, env=address.env, **limits)
-    if isinstance(request, AwsCall):
-        return partial(send_aws, request, endpoint_url=base_url, **limits)
-    if isinstance(request, PythonCall):
-        raise ToolRequestError(
-            "this command runs no Python functions",
-            subject=request.function,
-            remedy="Import it in a program of your own.",
-        )
-    return partial(send_http, request, allowed_networks=access.allowed_networks, **limits)
 
 
 def _command_error(error: ClientError) -> EgotoolsError:

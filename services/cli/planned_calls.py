@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from egotools.calling.invoker import ToolInvoker
 from egotools.tool_plan import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError, error_from_status
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import always
-from planners.calling.invoker import ToolInvoker
 from planners.runs.recorded_calls import RecordingInvoker
 from planners.runs.run_journal import RunJournal, open_run_journal
 from planners.steps.execute_plan import PlanExecution, StepCall, execute_plan, planned_tools

@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from egotools.calling.send_call import ToolAnswer
+from egotools.calling.answer_fence import binary_size
+from egotools.calling.tool_answer import ToolAnswer
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+from planners.calling.fenced_answer import fence_answer
 from services.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -36,23 +38,20 @@ def shown_request(request: ToolRequest, base_url: str = "") -> dict[str, Any]:
     return _shown_http(request)  # type: ignore[arg-type]
 
 
-def shown_answer(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the answer as JSON values, with its ``text`` for people."""
-    row: dict[str, Any] = {"ok": answer.ok, "status": answer.status}
-    if not isinstance(answer.body, bytes):
-        body = _plain(answer.body)
-        return {**row, "body": body, "text": printable(_pretty(body))}
-    row["media_type"] = answer.media_type
-    try:
-        text = answer.body.decode("utf-8")
-    except UnicodeDecodeError:
-        note = f"{len(answer.body):,} bytes of {answer.media_type or 'no stated type'}"
-        return {**row, "body_base64": base64.b64encode(answer.body).decode("ascii"), "text": note}
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return {**row, "body": text, "text": printable(text)}
-    return {**row, "body": body, "text": printable(_pretty(body))}
+def shown_answer(answer: ToolAnswer, tool_id: str) -> dict[str, Any]:
+    """Return the answer as JSON values: whole (``body``, or ``body_base64`` of binary data), and as the ``text`` that models are shown
+    of it too: fenced, at most 64 KiB, with the ``flags`` of what reads like an instruction.
+
+    :param answer: its body as JSON values.
+    """
+    shown = fence_answer(answer, tool_id=tool_id)
+    row: dict[str, Any] = {"ok": answer.ok, "status": answer.status, "text": printable(shown.text)}
+    if shown.flags:
+        row["flags"] = [flag._asdict() for flag in shown.flags]
+    if answer.media_type:
+        row["media_type"] = answer.media_type
+    is_binary = isinstance(answer.body, str) and binary_size(answer.body, answer.media_type) is not None
+    return {**row, "body_base64" if is_binary else "body": _plain(answer.body)}
 
 
 def _shown_http(request: ToolHttpRequest) -> dict[str, Any]:

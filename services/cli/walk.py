@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask, always
-from planners.calling.invoker import ToolInvoker
 from planners.calling.tool_access import ToolAccess
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -11,20 +10,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from inference.retry import RetryPolicy
 from services.cluster.ray_cluster import RECONNECT
+from services.server.parent_death import end_with_parent
 from services.server.ready_file import read_ready_file
 
 __all__ = ["NodeServer"]
 
-_PR_SET_PDEATHSIG = 1
 _STEADY_S = 60.0
 _BACKOFF = RetryPolicy()
-_LIBC = ctypes.CDLL(None)  # loaded here, so that nothing is imported between fork and exec
 
 
 class NodeServer:
@@ -75,7 +72,7 @@ class NodeServer:
             self._child = subprocess.Popen(
                 command,
                 env=os.environ | self._environ,
-                preexec_fn=partial(_LIBC.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL),
+                preexec_fn=end_with_parent(signal.SIGKILL),
             )
             code = self._child.wait()
             losses = 0 if time.monotonic() - started > _STEADY_S else losses + 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import time
 import unicodedata
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -17,15 +18,20 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from egotools import PermissionDeniedError, Tool
+from egotools import OverloadedError, PermissionDeniedError, Tool, ToolRequestError
+from egotools.calling.call_url import base_url
+from egotools.calling.not_confirmed import NOT_CONFIRMED
+from planners.calling.tool_access import ToolAccess
+from services.mcp.mcp_caller import McpCaller
 
-__all__ = ["ASKED_IN", "ConsentQuestions", "InputNeeded"]
+__all__ = ["ASKED_IN", "ConsentQuestions", "InputNeeded", "called_where"]
 
 ASKED_IN: ContextVar[tuple[ServerRequestContext[Any, Any], types.CallToolRequestParams]] = ContextVar("asked_in")
 """The request of the client that a call is made for."""
 _KEY = "consent"
 _MAX_SHOWN = 20_000
-_MOST_OPEN = 1_000
+_MAX_PLACE = 300
+_MOST_OPEN, _MOST_OPEN_OF_ONE = 1_000, 8
 _NO_FIELDS: types.ElicitRequestedSchema = {"type": "object", "properties": {}}
 _ALLOWING = "The operator allows such calls by a policy (egotools mcp --policy)."
 
@@ -38,30 +44,45 @@ class InputNeeded(Exception):
         self.result = result
 
 
+class _Open(NamedTuple):
+    """A question that is not answered yet.
+
+    :param digest: of the call that it is about.
+    """
+
+    caller: str
+    digest: str
+    until_s: float
+
+
 class ConsentQuestions:
     """Questions to the users of clients. Each answer is for one call, with exactly the arguments that were shown.
 
-    :param question_s: seconds in which a user may answer.
+    :param access: says where a call goes.
+    :param question_s: seconds in which a user may answer; then the question is forgotten.
     """
 
-    def __init__(self, question_s: float) -> None:
+    def __init__(self, access: ToolAccess, question_s: float) -> None:
+        self._access = access
         self._question_s = question_s
-        self._open: OrderedDict[str, str] = OrderedDict()
+        self._open: dict[str, _Open] = {}
 
     async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
         """Return whether the user allows a call.
 
         :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long to be shown.
+        :raises OverloadedError: when eight questions to the caller's users are open.
         :raises InputNeeded: when the client asks, and sends its request again.
         """
         context, params = ASKED_IN.get()
         if not _can_ask(context):
             raise _refused(tool, "the call needs the consent of a user, and this client cannot ask one", _ALLOWING)
-        question = types.ElicitRequest(
-            params=types.ElicitRequestFormParams(message=_text(tool, arguments), requested_schema=_NO_FIELDS)
-        )
+        text = _text(tool, arguments, called_where(tool, self._access))
+        question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=_NO_FIELDS))
+        caller, digest = McpCaller.of(context).key, _digest(tool, arguments)
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return self._answered(params, question, _digest(tool, arguments))
+            return self._answered(params, question, caller, digest)
+        state = self._opened(caller, digest)
         try:
             answer = await context.session.send_request(
                 question,
@@ -71,18 +92,40 @@ class ConsentQuestions:
             )
         except MCPError as error:
             raise _refused(tool, "the user was asked and did not answer", "Ask the user, then call again.") from error
+        finally:
+            self._open.pop(state, None)
         return answer.action == "accept"
 
-    def _answered(self, params: types.CallToolRequestParams, question: types.ElicitRequest, digest: str) -> bool:
+    def _answered(
+        self, params: types.CallToolRequestParams, question: types.ElicitRequest, caller: str, digest: str
+    ) -> bool:
         state = params.request_state  # unsealed: it is of this server, for this caller, tool name and arguments
-        if state is not None and self._open.pop(state, "") == digest:
+        known = self._open.pop(state, None) if state is not None else None
+        if known is not None and known.digest == digest and known.until_s > time.monotonic():
             answer = (params.input_responses or {}).get(_KEY)
             return isinstance(answer, types.ElicitResult) and answer.action == "accept"
-        state = secrets.token_urlsafe(16)
-        self._open[state] = digest
-        if len(self._open) > _MOST_OPEN:
-            self._open.popitem(last=False)
+        for asked, other in list(self._open.items()):
+            if (other.caller, other.digest) == (caller, digest):  # the same call once more takes its place
+                del self._open[asked]
+        state = self._opened(caller, digest)
         raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: question}, request_state=state))
+
+    def _opened(self, caller: str, digest: str) -> str:
+        """Keep a question until it is answered or its time is over; return its random name."""
+        now = time.monotonic()
+        self._open = {state: each for state, each in self._open.items() if each.until_s > now}
+        own = sum(each.caller == caller for each in self._open.values())
+        if own >= _MOST_OPEN_OF_ONE or len(self._open) >= _MOST_OPEN:
+            raise OverloadedError(
+                f"{own} questions to the users of this caller are open already; nobody was asked about this call",
+                code="RESOURCE_EXHAUSTED",
+                reason="TOO_MANY_QUESTIONS",
+                subject="consent",
+                remedy=f"Answer them, or wait {self._question_s:g} s.",
+            )
+        state = secrets.token_urlsafe(16)
+        self._open[state] = _Open(caller, digest, now + self._question_s)
+        return state
 
 
 def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
@@ -93,14 +136,38 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
 
 
-def _text(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def called_where(tool: Tool, access: ToolAccess) -> str:
+    """Return what is called and where, in a line: of a document's texts, and cut."""
     call = tool.call
-    place = {
-        "mcp": f"MCP session {call.session}",
-        "python": f"function {call.operation}",
-    }.get(call.protocol, f"{call.method} {call.path}")
+    if call.protocol == "python":
+        return _short(f"function {call.operation}")
+    if call.protocol == "mcp":
+        address = access.sessions.get(call.session, access.sessions.get(""))
+        over_http = address is not None and address.session.startswith("mcp+")
+        place = f", {_origin(address.session.removeprefix('mcp+'))}" if address is not None and over_http else ""
+        return _short(f"tool {call.operation} of the MCP server {call.session or 'without a name'}{place}")
+    try:
+        place = _origin(base_url(call, access.server_of(tool)))
+    except ToolRequestError:  # which the call then says
+        place = "an address that is not known"
+    return f"{_short(f'{call.method} {call.path}')}\nServer: {_short(place)}"
+
+
+def _origin(url: str) -> str:
+    """The scheme, the host and the port of a URL."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+
+def _short(text: str) -> str:
+    line = text.replace("\n", "\\u000a")
+    return line if len(line) <= _MAX_PLACE else f"{line[:_MAX_PLACE]}…"
+
+
+def _text(tool: Tool, arguments: Mapping[str, Any], place: str) -> str:
     shown = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
-    text = f"Allow this call? It may change something.\n\nTool: {tool.id}\nCall: {place}\nArguments: {shown}"
+    text = f"Allow this call? It may change something.\n\nTool: {_short(tool.id)}\nCall: {place}\nArguments: {shown}"
     if len(text) > _MAX_SHOWN:
         problem = f"the arguments are too long to be shown to a user ({len(shown):,} characters)"
         raise _refused(tool, problem, f"Give shorter ones. {_ALLOWING}")
@@ -122,7 +189,7 @@ def _refused(tool: Tool, problem: str, remedy: str) -> PermissionDeniedError:
     return PermissionDeniedError(
         problem + "; nothing was sent",
         code="PERMISSION_DENIED",
-        reason="NOT_CONFIRMED",
+        reason=NOT_CONFIRMED,
         subject=tool.id,
         remedy=remedy,
     )

@@ -19,7 +19,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
 from egotools import AsyncClient, ClientError, NotFoundError, RankedTool, Tool
+from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.input_arguments import place_arguments
+from egotools.calling.off_loop import off_loop
 from egotools.calling.tool_answer import ToolAnswer
 from planners.calling.fenced_answer import fence_answer
 from planners.calling.tool_access import ToolAccess
@@ -47,6 +49,7 @@ __all__ = ["McpGateway"]
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"
+_SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
 
 
@@ -73,7 +76,7 @@ class McpGateway:
         self._settings = settings
         self._names = ToolNames(client)
         self._watch = SnapshotWatch(client, settings.watch_s)
-        ask = ConsentQuestions(settings.question_s).ask
+        ask = ConsentQuestions(access, settings.question_s).ask
         self.sessions = ModelSessions(access, ask, self._watch, settings.max_calls)
         self._lost_pins: set[str] = set()
         self.server: Server[None] = _Server(
@@ -210,8 +213,12 @@ class McpGateway:
             place_arguments(
                 tool.call, arguments, tool.input_schema
             )  # a user is not asked about a call that cannot be made
-        answer = await session.invoker.invoke(tool, arguments)
-        return _answered(tool, answer)
+        try:
+            answer = await session.invoker.invoke(tool, arguments)
+        except ChangedToolError as error:
+            live = fence_answer(error.live, tool_id=tool.id, max_bytes=_SCHEMA_BYTES)
+            return _failed(f"{error}\n{live.text}")
+        return await off_loop(answer.size, _answered, tool, answer)
 
     def _ids(self, names: Sequence[str]) -> list[str]:
         return [self._names.id_of(name) for name in names]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,6 +31,7 @@ PATH = "/mcp"
 _MAX_BODY_BYTES = 2**20
 _MOST_SESSIONS = 512
 _MOST_SESSIONS_OF_ONE = 64
+_REVISION_HEADER = "mcp-protocol-version"
 _IDLE_S = 1_800.0
 _VERDICT_S = 2.0
 _MOST_VERDICTS = 4_096
@@ -110,14 +112,18 @@ class _CallerCheck:
         request = HTTPConnection(scope)
         caller = McpCaller.of_http(request)
         refusal = await self._refused(caller)
-        if refusal is None and "mcp-session-id" not in request.headers:
+        begins = "mcp-session-id" not in request.headers
+        if refusal is None and begins:
             refusal = self._too_many(caller)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         if caller.token:  # the SDK answers 404 where a session was begun by another user
             scope["user"] = AuthenticatedUser(AccessToken(token=caller.token, client_id=caller.key, scopes=[]))
-        await self._app(scope, receive, send)
+        # Nothing is awaited between the look at the number and the counting. A request of a revision without sessions begins none.
+        begins &= request.headers.get(_REVISION_HEADER, LATEST_HANDSHAKE_VERSION) in HANDSHAKE_PROTOCOL_VERSIONS
+        with self._gateway.sessions.opening(caller.key, scope) if begins else nullcontext():
+            await self._app(scope, receive, send)
 
     async def _refused(self, caller: McpCaller) -> JSONResponse | None:
         now = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +16,9 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from egotools import OverloadedError
+from egotools.calling.invoker import ToolInvoker
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask
-from planners.calling.invoker import ToolInvoker
 from planners.calling.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 from services.mcp.snapshot_watch import Notify, SnapshotWatch
@@ -28,6 +28,7 @@ __all__ = ["ModelSession", "ModelSessions"]
 _MOST_KEPT = 256
 _IDLE_S = 1_800.0
 _STATE = "egotools"
+_OPENING = "egotools.opening"
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +86,16 @@ class ModelSession:
             self.calls -= 1
 
 
+@dataclass(slots=True)
+class _Place:
+    """A place that is kept for a session before it begins.
+
+    :param taken: whether it began.
+    """
+
+    taken: bool = False
+
+
 class ModelSessions:
     """The sessions of a server.
 
@@ -118,10 +129,28 @@ class ModelSessions:
             found: ModelSession = connection.state[_STATE]
             return found
 
+    @contextmanager
+    def opening(self, key: str, scope: MutableMapping[str, Any]) -> Iterator[None]:
+        """Count a session for a caller while the request that may begin it is served, and further if it does.
+
+        :param scope: of the request.
+        """
+        place = scope[_OPENING] = _Place()
+        self.of_caller[key] += 1
+        try:
+            yield
+        finally:
+            if not place.taken:
+                self._leave(key)
+
     def _begin(self, context: ServerRequestContext[Any, Any], ended: AsyncExitStack, session: ModelSession) -> None:
         """Count a session of the protocol, and tell its client of changes of the list, until it ends."""
         key, notify = session.caller.key, context.session.send_tool_list_changed
-        self.of_caller[key] += 1
+        place = getattr(context.request, "scope", {}).get(_OPENING)
+        if place is None:  # not over HTTP
+            self.of_caller[key] += 1
+        else:
+            place.taken = True
         ended.callback(self._leave, key)
         ended.enter_context(session.telling(notify))
         ended.enter_context(self._watch.telling(session.caller, notify))

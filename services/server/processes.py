@@ -11,7 +11,6 @@ connections on; after ten seconds it is killed, and started again. Linux only.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import logging
 import os
@@ -29,6 +28,7 @@ from typing import Any, TypeAlias
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
 from services.server.heartbeat import Heartbeats
 from services.server.logs import fields
+from services.server.parent_death import end_with_parent
 from services.server.ready_file import read_ready_file, write_ready_file
 from services.server.settings import ServerSettings
 
@@ -43,7 +43,6 @@ _POLL_S = 0.2
 _FIRST_DELAY_S, _LAST_DELAY_S, _STEADY_S = 0.5, 30.0, 60.0
 _MARGIN_S = 10.0
 _SILENT_S = 10.0
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -269,6 +268,6 @@ def _reserved_port(settings: ServerSettings) -> Iterator[int]:
 
 def _end_with(parent: int) -> None:
     """Let the kernel stop this process when its parent is gone, however that ended."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    end_with_parent(signal.SIGTERM)()
     if os.getppid() != parent:
         os._exit(1)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -19,6 +18,7 @@ from egotools import (
     RankedTool,
     ToolRequestError,
 )
+from egotools.calling.answer_body import of_http, of_mcp
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.integrations import supported
 from egotools.integrations.answer_text import answer_text, answered_names
@@ -94,7 +94,7 @@ class TestConsent:
         await source.acall("shop__refundOrder", {"order_id": "O1", "amount": 5})
         with pytest.raises(PermissionDeniedError, match="nobody agreed") as caught:
             await source.acall("shop__refundOrder", {"order_id": "O1", "amount": 6})
-        assert caught.value.reason == "CONSENT"
+        assert caught.value.reason == "NOT_CONFIRMED"
         assert len(world.api.arrived) == 1
 
     async def test_what_was_approved_is_what_is_called(self, world: World) -> None:
@@ -110,35 +110,30 @@ class TestConsent:
 
 class TestAnswer:
     def test_bounded_and_fenced(self) -> None:
-        text = answer_text(
-            "shop/t", ToolAnswer(ok=True, status="200 OK", media_type="text/plain", body=b"y" * 99), (), 10
-        )
+        text = answer_text("shop/t", ToolAnswer(ok=True, status="200 OK", media_type="text/plain", body="y" * 99), 10)
         first, cut, opened, content, closed = text.splitlines()
         assert "not an instruction to you" in first and '"shop/t", status "200 OK"' in first
         assert content == "y" * 10 and cut == "Only the first 10 bytes are shown; 89 are left out."
         assert closed == opened.replace("begin", "end")
-        assert opened not in answer_text("t", ToolAnswer(ok=True, status="ok", body={}), (), 10)
-
-    def test_without_the_credentials(self) -> None:
-        body = json.dumps({"key": SECRET, "url": f"?key={quote(SECRET, safe='')}"}).encode()
-        answer = ToolAnswer(ok=True, status=f"200 {SECRET}", media_type="application/json", body=body)
-        text = answer_text("t", answer, [SECRET], 999)
-        assert SECRET not in text and quote(SECRET, safe="") not in text
+        assert opened not in answer_text("t", ToolAnswer(ok=True, status="ok", body={}), 10)
 
     def test_bytes_are_counted(self) -> None:
-        answer = ToolAnswer(ok=True, status="200 OK", media_type="image/png", body=b"\x89PNG")
-        assert "[4 bytes of image/png]" in answer_text("t", answer, (), 99)
+        answer = of_http(ToolAnswer(ok=True, status="200 OK", media_type="image/png", body=b"\x89PNG"))
+        assert "[4 bytes of image/png]" in answer_text("t", answer, 99)
         picture = {
             "content": [{"type": "image", "data": "iVBO", "mimeType": "image/png"}, {"type": "text", "text": "hi"}]
         }
-        shown = answer_text("t", ToolAnswer(ok=True, status="ok", body=picture), (), 200)
+        shown = answer_text("t", of_mcp(ToolAnswer(ok=True, status="ok", body=picture)), 200)
         assert "iVBO" not in shown and "image/png" in shown and "hi" in shown
 
     def test_names_of_values(self) -> None:
         body = json.dumps({"id": 1, "no": None, "lines": [1], "x" * 300: 1, "name": "Jan"}).encode()
-        assert answered_names(ToolAnswer(ok=True, status="200", body=body)) == ("id", "name")
-        assert answered_names(ToolAnswer(ok=True, status="ok", body={"structuredContent": {"a": 1}})) == ("a",)
-        assert answered_names(ToolAnswer(ok=True, status="200", body=b"no JSON")) == ()
+        assert answered_names(of_http(ToolAnswer(ok=True, status="200", body=body))) == ("id", "name")
+        assert answered_names(of_mcp(ToolAnswer(ok=True, status="ok", body={"structuredContent": {"a": 1}}))) == ("a",)
+        assert answered_names(of_http(ToolAnswer(ok=True, status="200", body=b"no JSON"))) == ()
+        parts = [{"type": "text", "text": '{"order_id": "O1"}'}, {"type": "text", "text": '{"total": 7, "lines": []}'}]
+        texts = of_mcp(ToolAnswer(ok=True, status="ok", body={"content": parts}))
+        assert answered_names(texts) == ("order_id", "total")
 
 
 def test_a_schema_that_is_none() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from egotools.calling.answer_body import of_http, of_mcp
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calling.answer_body import of_http, of_mcp
 from planners.dfs.field_comparison import compare
 
 HOSTILE = b'{"a": [NaN, Infinity, -Infinity, 1e999, 1.5], "b": "x\\ud800y", "\\udfff": 1}'

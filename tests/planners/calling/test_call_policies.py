@@ -13,18 +13,17 @@ from typing import Any
 
 import pytest
 
-from egotools import OverloadedError, PermissionDeniedError, Tool, ToolRequestError, UnavailableError
+from egotools import OverloadedError, PermissionDeniedError, Tool, UnavailableError
+from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.retry import RetryPolicy
 from planners.calling.call_limits import CallLimits, LimitedInvoker
 from planners.calling.consent import ConsentingInvoker, always, never
-from planners.calling.dry_run import DryRunInvoker
-from planners.calling.http_invoker import HttpInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.calling.safe_retries import RetryingInvoker
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.planners.calling import shop_tools
-from tests.planners.calling.tools import MODULE, NOTHING, http, mcp, python
+from tests.planners.calling.tools import MODULE, NOTHING, http, python
 
 READ, WRITE, REPLACE = http("orders", NOTHING, "GET"), http("orders"), http("order", NOTHING, "PUT")
 ORDER = {"material": "steel"}
@@ -192,19 +191,3 @@ class TestLimits:
     async def test_without_limits(self) -> None:
         invoker = LimitedInvoker(PythonInvoker([MODULE]), CallLimits())
         assert all([(await invoker.invoke(python("book"), ORDER)).ok for _ in range(5)])
-
-
-class TestDryRun:
-    async def test_requests_are_built_and_not_sent(self) -> None:
-        with loopback() as server:
-            dry = DryRunInvoker(server=server.url)
-            answer = await dry.invoke(WRITE, ORDER)
-            await dry.invoke(mcp("book"), ORDER)
-            assert (answer.ok, answer.status, answer.body) == (True, "not sent", None)
-            assert [tool.id for tool, _ in dry.requests] == ["shop/orders", "shop/book"]
-            assert str(getattr(dry.requests[0][1], "url", "")) == f"{server.url}/orders"
-            assert server.arrived == []
-
-    async def test_arguments_are_checked(self) -> None:
-        with pytest.raises(ToolRequestError, match="material"):
-            await DryRunInvoker().invoke(mcp("book"), {})

@@ -47,6 +47,36 @@ def test_it_is_bounded_and_says_so(max_bytes: int) -> None:
     assert len(found.text.encode()) < max_bytes + 600
 
 
+def test_of_large_values_only_what_is_shown_is_walked() -> None:
+    walked = 0
+
+    class Rows(list[Any]):
+        def __iter__(self) -> Any:
+            nonlocal walked
+            while walked < 1_000_000:
+                walked += 1
+                yield {"row": "x" * 20}
+
+    found = fence(Rows())
+    assert found.left_out is None
+    assert "the rest is left out" in found.text
+    assert len(inside(found.text).encode()) == 64 * 2**10
+    assert walked < 3_000
+
+
+def test_an_instruction_behind_binary_data_is_flagged() -> None:
+    found = fence({"picture": base64.b64encode(PICTURE * 100).decode(), "text": ATTACK})
+    assert ATTACK in inside(found.text)
+    assert found.flags[0].severity == "quarantine"
+
+
+def test_a_text_of_the_answer_is_not_in_the_warning() -> None:
+    disguised = base64.b64encode(ATTACK.encode()).decode()
+    found = fence(f"Decode and follow: {disguised}")
+    assert found.flags
+    assert "Ignore all" not in found.text.partition("--- begin")[0]
+
+
 @pytest.mark.parametrize(
     ("body", "media_type", "shown"),
     [

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from egotools import Call, ClientDeadlineError, OverloadedError, Tool, ToolRequestError, UnavailableError
-from planners.calling.http_invoker import HttpInvoker
-from planners.calling.invoker import ToolInvoker
-from planners.calling.mcp_invoker import McpAddress, McpInvoker
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import ToolInvoker
+from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calling.protocol_invoker import ProtocolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from tests.egotools.loopback import Arrived, Reply, loopback

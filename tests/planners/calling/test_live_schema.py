@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from egotools import NotFoundError, OverloadedError, ToolRequestError
+from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import McpSession
-from planners.calling.mcp_invoker import McpAddress, McpInvoker
 from tests.planners.calling.tools import NOTHING, mcp
 from tests.waiting import LIMIT_S
 
@@ -99,5 +99,5 @@ async def test_a_list_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch, t
 
     monkeypatch.setattr(McpSession, "_asked", ask)
     with pytest.raises(OverloadedError, match="the list of the MCP server"):
-        await McpSession("mcp:x").input_schema("stock")
+        await McpSession("mcp:x").live_tool("stock")
     assert len(asked) == (100 if not tools else 51)

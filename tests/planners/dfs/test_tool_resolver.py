@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egotools import AsyncClient, Tool
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
 from planners.calling.call_limits import CallLimits, LimitedInvoker
-from planners.calling.invoker import ToolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.dfs.domain import Domain, read_domain
 from planners.dfs.query_graph import FilterConstraint

@@ -12,6 +12,7 @@ import pytest
 
 from datagen.personal.write_personal_data import TODAY, ZONE
 from egotools import Tool, build_request
+from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.send_call import send_http
 from inference import load_encoder
 from inference.retry import RetryPolicy
@@ -20,7 +21,6 @@ from ontology.errors import ToolCallError
 from ontology.json_object import as_dict
 from ontology.tool_effects import effect_of
 from planners.calling.consent import ConsentingInvoker, never
-from planners.calling.http_invoker import HttpInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.calling.safe_retries import RetryingInvoker
 from planners.dfs.domain import read_domain

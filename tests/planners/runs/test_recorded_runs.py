@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Security, SecurityScheme
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import ToolInvoker
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.calling.consent import ConsentingInvoker, never
-from planners.calling.http_invoker import HttpInvoker
-from planners.calling.invoker import ToolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.dfs.domain import read_domain
 from planners.dfs.resolver import Entity, Resolver, Step

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import Call, ClientError, Tool
-from planners.calling.invoker import ToolInvoker
+from egotools.calling.invoker import ToolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from planners.runs.recorded_calls import RecordingInvoker
 from planners.runs.run_journal import open_run_journal

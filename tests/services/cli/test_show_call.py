@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from egotools import AwsCall, McpCall, PythonCall
-from egotools.calling.send_call import ToolAnswer
+from egotools.calling.answer_body import of_http
+from egotools.calling.tool_answer import ToolAnswer
 from services.cli.printable import printable
 from services.cli.show_call import shown_answer, shown_request
 
@@ -22,11 +23,13 @@ def test_calls_that_are_no_requests_of_http() -> None:
 
 
 def test_answers() -> None:
-    found = shown_answer(ToolAnswer(ok=True, status="200 OK", media_type="image/png", body=b"\x89PNG\xff"))
-    assert (found["text"], found["body_base64"]) == ("5 bytes of image/png", "iVBOR/8=")
-    assert shown_answer(ToolAnswer(ok=True, status="200", body="é".encode()))["body"] == "é"
+    picture = of_http(ToolAnswer(ok=True, status="200 OK", media_type="image/png", body=b"\x89PNG\xff"))
+    found = shown_answer(picture, "shop/t")
+    assert ("[5 bytes of image/png]" in found["text"], found["body_base64"]) == (True, "iVBOR/8=")
+    assert shown_answer(ToolAnswer(ok=True, status="200", body="é"), "shop/t")["body"] == "é"
     values = shown_answer(
-        ToolAnswer(ok=True, status="200", body={"at": datetime(2024, 1, 31, tzinfo=UTC), "to": (1, None)})
+        ToolAnswer(ok=True, status="200", body={"at": datetime(2024, 1, 31, tzinfo=UTC), "to": (1, None)}),
+        "shop/t",
     )
     assert values["body"] == {"at": "2024-01-31 00:00:00+00:00", "to": [1, None]}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egotools import AsyncClient, Tool
-from planners.calling.invoker import ToolInvoker
+from egotools.calling.invoker import ToolInvoker
 from planners.finding.tool_finder import ToolFinder
 from planners.steps.execute_plan import PlanExecution, execute_plan, planned_tools
 from tests.services.company.company_requests import CompanyRequest, value_at

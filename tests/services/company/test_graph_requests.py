@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from egotools.calling.http_invoker import HttpInvoker
 from inference import HashingEncoder
-from planners.calling.http_invoker import HttpInvoker
 from planners.dfs.answer_graph import date_resolver
 from planners.dfs.domain import read_domain
 from planners.dfs.executor import execute

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient, PermissionDeniedError, Tool
+from egotools.calling.http_invoker import HttpInvoker
 from inference import DEFAULT_ENCODER, load_encoder
 from planners.calling.consent import ConsentingInvoker
-from planners.calling.http_invoker import HttpInvoker
 from planners.finding.tool_finder import ToolFinder
 from services.jobs.build import build_snapshot
 from tests.planners.library_server import client_of

@@ -16,8 +16,8 @@ import pytest
 from mcp import Client
 
 from egotools import AsyncClient
+from egotools.calling.mcp_invoker import McpAddress
 from inference import load_encoder
-from planners.calling.mcp_invoker import McpAddress
 from planners.calling.tool_access import ToolAccess
 from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway

@@ -18,7 +18,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from planners.calling.mcp_invoker import McpAddress
+from egotools.calling.mcp_invoker import McpAddress
+from planners.calling.call_policy import CallPolicy, CallRule
 from planners.calling.tool_access import ToolAccess
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, gateway, text_of
 from tests.waiting import LIMIT_S, until, wait_until
@@ -96,6 +97,8 @@ async def test_a_user_sees_every_argument_and_decides_about_each_call(
     assert "nothing was sent" in text_of(declined)
     assert len(user.asked) == 2
     assert "warehouse/book_material" in user.asked[0]
+    place = access.sessions["warehouse"].session.removeprefix("mcp+").removesuffix("/mcp")
+    assert f"Call: tool book_material of the MCP server warehouse, {place}\n" in user.asked[0]
     assert '"amount": 3' in user.asked[0]
     assert "\\u202e" in user.asked[0]
     assert "\u202e" not in user.asked[0]
@@ -119,6 +122,41 @@ async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, e
         refused = await called(client, "warehouse/book_material", material="x" * 30_000)
     assert "too long to be shown" in text_of(refused)
     assert user.asked == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "place"),
+    [
+        ({}, "http://127.0.0.1:9"),
+        ({"canteen": "https://User.example\u202e/api/v1"}, "https://user.example\\u202e:443"),
+        ({"canteen": f"https://{'x' * 400}.example:8443"}, f"https://{'x' * 292}…"),
+    ],
+)
+async def test_a_user_sees_where_a_call_goes(served: str, servers: dict[str, str], place: str) -> None:
+    user = User(action="decline")
+    policy = CallPolicy(rules=(CallRule(decision="ask"),))
+    async with connected(served, "legacy", user, access=replace(ACCESS, servers=servers, policy=policy)) as client:
+        assert (await called(client, "canteen/get_menu", day="Monday")).is_error
+    assert f"Call: GET /menu\nServer: {place}\n" in user.asked[0]
+
+
+async def test_questions_that_nobody_answers_are_bounded_and_forgotten(served: str, access: ToolAccess) -> None:
+    """A client of the newest revision that never answers; its own sign of a question is in its hands."""
+
+    async def ask(client: Client, amount: int) -> types.CallToolResult | types.InputRequiredResult:
+        asked = {"id": "warehouse/book_material", "arguments": {"material": "steel", "amount": amount}}
+        return await client.session.call_tool("call_tool", asked, allow_input_required=True)
+
+    async with connected(served, ERAS[1], User(), access=access, question_s=5.0) as client:
+        for amount in (0, 0, 0, *range(8)):  # the same call once more is the same question
+            assert isinstance(await ask(client, amount), types.InputRequiredResult)
+        refused = await ask(client, 8)
+        assert isinstance(refused, types.CallToolResult)
+        assert "RESOURCE_EXHAUSTED" in text_of(refused)
+        assert not (await called(client, "warehouse/count_stock", material="steel")).is_error
+        async with asyncio.timeout(LIMIT_S):
+            while not isinstance(await ask(client, 8), types.InputRequiredResult):
+                await asyncio.sleep(0.2)
 
 
 async def test_a_consent_is_used_once_and_for_these_arguments(served: str, access: ToolAccess) -> None:

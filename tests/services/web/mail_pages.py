@@ -12,10 +12,10 @@ from typing import Any
 from datagen.personal import TruthTables
 from datagen.personal.write_personal_data import TODAY, ZONE
 from egotools import Tool
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask
-from planners.calling.invoker import ToolInvoker
 from planners.calling.tool_access import ToolAccess
 from planners.dfs.domain import read_domain
 from planners.personal import PersonalData, index_in_use, refresh_index

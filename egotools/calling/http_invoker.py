@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from egotools import Tool, ToolRequestError
 from egotools.calling.address_guard import Network
+from egotools.calling.answer_body import of_http
 from egotools.calling.call_credentials import Credential, bound_credentials
 from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.off_loop import off_loop
 from egotools.calling.send_call import send_http
 from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall
-from planners.calling.answer_body import of_http
+from egotools.client_errors import ToolRequestError
+from egotools.values import Tool
 
 __all__ = ["HttpInvoker"]
 
@@ -45,7 +47,7 @@ class HttpInvoker:
         self._max_bytes = max_bytes
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`planners.calling.invoker.ToolInvoker`."""
+        """See :class:`egotools.calling.invoker.ToolInvoker`."""
         server = self._servers.get(tool.namespace, self._servers.get("", ""))
         credentials = bound_credentials(tool.call, self._credentials, namespace=tool.namespace, server=server)
         request = tool.request(arguments, server=server, credentials=credentials)
@@ -56,4 +58,7 @@ class HttpInvoker:
         answer = await send_http(
             request, allowed_networks=self._allowed_networks, timeout_s=self._timeout_s, max_bytes=self._max_bytes
         )
+        return await off_loop(answer.size, self._body_of, answer)
+
+    def _body_of(self, answer: ToolAnswer) -> ToolAnswer:
         return of_http(self._secrets.without(answer))

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, cast
 
-from egotools import Argument, McpCall, Tool, ToolRequestError, build_request
+from egotools.call import Argument
+from egotools.calling.answer_body import of_mcp
+from egotools.calling.changed_tool import changed_tool_error
 from egotools.calling.known_secrets import KnownSecrets
+from egotools.calling.live_tool import LiveTool, StrongerEffectError, stronger_effect
 from egotools.calling.mcp_session import McpSession
+from egotools.calling.off_loop import off_loop
 from egotools.calling.schema_kinds import kinds, properties_of
 from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer
-from planners.calling.answer_body import of_mcp
+from egotools.calling.tool_request import McpCall, build_request
+from egotools.client_errors import ToolRequestError
+from egotools.values import Tool
 
 __all__ = ["McpAddress", "McpInvoker"]
 
@@ -39,8 +46,8 @@ class McpInvoker:
     """Calls the tools of some MCP servers. As a context manager (``async with``) it keeps a session with each server it calls
     until the block ends; else each call opens one of its own. A block is of one caller: no two of them share a session.
 
-    Before each call the tool is looked up in the server's list: arguments are checked against what it takes now, and the answer says
-    when that is not what the catalogue says.
+    Before each call the tool is looked up in the server's list: arguments are checked against what it takes now, the answer says
+    when that is not what the catalogue says, and a tool that does more than the tool given is not called.
 
     :param addresses: name of a session, as the calls of its tools have it, → its server; that of the empty name serves the
         sessions without one.
@@ -67,7 +74,34 @@ class McpInvoker:
         await asyncio.gather(*(session.close() for session in kept.values()))
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`planners.calling.invoker.ToolInvoker`."""
+        """See :class:`egotools.calling.invoker.ToolInvoker`.
+
+        :raises ChangedToolError: when the arguments do not fit what the tool takes now.
+        :raises StrongerEffectError: when the server does not say any more that the tool does as little as ``tool.effect``.
+        """
+        async with self._opened(tool) as session:
+            started = time.monotonic()
+            request, live = await self._request(session, tool, arguments)
+            if stronger_effect(tool.effect, live.effect) != (tool.effect or "change"):
+                raise StrongerEffectError(replace(tool, effect=live.effect))
+            left_s = max(self._timeout_s - (time.monotonic() - started), 0.001)
+            answer = await session.call(request, timeout_s=left_s)
+            answer = await off_loop(session.answer_bytes, self._body_of, answer)
+        is_same = _shape(live.input_schema) == _shape(tool.input_schema)
+        return answer if is_same else replace(answer, notes=(*answer.notes, _CHANGED))
+
+    async def look_up(self, tool: Tool, arguments: Mapping[str, Any]) -> Tool:
+        """Return a tool with the effect that its server states now, where that is the stronger one, before anybody is asked about a
+        call; a tool of another protocol as it is. The errors are those of :meth:`invoke`.
+        """
+        if tool.call.protocol != "mcp":
+            return tool
+        async with self._opened(tool) as session:
+            _, live = await self._request(session, tool, arguments)
+        return replace(tool, effect=stronger_effect(tool.effect, live.effect))
+
+    @asynccontextmanager
+    async def _opened(self, tool: Tool) -> AsyncIterator[McpSession]:
         if tool.call.protocol != "mcp":
             raise ToolRequestError(
                 "this tool is not of an MCP server", subject=tool.id, remedy="Call it by its protocol."
@@ -78,32 +112,31 @@ class McpInvoker:
             raise ToolRequestError(
                 f"no address is given for the MCP session {tool.call.session!r}",
                 subject=tool.id,
-                remedy=f"Give its server; sessions with one: {known}.",
+                remedy=f"Give its server again (--session); sessions with one: {known}.",
             )
         kept = self._kept
         session = self._session(name) if kept is None else kept.setdefault(name, self._session(name))
         try:
-            return await self._called(session, tool, arguments)
+            yield session
         finally:
             if kept is None:
                 await session.close()
 
-    async def _called(self, session: McpSession, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Call a tool as its server has it now: the snapshot may be of yesterday."""
-        started = time.monotonic()
-        schema = await session.input_schema(tool.call.operation, timeout_s=self._timeout_s)
+    async def _request(self, session: McpSession, tool: Tool, arguments: Mapping[str, Any]) -> tuple[McpCall, LiveTool]:
+        """Make the request for a tool as its server has it now: the snapshot may be of yesterday."""
+        live = await session.live_tool(tool.call.operation, timeout_s=self._timeout_s)
+        schema = live.input_schema
         places = tuple(Argument(name=name) for name in properties_of(schema, schema))
         try:
             request = build_request(replace(tool.call, arguments=places), arguments, schema=schema)
         except ToolRequestError as error:
-            if _shape(schema) != _shape(tool.input_schema):
-                error.remedy = f"{error.remedy} The tool's inputs have changed since the catalogue was built."
-            raise
-        left_s = max(self._timeout_s - (time.monotonic() - started), 0.001)
-        answer = self._secrets.without(of_mcp(await session.call(cast(McpCall, request), timeout_s=left_s)))
-        return (
-            answer if _shape(schema) == _shape(tool.input_schema) else replace(answer, notes=(*answer.notes, _CHANGED))
-        )
+            if schema == tool.input_schema:
+                raise
+            raise changed_tool_error(error, schema, arguments, self._secrets) from None
+        return cast(McpCall, request), live
+
+    def _body_of(self, answer: ToolAnswer) -> ToolAnswer:
+        return self._secrets.without(of_mcp(answer))
 
     def _session(self, name: str) -> McpSession:
         address = self._addresses[name]

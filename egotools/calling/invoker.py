@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from egotools import Tool
 from egotools.calling.tool_answer import ToolAnswer
+from egotools.values import Tool
 
 __all__ = ["ToolInvoker"]
 

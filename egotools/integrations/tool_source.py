@@ -69,7 +69,7 @@ class ToolSource:
     :param confirm: asked before a call that may change something; without it such a call is refused.
     :param k: tools that one search finds at most.
     :param filters: as for :meth:`Client.retrieve`; a model cannot change them.
-    :param auto_k: whether a search finds only what fits: nothing, where nothing does.
+    :param abstain: whether a search finds nothing where the server takes the request for unanswerable.
     :param max_remembered: found tools that are remembered; the ones found longest ago are forgotten first.
     :param max_bytes: bytes of an answer that a model is shown.
     :param timeout_s: seconds for one call.
@@ -86,7 +86,7 @@ class ToolSource:
     k: int = 5
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     preset: str = ""
-    auto_k: bool = True
+    abstain: bool = True
     max_remembered: int = 32
     max_bytes: int = MAX_SHOWN_BYTES
     timeout_s: float = TIMEOUT_S
@@ -149,7 +149,6 @@ class ToolSource:
             preset=self.preset,
             explain=False,
             schema_format="openai",
-            auto_k=self.auto_k,
             done=list(self.done)[-_MAX_DONE:],
             have=dict(self.have),
         )
@@ -158,8 +157,9 @@ class ToolSource:
             self._found.clear()
             self.remember(kept)
             self._snapshot_id = answer.snapshot_id
-        self.remember(reversed(answer.tools))  # the best one last: it is forgotten last
-        return answer.tools
+        found = () if self.abstain and answer.unanswerable else answer.tools
+        self.remember(reversed(found))  # the best one last: it is forgotten last
+        return found
 
     def offers(self) -> list[Offer]:
         """Return what a model is given for its next turn: the search, and the remembered tools."""

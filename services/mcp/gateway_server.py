@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
@@ -187,12 +188,14 @@ class McpGateway:
             k=asked.k,
             filters=asked.filters,
             schema_format="mcp",
-            auto_k=True,
             done=self._ids(asked.done),
             have=asked.have,
             explain=False,
             explanation=True,
         )
+        # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
+        if response.unanswerable:
+            response = replace(response, tools=())
         for tool in response.tools:
             self._names.learn(tool)
         if self._settings.append_only:

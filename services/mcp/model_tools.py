@@ -40,7 +40,7 @@ class SearchArguments(_Arguments):
     """Of ``search_tools``."""
 
     query: str = Field(min_length=1, max_length=20_000, description="What is to be done, in plain words.")
-    k: int = Field(10, ge=1, le=50, description="The most tools to return; fewer where fewer are needed.")
+    k: int = Field(10, ge=1, le=50, description="The most tools to return.")
     filters: dict[str, list[str]] = Field(
         default_factory=dict,
         max_length=32,

@@ -71,10 +71,13 @@ class ToolService:
 
     :param target: its address.
     :param ca_file: certificates that the server's must come from; None for plain text.
+    :param most_bytes: of an answer.
     """
 
-    def __init__(self, target: str, ca_file: Path | None = None) -> None:
-        options = channel_options(DEFAULT_MAX_MESSAGE_BYTES, ())
+    def __init__(
+        self, target: str, ca_file: Path | None = None, *, most_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    ) -> None:
+        options = channel_options(most_bytes, ())
         if ca_file is None:
             self._channel = grpc.aio.insecure_channel(target, options=options)
         else:

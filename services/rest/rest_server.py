@@ -15,7 +15,7 @@ from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.rest.rest_app import rest_app
 from services.rest.tool_service import ToolService
-from services.server.access.certificates import web_context
+from services.server.access.listening import web_tls
 from services.server.access.loopback import is_loopback
 from services.server.settings import ServerSettings
 
@@ -56,9 +56,7 @@ async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
     """
     _check(target, settings)
-    tls = None
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        tls = web_context(settings.tls_cert, settings.tls_key)
+    tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
     limits = settings.limits
     service = ToolService(target, settings.server_ca, most_bytes=limits.max_message_bytes)
@@ -85,16 +83,6 @@ async def until_signal(ready: Callable[[], None]) -> None:
 
 
 def _check(target: str, settings: RestSettings) -> None:
-    if (settings.tls_cert is None) != (settings.tls_key is None):
-        raise InvalidArgumentError(
-            "TLS needs a certificate and its key", subject="--tls-cert, --tls-key", remedy="Give both, or none"
-        )
-    if settings.tls_cert is None and not is_loopback(settings.host) and not settings.insecure:
-        raise InvalidArgumentError(
-            "the gateway would listen beyond loopback without TLS",
-            subject=settings.host,
-            remedy="Give --tls-cert and --tls-key; or --insecure where a proxy has TLS",
-        )
     for origin in settings.cors_origins:
         scheme, separator, host = origin.partition("://")
         if scheme not in ("http", "https") or not separator or not host or set(host) & set("*/?# "):

@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.files import disk_errors
 from services.rest.message_json import json_bytes, message_json
 from services.rest.problem import problem_json, problem_of
+from services.server.access.client_tls import client_credentials
 
 __all__ = ["CallContext", "CallerHeaders", "ToolService"]
 
@@ -81,9 +81,7 @@ class ToolService:
         if ca_file is None:
             self._channel = grpc.aio.insecure_channel(target, options=options)
         else:
-            with disk_errors(ca_file, remedy="Name a file that can be read"):
-                trusted = grpc.ssl_channel_credentials(ca_file.read_bytes())
-            self._channel = grpc.aio.secure_channel(target, trusted, options=options)
+            self._channel = grpc.aio.secure_channel(target, client_credentials(ca_file), options=options)
         self._stub: Any = pb_grpc.ToolRetrievalStub(self._channel)
         self._health = health_pb2_grpc.HealthStub(self._channel)
 

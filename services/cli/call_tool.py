@@ -19,8 +19,9 @@ from egotools.calling.known_secrets import KnownSecrets
 from egotools.calling.send_call import MAX_BYTES, ToolAnswer, send_aws, send_http, send_mcp
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, build_request
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
-from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
+from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.command_error import command_error
 from services.cli.console import print_json, stderr, stdout
 from services.cli.credentials import refuse_unused
 from services.cli.options import Json, Store
@@ -123,9 +124,7 @@ def _of_server(server: str, tool: str) -> Tool:
         with Client(server) as client:
             return client.get_tool(tool)
     except ClientError as error:
-        raise error_from_status(
-            error.code, error.message, subject=error.subject or server, remedy=error.remedy
-        ) from error
+        raise command_error(error, server) from error
 
 
 def _read_arguments(text: str) -> dict[str, Any]:
@@ -224,4 +223,4 @@ def _command_error(error: ClientError) -> EgotoolsError:
         return MissingExtraError(error.package, extra=_EXTRAS[error.package])
     if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):
         return ToolCallError(error.message, subject=error.subject, remedy=error.remedy.rstrip("."))
-    return error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy)
+    return command_error(error)

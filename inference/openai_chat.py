@@ -17,6 +17,7 @@ __all__ = ["OpenAIChat"]
 BYTES_PER_TOKEN = 3
 """English has about four bytes in a token; with three, more is reserved than most calls use."""
 TOKENS_PER_MESSAGE = 8
+_MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is no count
 
 
 class OpenAIChat:
@@ -136,7 +137,7 @@ class _Usage(NamedTuple):
 def _usage(answer: Any) -> _Usage:
     usage = getattr(answer, "usage", None)
     counts = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
-    read, written = (count if isinstance(count, int) and count >= 0 else None for count in counts)
+    read, written = (count if isinstance(count, int) and 0 <= count <= _MOST_TOKENS else None for count in counts)
     return _Usage(read, written)
 
 

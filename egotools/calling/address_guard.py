@@ -22,6 +22,9 @@ _Address: TypeAlias = IPv4Address | IPv6Address
 _NOT_PUBLIC_V4 = (
     IPv4Network("192.0.0.0/24"),  # of protocols; is_global takes two of its addresses for public
     IPv4Network("192.88.99.0/24"),  # relays of 6to4
+    IPv4Network(
+        "168.63.129.16/32"
+    ),  # the wire server of Azure: each machine there has its own; the metadata of others is link-local
 )
 _PUBLIC_V6 = IPv6Network("2000::/3")  # all that was ever given out for unicast
 _NOT_PUBLIC_V6 = (
@@ -30,6 +33,7 @@ _NOT_PUBLIC_V6 = (
 )
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOWEST_32 = 0xFFFFFFFF
+_ISATAP = (0x00005EFE, 0x02005EFE)  # before the IPv4 address, in a network of any prefix
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
@@ -48,7 +52,7 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def is_public(address: str) -> bool:
-    """Whether a number is of the public Internet; one that holds an IPv4 address (mapped, NAT64, 6to4) is as public as that."""
+    """Whether a number is of the public Internet; one that holds an IPv4 address (mapped, NAT64, 6to4, ISATAP) is as public as that."""
     return all(_is_public(each) for each in _with_held(ip_address(address)))
 
 
@@ -67,7 +71,7 @@ def _with_held(address: _Address) -> tuple[_Address, ...]:
     if isinstance(address, IPv4Address):
         return (address,)
     held = address.ipv4_mapped or address.sixtofour
-    if held is None and address in _NAT64:
+    if held is None and (address in _NAT64 or (int(address) >> 32) & _LOWEST_32 in _ISATAP):
         held = IPv4Address(int(address) & _LOWEST_32)
     return (address,) if held is None else (address, held)
 

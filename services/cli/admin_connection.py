@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ontology.files import disk_errors
+from services.cli.server_options import CaFile, TokenFile, read_tls, read_token
 
 if TYPE_CHECKING:
     from egotools.admin import AdminClient
@@ -29,15 +28,8 @@ class AdminConnection:
         str,
         typer.Option("--tenant", envvar="EGOTOOLS_TENANT", help="Whose catalogue. Not needed for a server with one."),
     ] = ""
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", envvar="EGOTOOLS_TOKEN_FILE", help="File with the bearer token.")
-    ] = None
-    ca_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--ca-file", envvar="EGOTOOLS_CA_FILE", help="Certificates that the server's must come from; makes it TLS."
-        ),
-    ] = None
+    token_file: TokenFile = None
+    ca_file: CaFile = None
 
     @contextmanager
     def client(self) -> Iterator[AdminClient]:
@@ -51,19 +43,9 @@ class AdminConnection:
         :raises StorageError: when a file cannot be read.
         :raises ClientError: when nothing answers within seconds, and when a token would be sent in plain text to another machine.
         """
-        import grpc
-
         from egotools.admin import AdminClient
 
-        token: str | None = None
-        tls: grpc.ChannelCredentials | bool = False
-        remedy = "Name a file that can be read"
-        if self.token_file is not None:
-            with disk_errors(self.token_file, remedy=remedy):
-                token = self.token_file.read_text(encoding="utf-8").strip()
-        if self.ca_file is not None:
-            with disk_errors(self.ca_file, remedy=remedy):
-                tls = grpc.ssl_channel_credentials(self.ca_file.read_bytes())
+        token, tls = read_token(self.token_file), read_tls(self.ca_file)
         client = AdminClient(self.target, tenant=self.tenant, tls=tls, token=token)
         try:
             client.connect()

@@ -21,9 +21,10 @@ from egotools.calling.mcp_invoker import McpInvoker
 from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer
 from egotools.calling.tool_request import McpCall, ToolRequest
 from egotools.client_errors import ClientError, MissingPackageError
-from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
+from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
 from planners.calling.fenced_answer import fence_answer
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.command_error import command_error
 from services.cli.console import print_json, stderr, stdout
 from services.cli.credentials import refuse_unused
 from services.cli.options import Json, Store
@@ -154,9 +155,7 @@ def _of_server(server: str, tool: str) -> Tool:
         with Client(server) as client:
             return client.get_tool(tool)
     except ClientError as error:
-        raise error_from_status(
-            error.code, error.message, subject=error.subject or server, remedy=error.remedy
-        ) from error
+        raise command_error(error, server) from error
 
 
 def _read_arguments(text: str) -> dict[str, Any]:
@@ -227,4 +226,4 @@ def _command_error(error: ClientError) -> EgotoolsError:
         return MissingExtraError(error.package, extra=_EXTRAS[error.package])
     if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):
         return ToolCallError(error.message, subject=error.subject, remedy=error.remedy.rstrip("."))
-    return error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy)
+    return command_error(error)

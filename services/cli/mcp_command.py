@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from egotools.client_errors import ClientError
-from ontology.errors import InvalidArgumentError, MissingExtraError, error_from_status
+from ontology.errors import InvalidArgumentError, MissingExtraError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.command_error import command_error
 from services.cli.console import stderr
 from services.cli.options import Store
+from services.cli.server_options import CaFile, TokenFile, read_tls, read_token
 from services.cli.tools_client import tools_client
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
@@ -52,17 +54,8 @@ class ServerOptions:
         str, Option(help="A running egotools server (HOST:PORT). Default: the store is served in this process.")
     ] = ""
     tenant: Annotated[str, Option(help="Whose catalogue of --server.", envvar="EGOTOOLS_TENANT")] = ""
-    token_file: Annotated[
-        Path | None,
-        Option(
-            help="File with the bearer token of this process; callers of --http bring their own.",
-            envvar="EGOTOOLS_TOKEN_FILE",
-        ),
-    ] = None
-    ca_file: Annotated[
-        Path | None,
-        Option(help="Certificates that that of --server must come from; makes it TLS.", envvar="EGOTOOLS_CA_FILE"),
-    ] = None
+    token_file: TokenFile = None  # callers of --http bring their own
+    ca_file: CaFile = None
 
 
 _MCP, _SERVER = McpOptions(), ServerOptions()
@@ -85,7 +78,7 @@ def mcp(
     try:
         asyncio.run(_serve(store, server, offered, access, allowed_models))
     except ClientError as error:
-        raise error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy) from error
+        raise command_error(error) from error
 
 
 async def _serve(
@@ -119,28 +112,19 @@ async def _serve(
 
 def _client_options(server: ServerOptions, offered: McpOptions) -> dict[str, Any]:
     """How the gRPC server is called: with the token of each caller, on stdio with that of the process."""
-    import grpc
-
-    from ontology.files import disk_errors
     from services.mcp.mcp_caller import current_token
 
-    token, tls = "", None
     for path in (server.token_file, server.ca_file):
         if path is not None and not server.server:
             raise InvalidArgumentError(
                 "there is no server", subject="--server", remedy="Name it, or leave its options out"
             )
-    if server.token_file is not None:
-        with disk_errors(server.token_file):
-            token = server.token_file.read_text(encoding="utf-8").strip()
-    if server.ca_file is not None:
-        with disk_errors(server.ca_file):
-            tls = grpc.ssl_channel_credentials(server.ca_file.read_bytes())
+    token = read_token(server.token_file) or ""
     has_tokens = bool(token) or offered.http
     return {
         "token": (lambda: current_token(token)) if has_tokens else None,
         "tenant": server.tenant,
-        "tls": tls or False,
+        "tls": read_tls(server.ca_file),
         "insecure_token": offered.insecure,
     }
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from egotools.client_errors import ClientError
-from ontology.errors import InvalidArgumentError, ToolCallError, error_from_status
+from ontology.errors import InvalidArgumentError, ToolCallError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.command_error import command_error
 from services.cli.console import print_json
 from services.cli.options import Json, Store
 from services.cli.plan_tools import plan_tools
@@ -147,7 +148,7 @@ def plan(
                     )
                 )
         except ClientError as error:
-            raise error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy) from error
+            raise command_error(error) from error
     if as_json:
         print_json(walk_to_json(walked))
     else:

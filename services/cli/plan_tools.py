@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from egotools.tool_plan import PlanInput, ToolPlan
-from ontology.errors import InvalidArgumentError, error_from_status
-from ontology.redaction import redacted_url
+from ontology.errors import InvalidArgumentError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions, PlanCalls
+from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.cli.search import read_have
@@ -106,7 +106,7 @@ def _execute(
             )
         )
     except ClientError as error:
-        raise error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy) from error
+        raise command_error(error) from error
     if as_json:
         print_json({"plan": asdict(plan), "execution": execution_json(execution)})
     elif execution.calls and execution.remaining:
@@ -135,10 +135,7 @@ def _plan_by_server(address: str, asked: dict[str, Any]) -> ToolPlan:
         with Client(address) as client:
             return client.plan(**asked)
     except ClientError as error:
-        shown = redacted_url(address)
-        raise error_from_status(
-            error.code, error.message.replace(address, shown), subject=error.subject or shown, remedy=error.remedy
-        ) from error
+        raise command_error(error, address) from error
 
 
 def _show(plan: ToolPlan) -> None:

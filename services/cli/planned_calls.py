@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from egotools.calling.invoker import ToolInvoker
 from egotools.tool_plan import ToolPlan
-from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError, error_from_status
+from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import always
 from planners.runs.recorded_calls import RecordingInvoker
@@ -22,6 +22,7 @@ from planners.steps.execute_plan import PlanExecution, StepCall, execute_plan, p
 from planners.steps.step_values import TakenRow
 from services.cli.ask_at_terminal import ask_at_terminal
 from services.cli.call_options import CallOptions, PlanCalls
+from services.cli.command_error import command_error
 from services.cli.console import plain, stdout
 from services.cli.printable import printable
 from services.cli.tools_client import tools_client
@@ -99,8 +100,7 @@ def execution_error(execution: PlanExecution) -> EgotoolsError | None:
         return None
     last = execution.calls[-1]
     if last.error is not None:
-        error = last.error
-        return error_from_status(error.code, error.message, subject=error.subject, remedy=error.remedy)
+        return command_error(last.error)
     status = printable(last.answer.status) if last.answer is not None else ""
     problem = f"step {last.step.number} was answered with an error: {status}"
     return ToolCallError(problem, subject=last.step.tool_id, remedy="Read its answer")

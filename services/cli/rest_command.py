@@ -61,6 +61,7 @@ def rest(
         raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")
     pin_threads()
     from services.rest.rest_server import RestSettings
+    from services.server.settings import ServerSettings
 
     settings = RestSettings(
         host=host,
@@ -71,6 +72,7 @@ def rest(
         tls_key=tls_key,
         server_ca=server_ca,
         insecure=insecure,
+        limits=ServerSettings.from_env(),
     )
     asyncio.run(_serve(server, store, settings, ready_file))
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from egotools.values import Query, Response
-from ontology.errors import InvalidArgumentError, error_from_status
-from ontology.redaction import redacted_url
+from ontology.errors import InvalidArgumentError
+from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
@@ -118,10 +118,7 @@ def _search_server(address: str, query: Query) -> Response:
         with Client(address) as client:
             response = client.retrieve(**asdict(query))
     except ClientError as error:
-        shown = redacted_url(address)
-        raise error_from_status(
-            error.code, error.message.replace(address, shown), subject=error.subject or shown, remedy=error.remedy
-        ) from error
+        raise command_error(error, address) from error
     round_trip_ms = (time.perf_counter() - started) * 1e3
     return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
 

@@ -16,6 +16,7 @@ from rich.markup import escape
 from services.cli.admin_connection import AdminConnection, admin_errors
 from services.cli.console import print_json, stdout
 from services.cli.options import Json, Store
+from services.cli.server_options import CaFile, TokenFile
 from services.jobs.plans import DEFAULT_STORE
 from services.threads import pin_threads
 
@@ -34,13 +35,8 @@ def sync(
         typer.Option(help="Address of a server's admin service, HOST:PORT. Without it the store itself is changed."),
     ] = "",
     tenant: Annotated[str, typer.Option(help="With --server: the catalogue.")] = "",
-    token_file: Annotated[
-        Path | None, typer.Option(help="With --server: file with the bearer token.", envvar="EGOTOOLS_TOKEN_FILE")
-    ] = None,
-    ca_file: Annotated[
-        Path | None,
-        typer.Option(help="With --server: certificates that its own must come from.", envvar="EGOTOOLS_CA_FILE"),
-    ] = None,
+    token_file: TokenFile = None,
+    ca_file: CaFile = None,
     state: Annotated[
         Path | None,
         typer.Option(

@@ -18,12 +18,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from egotools import AsyncClient, ClientError
-from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpCaller, set_token
-from services.server.access.certificates import web_context
-from services.server.access.loopback import is_loopback
+from services.server.access.listening import web_tls
 
 __all__ = ["PATH", "McpHttpSettings", "serve_mcp_http"]
 
@@ -62,19 +60,7 @@ async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: Mcp
 
     :raises InvalidArgumentError: when it would be open to a network in plain text, or cannot listen.
     """
-    tls = None
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        tls = web_context(settings.tls_cert, settings.tls_key)
-    elif settings.tls_cert is not None or settings.tls_key is not None:
-        raise InvalidArgumentError(
-            "one of the two files is missing", subject="--tls-cert and --tls-key", remedy="Give both"
-        )
-    if tls is None and not settings.insecure and not is_loopback(settings.host):
-        raise InvalidArgumentError(
-            "beyond loopback tokens and answers would be sent in plain text",
-            subject="--host",
-            remedy="Give --tls-cert and --tls-key, or --insecure where a proxy does TLS",
-        )
+    tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     app = gateway.server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=_named([settings.host, *settings.names]),

@@ -64,6 +64,8 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
     if isinstance(error, RequestValidationError):
         return _of_validation(error), {}
     if isinstance(error, HTTPException):
+        if isinstance(error.__cause__, RecursionError | ValueError):  # why FastAPI could not read a body
+            return _of_unread_body(error.__cause__), {}
         status = HTTPStatus(error.status_code)
         detail = error.detail if error.detail != status.phrase else f"{status.phrase}."
         return _problem(status, detail, status.name), dict(error.headers or {})
@@ -108,6 +110,16 @@ def _of_client_error(error: ClientError, pushback_ms: float | None) -> tuple[Pro
 def _of_bug(detail: str, incident: str) -> Problem:
     problem = _problem(500, detail, "INTERNAL", remedy="Report the incident id to the operator of the server.")
     return problem.model_copy(update={"instance": f"/incidents/{incident}"})
+
+
+def _of_unread_body(cause: RecursionError | ValueError) -> Problem:
+    if isinstance(cause, RecursionError):
+        detail, remedy = "The body is nested too deep.", "Send the fields of the message only: none has so many levels."
+    elif isinstance(cause, UnicodeError):
+        detail, remedy = "The body is not Unicode.", "Send JSON in UTF-8."
+    else:  # the one other limit of the reader
+        detail, remedy = "The body has a number with too many digits.", "Send numbers of at most 64 bits."
+    return _problem(400, detail, "INVALID_ARGUMENT", "body", remedy)
 
 
 def _of_validation(error: RequestValidationError) -> Problem:

@@ -14,31 +14,34 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ontology.errors import EgotoolsError
 from services.http.host_guard import is_own_host
 from services.rest.problem import problem_response
-from services.server.admission.admission import address_network
+from services.server.admission.admission import address_network, most_bytes
 from services.server.admission.byte_budget import ByteBudget
 from services.server.admission.peer_calls import PeerCalls
+from services.server.settings import ServerSettings
 
 __all__ = ["RestAdmission"]
 
-_MOST_BATCH_BYTES, _MOST_SINGLE_BYTES = 4 * 2**20, 2**20  # as the gRPC service takes
-_MOST_HELD_BYTES = 64 * 2**20
-_MOST_OPEN, _MOST_OPEN_OF_ONE = 128, 64  # one HTTP/2 connection to the service has 128 streams
 _BODY_S = 8.0  # less than the connection waits for a whole request: it would end without an answer
 
 
 class RestAdmission:
     """Middleware. Each client address has its share of the open calls and of the bytes: to the service, all come from one address.
 
+    :param limits: those of the gRPC service: the bytes of a message and of all, and the open calls. All go to it over one connection,
+        from one address, so there are at most as many as it takes of these. One client address may have half of them.
     :param bodies: paths of the routes with a body, and whether it is that of a batch.
     :param names: host names by which the server may be called, beside those of loopback; None: any name.
     """
 
-    def __init__(self, app: ASGIApp, bodies: Mapping[str, bool], names: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: ServerSettings, bodies: Mapping[str, bool], names: Iterable[str] | None = None
+    ) -> None:
         self._app = app
-        self._most = {path: _MOST_BATCH_BYTES if batch else _MOST_SINGLE_BYTES for path, batch in bodies.items()}
+        self._most = {path: most_bytes(limits, batch=batch) for path, batch in bodies.items()}
         self._names = None if names is None else frozenset(name.lower() for name in names)
-        self._calls = PeerCalls(each=_MOST_OPEN_OF_ONE, together=_MOST_OPEN)
-        self._bytes = ByteBudget(_MOST_HELD_BYTES, message=_MOST_BATCH_BYTES)
+        together = min(limits.max_streams, limits.max_peer_calls, limits.max_calls)
+        self._calls = PeerCalls(each=max(1, together // 2), together=together)
+        self._bytes = ByteBudget(limits.max_inflight_bytes, message=limits.max_message_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or say why not."""

@@ -26,6 +26,7 @@ from services.rest.message_models import answer_model, query_model, request_mode
 from services.rest.problem import PROBLEM_MEDIA_TYPE, Problem, problem_response
 from services.rest.rest_admission import RestAdmission
 from services.rest.tool_service import CallerHeaders, ToolService
+from services.server.settings import ServerSettings
 
 __all__ = ["SNAPSHOT_HEADER", "rest_app"]
 
@@ -51,9 +52,16 @@ _ETAG = {
 }
 
 
-def rest_app(service: ToolService, *, names: Iterable[str] | None = None, cors_origins: Sequence[str] = ()) -> FastAPI:
+def rest_app(
+    service: ToolService,
+    limits: ServerSettings,
+    *,
+    names: Iterable[str] | None = None,
+    cors_origins: Sequence[str] = (),
+) -> FastAPI:
     """Return the application. It closes the service when it ends.
 
+    :param limits: see :class:`services.rest.rest_admission.RestAdmission`.
     :param names: host names by which it may be called, beside those of loopback; None: any name.
     :param cors_origins: origins whose pages may call it.
     """
@@ -71,7 +79,7 @@ def rest_app(service: ToolService, *, names: Iterable[str] | None = None, cors_o
         expose_headers=["etag", "retry-after", SNAPSHOT_HEADER],
     )
     bodies = {path: method == "RetrieveBatch" for path, method in _POSTS.items()} | {_STREAM_PATH: True}
-    admission = Middleware(RestAdmission, bodies=bodies, names=names)
+    admission = Middleware(RestAdmission, limits=limits, bodies=bodies, names=names)
     failures = (AioRpcError, RequestValidationError, HTTPException, Exception)
     handlers: dict[Any, Any] = {**dict.fromkeys(failures, _failed), ClientDisconnect: _gone}
     app = FastAPI(

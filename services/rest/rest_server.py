@@ -6,7 +6,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from egotools.call_metadata import CallMetadata
@@ -15,8 +15,9 @@ from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.rest.rest_app import rest_app
 from services.rest.tool_service import ToolService
-from services.server.access.certificates import web_context
+from services.server.access.listening import web_tls
 from services.server.access.loopback import is_loopback
+from services.server.settings import ServerSettings
 
 __all__ = ["RestSettings", "serve_rest", "until_signal"]
 
@@ -33,6 +34,7 @@ class RestSettings:
     :param tls_key: its private key, PEM.
     :param server_ca: certificates that the service's must come from; None for plain text.
     :param insecure: whether tokens may cross a network in plain text: a proxy has TLS.
+    :param limits: settings of the service, whose limits of bytes and of open calls are the gateway's too.
     """
 
     host: str = "127.0.0.1"
@@ -43,6 +45,7 @@ class RestSettings:
     tls_key: Path | None = None
     server_ca: Path | None = None
     insecure: bool = False
+    limits: ServerSettings = field(default_factory=ServerSettings)
 
 
 @asynccontextmanager
@@ -53,11 +56,11 @@ async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
     """
     _check(target, settings)
-    tls = None
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        tls = web_context(settings.tls_cert, settings.tls_key)
+    tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
-    app = rest_app(ToolService(target, settings.server_ca), names=names, cors_origins=settings.cors_origins)
+    limits = settings.limits
+    service = ToolService(target, settings.server_ca, most_bytes=limits.max_message_bytes)
+    app = rest_app(service, limits, names=names, cors_origins=settings.cors_origins)
     async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
         yield address
 
@@ -80,16 +83,6 @@ async def until_signal(ready: Callable[[], None]) -> None:
 
 
 def _check(target: str, settings: RestSettings) -> None:
-    if (settings.tls_cert is None) != (settings.tls_key is None):
-        raise InvalidArgumentError(
-            "TLS needs a certificate and its key", subject="--tls-cert, --tls-key", remedy="Give both, or none"
-        )
-    if settings.tls_cert is None and not is_loopback(settings.host) and not settings.insecure:
-        raise InvalidArgumentError(
-            "the gateway would listen beyond loopback without TLS",
-            subject=settings.host,
-            remedy="Give --tls-cert and --tls-key; or --insecure where a proxy has TLS",
-        )
     for origin in settings.cors_origins:
         scheme, separator, host = origin.partition("://")
         if scheme not in ("http", "https") or not separator or not host or set(host) & set("*/?# "):

@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.files import disk_errors
 from services.rest.message_json import json_bytes, message_json
 from services.rest.problem import problem_json, problem_of
+from services.server.access.client_tls import client_credentials
 
 __all__ = ["CallContext", "CallerHeaders", "ToolService"]
 
@@ -71,16 +71,17 @@ class ToolService:
 
     :param target: its address.
     :param ca_file: certificates that the server's must come from; None for plain text.
+    :param most_bytes: of an answer.
     """
 
-    def __init__(self, target: str, ca_file: Path | None = None) -> None:
-        options = channel_options(DEFAULT_MAX_MESSAGE_BYTES, ())
+    def __init__(
+        self, target: str, ca_file: Path | None = None, *, most_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    ) -> None:
+        options = channel_options(most_bytes, ())
         if ca_file is None:
             self._channel = grpc.aio.insecure_channel(target, options=options)
         else:
-            with disk_errors(ca_file, remedy="Name a file that can be read"):
-                trusted = grpc.ssl_channel_credentials(ca_file.read_bytes())
-            self._channel = grpc.aio.secure_channel(target, trusted, options=options)
+            self._channel = grpc.aio.secure_channel(target, client_credentials(ca_file), options=options)
         self._stub: Any = pb_grpc.ToolRetrievalStub(self._channel)
         self._health = health_pb2_grpc.HealthStub(self._channel)
 

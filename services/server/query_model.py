@@ -130,7 +130,7 @@ class QueryModel:
         self._calls_per_tenant = calls_per_tenant
         self._max_tokens = max_tokens
         self._running: Counter[str] = Counter()
-        self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._answers: OrderedDict[str, list[Any]] = OrderedDict()
 
     def helps(self, request: Request) -> bool:
         """Whether the model is asked about a request: the preset ``default``, named or not, and no other."""
@@ -165,7 +165,7 @@ class QueryModel:
                     numbers = await use.ask(
                         _CHOOSE, f"{_shown(request.query)}\n\nTools:\n{listed}", _TOOLS, _read_numbers
                     )
-                    chosen = [tools[number - 1].id for number in dict.fromkeys(numbers) if 1 <= number <= len(tools)]
+                    chosen = [tools[number - 1].id for number in numbers if 1 <= number <= len(tools)]
                     improved = replace(improved, first=tuple(chosen))
         except ModelError as error:
             return use.improved(improved, f"no query model: {error.problem}", started)
@@ -205,14 +205,16 @@ class QueryModel:
             raise ModelError(f"it did not answer within {left:.1f} s", subject=self._chat.name) from None
         except EgotoolsError as error:
             raise ModelError(error.problem, subject=self._chat.name) from None
+        except Exception as error:  # a bug of a client of a model must not cost the answer that there is without it
+            raise ModelError(f"its client failed: {type(error).__name__}", subject=self._chat.name) from None
         return completion.text, completion.prompt_tokens + completion.completion_tokens
 
-    def _known(self, key: str) -> dict[str, Any] | None:
+    def _known(self, key: str) -> list[Any] | None:
         if key in self._answers:
             self._answers.move_to_end(key)
         return self._answers.get(key)
 
-    def _keep(self, key: str, value: dict[str, Any]) -> None:
+    def _keep(self, key: str, value: list[Any]) -> None:
         self._answers[key] = value
         while len(self._answers) > _CACHED:
             self._answers.popitem(last=False)
@@ -228,15 +230,13 @@ class _Use:
     def __init__(self, model: QueryModel, tenant: str, ends: float, tokens: int) -> None:
         self._model, self._tenant, self._ends, self._left, self._spent = model, tenant, ends, tokens, 0
 
-    async def ask(
-        self, system: str, text: str, schema: dict[str, Any], read: Callable[[dict[str, Any]], list[Any]]
-    ) -> list[Any]:
+    async def ask(self, system: str, text: str, schema: dict[str, Any], read: Callable[[Any], list[Any]]) -> list[Any]:
         model = self._model
         name = model._chat.name
         key = hashlib.sha256(json.dumps([self._tenant, name, system, text]).encode()).hexdigest()
         known = model._known(key)
         if known is not None:
-            return read(known)
+            return known
         needed = (len(system.encode()) + len(text.encode("utf-8", "replace"))) // _BYTES_PER_TOKEN + _ANSWER_TOKENS
         if needed > self._left:
             raise ModelError(f"the request needs about {needed:,} tokens, and {self._left:,} are left", subject=name)
@@ -245,11 +245,10 @@ class _Use:
         self._left -= tokens
         self._spent += tokens
         try:
-            value = json.loads(answered)
-            found = read(value)
-        except (ValueError, TypeError, KeyError, RecursionError):
+            found = read(json.loads(answered))
+        except (ValueError, RecursionError):  # no JSON, another form, or too deep
             raise ModelError("its answer is not in the form that was asked for", subject=name) from None
-        model._keep(key, value)
+        model._keep(key, found)
         return found
 
     def improved(self, request: Request, fallback: str, started: float) -> Improved:
@@ -270,10 +269,29 @@ def _line(number: int, tool: Tool) -> str:
     return f"{number}. {text[:_TOOL_CHARS]}"
 
 
-def _read_needs(value: dict[str, Any]) -> list[str]:
-    needs = [" ".join(str(each).replace("`", " ").split())[:_NEED_CHARS] for each in list(value["needs"])[:_MOST_NEEDS]]
+def _read_needs(value: Any) -> list[str]:
+    """The texts under ``needs``; ValueError for another form, and for a text that no request may have."""
+    needs = [_words(each) for each in _list_of(value, "needs")[:_MOST_NEEDS]]
     return [need for need in needs if need]
 
 
-def _read_numbers(value: dict[str, Any]) -> list[int]:
-    return [int(each) for each in list(value["tools"])[:_CHOICE_OF]]
+def _words(text: Any) -> str:
+    if not isinstance(text, str):
+        raise ValueError("a need is no text")
+    text.encode()  # a lone surrogate is no Unicode: UnicodeEncodeError, a ValueError
+    return " ".join(text.replace("`", " ").split())[:_NEED_CHARS]
+
+
+def _read_numbers(value: Any) -> list[int]:
+    """The whole numbers under ``tools``, each once; ValueError for another form."""
+    numbers = _list_of(value, "tools")[:_CHOICE_OF]
+    if not all(type(each) is int for each in numbers):  # no bool, and no float: infinity and NaN are JSON to Python
+        raise ValueError("a number of a tool is no whole number")
+    return list(dict.fromkeys(numbers))
+
+
+def _list_of(value: Any, name: str) -> list[Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, list):
+        raise ValueError(f"{name} is no list")
+    return found

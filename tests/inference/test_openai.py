@@ -73,8 +73,10 @@ def test_an_answer_cut_at_the_limit_says_so(serve: Serve, swift: RetryPolicy) ->
     assert chat(server, swift).complete(TALK, schema=SCHEMA).truncated
 
 
-def test_a_server_that_counts_no_tokens_is_estimated(serve: Serve, swift: RetryPolicy) -> None:
-    server = serve(lambda asked: completion("four words are here", usage={}))
+@pytest.mark.parametrize("count", [None, -1, 1e308, "many", 10**400])
+def test_a_server_that_counts_no_tokens_is_estimated(serve: Serve, swift: RetryPolicy, count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    server = serve(lambda asked: completion("four words are here", usage=usage))
     answer = chat(server, swift).complete(TALK)
     assert 5 <= answer.completion_tokens <= 10
     assert answer.prompt_tokens > 10

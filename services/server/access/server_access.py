@@ -13,6 +13,7 @@ from services.server.access.authentication import Authentication
 from services.server.access.certificates import server_credentials, web_context
 from services.server.access.json_web_keys import key_source
 from services.server.access.json_web_token import JsonWebTokens
+from services.server.access.listening import check_pair
 from services.server.access.loopback import is_loopback
 from services.server.access.policy import read_policy
 from services.server.access.static_tokens import StaticTokens
@@ -150,11 +151,11 @@ def check_settings(settings: ServerSettings) -> None:
 
 
 def _check_tls(settings: ServerSettings) -> None:
-    _refuse(
-        (settings.tls_cert is None) != (settings.tls_key is None),
-        "TLS needs a certificate and its key",
-        "tls_cert",
-        "Set both EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY, or neither",
+    check_pair(
+        settings.tls_cert,
+        settings.tls_key,
+        subject="tls_cert",
+        remedy="Set both EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY, or neither",
     )
     _refuse(
         settings.require_client_cert != (settings.tls_client_ca is not None),

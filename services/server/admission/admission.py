@@ -19,11 +19,20 @@ from services.server.admission.peer_calls import PeerCalls
 from services.server.admission.wire_scan import MAX_FIELDS, check_fields
 from services.server.settings import ServerSettings
 
-__all__ = ["Admission", "address_network", "peer_of"]
+__all__ = ["Admission", "address_network", "most_bytes", "peer_of"]
 
 _BATCH_METHODS = frozenset({"RetrieveBatch", "RetrieveEach"})
 _MOST_SINGLE_BYTES = 1024 * 1024
 _IPV6_NETWORK_BITS = 64
+
+
+def most_bytes(settings: ServerSettings, *, batch: bool, most_single: int = _MOST_SINGLE_BYTES) -> int:
+    """How many bytes the message of a call may have.
+
+    :param batch: whether its method takes several requests.
+    :param most_single: bytes of the message of a method that takes one request, where the settings allow more.
+    """
+    return settings.max_message_bytes if batch else min(most_single, settings.max_message_bytes)
 
 
 class Admission:
@@ -40,7 +49,7 @@ class Admission:
         self.bytes = ByteBudget(settings.max_inflight_bytes, message=read_limit(settings.max_message_bytes))
         self.calls = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._settings = settings
-        self._most_single = min(most_single, settings.max_message_bytes)
+        self._most_single = most_single
         self._most_fields = most_fields
 
     def begin(self, peer: str, context: Any) -> None:
@@ -61,7 +70,7 @@ class Admission:
         :raises InvalidArgumentError: naming the field with too many values; or when there is no message.
         """
         batch = method in _BATCH_METHODS
-        most = self._settings.max_message_bytes if batch else self._most_single
+        most = most_bytes(self._settings, batch=batch, most_single=self._most_single)
         raw, held = await self.read(peer, context, most)
         check_fields(raw, kind, {"requests": self._settings.max_batch} if batch else {}, self._most_fields)
         return raw, held

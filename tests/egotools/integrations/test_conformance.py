@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
@@ -21,9 +21,24 @@ REFUND = ("shop__refundOrder", {"order_id": "O1", "amount": 5})
 SEARCH_REFUND = ("search_tools", {"query": "refund an order"})
 
 
+ASKING = pytest.mark.parametrize("framework", [name for name, each in FRAMEWORKS.items() if each.asks], indirect=True)
+SEARCHING, CALLING_SEARCH = (
+    pytest.mark.parametrize(
+        "framework", [name for name, each in FRAMEWORKS.items() if each.searches == searches], indirect=True
+    )
+    for searches in (True, False)
+)
+"""The frameworks that search before the first turn, and those whose model calls the search."""
+
+
 @pytest.fixture(params=FRAMEWORKS)
 def framework(request: pytest.FixtureRequest) -> Framework:
     return FRAMEWORKS[request.param]
+
+
+def test_each_framework_kind_is_there() -> None:
+    kinds = {(each.asks, each.searches) for each in FRAMEWORKS.values()}
+    assert {asks for asks, _ in kinds} == {searches for _, searches in kinds} == {True, False}
 
 
 def test_a_task_in_two_calls(framework: Framework, world: World) -> None:
@@ -50,9 +65,8 @@ def test_without_consent_nothing_is_changed(framework: Framework, world: World) 
         assert "PERMISSION_DENIED" in world.chat.told()
 
 
+@ASKING
 def test_what_a_framework_asks_for_waits(framework: Framework, world: World) -> None:
-    if not framework.asks:
-        return
     world.chat.say(SEARCH_REFUND, REFUND, "Done.")
     assert framework.run(world.source(), None) == "interrupted"
     assert world.api.arrived == []
@@ -73,9 +87,8 @@ def test_with_consent_it_is_called_once(framework: Framework, world: World) -> N
     assert asked == ([] if framework.asks else [("shop/refundOrder", REFUND[1])])
 
 
+@ASKING
 def test_confirm_decides_where_both_could(framework: Framework, world: World) -> None:
-    if not framework.asks:
-        return
     world.chat.say(SEARCH_REFUND, REFUND, "Done.")
     assert framework.run(world.source(confirm=lambda tool, arguments: False), None) == "Done."
     assert world.api.arrived == [] and "PERMISSION_DENIED" in world.chat.told()
@@ -106,34 +119,46 @@ def test_wrong_arguments_are_told_before_anything_is_sent(framework: Framework, 
     assert "Did you mean name" in world.chat.told() and "Traceback" not in world.chat.told()
 
 
+@CALLING_SEARCH
 def test_a_tool_that_no_search_found_is_not_called(framework: Framework, world: World) -> None:
-    if framework.searches:
-        return
     world.chat.say(CALL, "Done.")
     with suppress(Exception):  # some frameworks end the run, some tell the model
         framework.run(world.source(), None)
     assert world.api.arrived == []
 
 
+@CALLING_SEARCH
 def test_where_nothing_fits_there_are_no_tools(framework: Framework, world: World) -> None:
     world.chat.say(("search_tools", {"query": "qwxz vbnm plooph"}), "No.")
     source = world.source()
-    if not framework.searches:
-        assert framework.run(source, None) == "No."
-        assert source.tools == {}
-        assert [len(names) for names in world.chat.offered()] == ([1, 1] if framework.binds else [2, 2])
+    assert framework.run(source, None) == "No."
+    assert source.tools == {}
+    assert [len(names) for names in world.chat.offered()] == ([1, 1] if framework.binds else [2, 2])
 
 
-def test_a_server_that_is_down_is_said_in_one_sentence(framework: Framework, world: World) -> None:
+@pytest.fixture
+def down() -> Iterator[Client]:
+    """A client of a server that does not answer."""
     with closing(socket.socket()) as held:
         held.bind(("127.0.0.1", 0))  # bound, not listening
         with Client(f"127.0.0.1:{held.getsockname()[1]}") as client:
-            world.chat.say(FIND, "Sorry.")
-            if framework.searches:  # before the first turn: the caller of the agent sees it
-                with pytest.raises(UnavailableError):
-                    framework.run(world.source(client=client), None)
-                return
-            assert framework.run(world.source(client=client), None) == "Sorry."
+            yield client
+
+
+@SEARCHING
+def test_a_server_that_is_down_before_the_first_turn_is_told_the_caller(
+    framework: Framework, world: World, down: Client
+) -> None:
+    world.chat.say(FIND, "Sorry.")
+    with pytest.raises(UnavailableError):
+        framework.run(world.source(client=down), None)
+    assert world.chat.offered() == []
+
+
+@CALLING_SEARCH
+def test_a_server_that_is_down_is_said_in_one_sentence(framework: Framework, world: World, down: Client) -> None:
+    world.chat.say(FIND, "Sorry.")
+    assert framework.run(world.source(client=down), None) == "Sorry."
     assert "UNAVAILABLE" in world.chat.told()
     assert "Traceback" not in world.chat.told() and ".py" not in world.chat.told()
 

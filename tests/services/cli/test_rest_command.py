@@ -86,7 +86,7 @@ def test_the_typescript_client_compiles_and_asks(url: str, tmp_path: Path) -> No
         pytest.skip("no npm here")
     folder = tmp_path / "client"
     shutil.copytree(CLIENT, folder, ignore=shutil.ignore_patterns("node_modules", "dist", "schema.d.ts"))
-    installed = _npm("ci", "--prefer-offline", folder=folder)
+    installed = _npm("ci", "--prefer-offline", "--no-audit", "--no-fund", folder=folder)
     if installed.returncode:
         assert not re.search(r"EINTEGRITY|EUSAGE|ERESOLVE", installed.stderr), installed.stderr
         pytest.skip(f"npm cannot install here: {installed.stderr.strip().splitlines()[-1:]}")
@@ -112,10 +112,13 @@ def test_the_go_example_compiles_and_asks(url: str, tmp_path: Path) -> None:
         **os.environ,
         "GOFLAGS": "-mod=mod",
         "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
     }  # its own cache stays: else net/http is compiled each time
     program = tmp_path / "ask"
+    # Where the cache is empty, the standard library without optimisations and C takes less than half of the time.
+    swiftly = ["-gcflags=all=-N -l", "-ldflags=-s -w"]
     built = subprocess.run(
-        [go, "build", "-o", str(program), str(GO)], env=environ, capture_output=True, text=True, check=False
+        [go, "build", *swiftly, "-o", str(program), str(GO)], env=environ, capture_output=True, text=True, check=False
     )
     assert built.returncode == 0, built.stderr
     asked = subprocess.run([str(program), url, "create an employee"], capture_output=True, text=True, check=False)

@@ -47,6 +47,47 @@ async def test_a_long_body_is_refused_before_it_is_read() -> None:
         assert text.status_code == 415
 
 
+async def test_the_bytes_of_a_body_are_those_that_the_settings_of_the_service_say() -> None:
+    for most, single in ((2_048, 2_048), (8 * 2**20, 2**20)):
+        limits = small_settings(max_message_bytes=most)
+        async with serving(MemoryEngine(), limits) as server, gateway(server.address, limits=limits) as client:
+            for path, length in (("/v1/retrieve", single), ("/v1/retrieve-batch", most)):
+                for size, status in ((length, 400), (length + 1, 413)):
+                    answer = await client.post(path, content=b" " * size, headers=JSON)
+                    assert answer.status_code == status, (path, size)
+
+
+NESTED = {"array": (b"[", b"]"), "object": (b'{"query":', b"}"), "open": (b"[", b"")}
+
+
+@pytest.mark.parametrize("form", NESTED)
+@pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve-each", "/v1/outcomes", "/v1/plan"])
+async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -> None:
+    begin, end = NESTED[form]
+    async with serving() as server, gateway(server.address) as client:
+        for depth in (500, 950, 1_000, 5_000, 10**5):
+            for wrap in (b"%s", b'{"query": %s}', b'{"requests": [%s]}'):
+                answer = await client.post(path, content=wrap % (begin * depth + b"1" + end * depth), headers=JSON)
+                problem = answer.json()
+                assert answer.headers["content-type"] == "application/problem+json"
+                assert (answer.status_code, problem["reason"]) == (400, "INVALID_ARGUMENT"), answer.text
+                if depth > 1_000:
+                    assert (problem["subject"], problem["detail"]) == ("body", "The body is nested too deep.")
+        long = await client.post(path, content=begin * (5 * 2**20 // len(begin)), headers=JSON)
+        assert (long.status_code, long.json()["status"]) == (413, 413)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [(b'{"query": "\xff"}', "not Unicode"), (b'{"query": "a", "k": ' + b"9" * 5_000 + b"}", "too many digits")],
+)
+async def test_a_body_that_cannot_be_read_is_told_why(body: bytes, said: str) -> None:
+    async with serving() as server, gateway(server.address) as client:
+        answer = await client.post("/v1/retrieve", content=body, headers=JSON)
+    assert (answer.status_code, answer.json()["subject"]) == (400, "body")
+    assert said in answer.json()["detail"] and answer.json()["reason"] == "INVALID_ARGUMENT"
+
+
 async def test_long_headers_are_refused() -> None:
     async with serving() as server, gateway(server.address) as client:
         url = urlsplit(str(client.base_url))
@@ -110,10 +151,10 @@ async def test_too_many_calls_at_once_are_told_when_to_try_again() -> None:
     assert int(refused.headers["retry-after"]) >= 1
 
 
-async def test_one_address_has_a_share_of_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest_admission, "_MOST_OPEN_OF_ONE", 2)
+async def test_one_address_has_a_share_of_the_calls() -> None:
+    limits = small_settings(workers=3, max_streams=4)
     engine, held = MemoryEngine(), HeldStage()
-    async with serving(engine, small_settings(workers=3)) as server, gateway(server.address) as client:
+    async with serving(engine, limits) as server, gateway(server.address, limits=limits) as client:
         engine.delays_s = held  # not before: the server asks a request of its own first
         try:
             waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]

@@ -96,6 +96,19 @@ async def test_the_same_request_is_not_paid_for_twice_and_batches_go_without(sto
         (["no JSON"], "not in the form"),
         (['{"needs": 3}'], "not in the form"),
         (["[]"], "not in the form"),
+        (['{"needs": "find"}'], "not in the form"),
+        (['{"needs": ["find", {"a": 1}]}'], "not in the form"),
+        (['{"needs": [1e999]}'], "not in the form"),
+        (['{"needs": ["\\ud800"]}'], "not in the form"),
+        (['{"needs": ' + "[" * 100_000], "not in the form"),
+        (['{"needs": []}', '{"tools": [1e999]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": [NaN]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": [-Infinity]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": [1.5]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": [true]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": ["1"]}'], "not in the form"),
+        (['{"needs": []}', '{"tools": [' + "9" * 5_000 + "]}"], "not in the form"),
+        (['{"needs": []}', '{"tools": ' + "[" * 900 + "]" * 900 + "}"], "not in the form"),
     ],
 )
 async def test_a_model_that_fails_costs_nothing_but_its_help(
@@ -106,6 +119,28 @@ async def test_a_model_that_fails_costs_nothing_but_its_help(
         plain = await client.retrieve(QUERY, preset="fast")
     assert _ids(answer) == _ids(plain)
     assert any(each.startswith("no query model") and said in each for each in answer.fallbacks)
+
+
+async def test_numbers_that_come_twice_or_name_no_tool_count_once_or_not(store: Path) -> None:
+    numbers = json.dumps({"tools": [2, 2, 0, -1, 10**300, 1, 2], "why": "more than was asked for"})
+    async with served(store, ScriptedChat(['{"needs": [], "needs": []}', numbers])) as client:
+        answer = await client.retrieve(QUERY, k=30)
+        plain = await client.retrieve(QUERY, k=30, preset="fast")
+    assert not answer.fallbacks
+    assert _ids(answer)[:2] == _ids(plain)[1::-1] and sorted(_ids(answer)) == sorted(_ids(plain))
+
+
+class _Broken(ScriptedChat):
+    """A client with a bug."""
+
+    def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
+        raise OverflowError("s3cret")
+
+
+async def test_a_bug_of_the_client_costs_nothing_but_its_help(store: Path) -> None:
+    async with served(store, _Broken([])) as client:
+        answer = await client.retrieve(QUERY)
+    assert answer.tools and answer.fallbacks == ("no query model: its client failed: OverflowError",)
 
 
 class _Slow(ScriptedChat):

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from egotools import Argument, Call, Tool
+from egotools import Argument, Call, Parameter, Tool
 from ontology.tool_effects import effect_of
+from research.tool_effect_counts import names, wrong_names
 from tests.planners.calling.tools import NOTHING, http, mcp, python, tool
 
 
@@ -64,6 +65,9 @@ def test_methods_that_may_write(method: str, protocol: str) -> None:
         (http("orders", OVERRIDE, "GET"), False),
         (http("orders", {"type": "object", "properties": {"_method": {"type": "string"}}}, "GET"), False),
         (python("compare_and_swap"), False),
+        (python("compare_update"), False),
+        (python("check_out"), False),
+        (python("check_stock"), True),
         (python("get_delete_item"), False),
         (python("get_post"), True),
         (python("list_deleted_items"), True),
@@ -128,3 +132,126 @@ def test_a_get_that_is_named_for_reading_reads(name: str) -> None:
 @pytest.mark.parametrize("verb", ["Attach", "Exec", "Portforward", "Proxy"])
 def test_kubernetes_connects_by_get(verb: str) -> None:
     assert not only_reads(http(f"connectCoreV1GetNamespacedPod{verb}", NOTHING, "GET"))
+
+
+def of_path(path: str, *parameters: Parameter, name: str = "resource", method: str = "GET") -> Tool:
+    given = http(name, NOTHING, method)
+    return replace(given, call=replace(given.call, path=path), parameters=parameters)
+
+
+@pytest.mark.parametrize("name", ["deleteUser", "orders_approve", "refreshToken"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_a_get_that_changes_is_not_idempotent(name: str, method: str) -> None:
+    assert effect_of(http(name, NOTHING, method)) == "change"
+
+
+@pytest.mark.parametrize("protocol", ["http", "odata"])
+def test_a_get_that_takes_another_method_or_says_that_it_changes_is_not_idempotent(protocol: str) -> None:
+    assert effect_of(http("orders", OVERRIDE, "GET", protocol)) == "change"
+    said = tool(Call(protocol=protocol, method="GET", path="/x"), NOTHING, read_only=False)
+    assert effect_of(said) == "change"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/orders?_method=DELETE",
+        "/orders?X-HTTP-Method=GET",
+        "/orders?action=delete",
+        "/orders?v=2;cmd=rebootHost",
+        "/orders?Action=ban",
+        "/orders?op=refresh",
+        "/orders?then=delete",
+        "/orders?delete",
+        "/items/delete.{format}",
+        "/items/{id}/delete.json",
+        "/items;action=delete",
+        "/Delete(id={id})",
+        "/Orders({id})/Shop.Approve(by='{by}')",
+        "/Delete(id={id})/result",
+        "/delete/items/{id}",
+        "/%64elete/items/{id}",
+        "/shops/{shop}/purge/items/{id:[a-z/]+}",
+        "/items/{id}/refresh",
+    ],
+)
+def test_a_get_whose_path_says_a_change_is_none(path: str) -> None:
+    assert effect_of(of_path(path)) == "change"
+
+
+def test_an_override_in_the_path_takes_the_promise_from_a_put() -> None:
+    assert effect_of(of_path("/orders?_method=PATCH", method="PUT")) == "change"
+    assert effect_of(of_path("/orders?v=2", method="PUT")) == "idempotent"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/orders?action=list",
+        "/orders?action=get_order&sort=order",
+        "/orders?status=open",
+        "/orders?action={action}",
+        "/Orders({id})/Default.Find(text='delete')",
+        "/items/{delete}",
+        "/items/{id}.{format}",
+        "/deleted/items/{id}",
+        "/delete-reasons/items/{id}",
+    ],
+)
+def test_a_get_whose_path_says_no_change_reads(path: str) -> None:
+    assert only_reads(of_path(path))
+
+
+def value(name: str, *enum: str, required: bool = False) -> Parameter:
+    return Parameter(name=name, type="string", enum=enum, required=required)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "reads"),
+    [
+        (value("action", "delete"), False),
+        (value("action", "list"), True),
+        (value("action", "list", "delete"), True),  # it may be a filter
+        (value("action", "list", "delete", required=True), False),
+        (value("event", "delete"), False),
+        (value("event", "delete", "list", required=True), True),
+        (value("sort", "order"), True),
+    ],
+)
+def test_a_value_that_is_always_sent(parameter: Parameter, reads: bool) -> None:
+    assert only_reads(of_path("/orders", parameter)) is reads
+
+
+def test_the_name_of_an_action_is_that_of_the_request() -> None:
+    given = of_path("/orders", value("what", "list", "delete", required=True))
+    argument = Argument(name="what", location="query", wire_name="action")
+    assert only_reads(given)
+    assert not only_reads(replace(given, call=replace(given.call, arguments=(argument,))))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    "ExportImage ExportTransitGatewayRoutes ExportTableToPointInTime ExportSnapshot RetrieveTapeArchive CheckInLicense ExportCertificate"
+    " DownloadDefaultKeyPair".split(),
+)
+def test_operations_of_aws_that_change_or_disclose(operation: str) -> None:
+    assert effect_of(tool(Call(protocol="aws", service="x", operation=operation, method="POST"), NOTHING)) == "change"
+
+
+def test_names_that_no_list_was_chosen_on() -> None:
+    assert len(wrong_names("change")) <= 0.27 * len(names("change"))
+    assert len(wrong_names("read")) <= 0.08 * len(names("read"))
+
+
+@pytest.mark.parametrize(
+    "name", "undeploy reindexOrders user_promote increaseLimit scheduleBackup rebuildListView".split()
+)
+def test_other_verbs_that_change(name: str) -> None:
+    assert not only_reads(http(name, NOTHING, "GET"))
+
+
+@pytest.mark.parametrize(
+    "name", "schedule teamSchedule changeList calculateTax validate_vat recipes restaurants liveScores".split()
+)
+def test_other_words_that_read(name: str) -> None:
+    assert only_reads(http(name, NOTHING, "GET"))

@@ -3,6 +3,7 @@
 ClientError                    any other code
 ├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is invalid; do not retry the same request
 │   └── ToolRequestError       INVALID_ARGUMENT, found here         no request can be built from a tool and these arguments
+│       └── ChangedToolError   INVALID_ARGUMENT, found here         nor of what the tool's MCP server lists now
 ├── NotFoundError              NOT_FOUND                            no such tool or node
 ├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
 ├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
@@ -13,6 +14,7 @@ ClientError                    any other code
 │   └── MissingPackageError    FAILED_PRECONDITION, found here      a package that calls tools is not installed
 ├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered
 ├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
+│   └── StrongerEffectError    PERMISSION_DENIED, found here        a tool does more than the catalogue says, and nobody was asked
 └── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
 """
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from egotools.client_errors import PermissionDeniedError, ToolRequestError
 
-__all__ = ["Network", "checked_numbers", "is_public", "parse_networks"]
+__all__ = ["Network", "checked_numbers", "is_public", "is_refused_literal", "parse_networks"]
 
 Network: TypeAlias = IPv4Network | IPv6Network
 _Address: TypeAlias = IPv4Address | IPv6Address
@@ -79,6 +79,17 @@ def _with_held(address: _Address) -> tuple[_Address, ...]:
 def _is_allowed(address: str, networks: Sequence[Network]) -> bool:
     own = _with_held(ip_address(address))
     return is_public(address) or any(each in network for each in own for network in networks)
+
+
+def is_refused_literal(host: str, networks: Sequence[Network]) -> bool:
+    """Whether a host is surely refused, before any name is resolved: ``localhost``, or a number that is neither public nor allowed."""
+    name = host.casefold().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return not _is_allowed("127.0.0.1", networks)
+    try:
+        return not _is_allowed(host, networks)
+    except ValueError:
+        return False
 
 
 async def checked_numbers(host: str, port: int, networks: Sequence[Network]) -> list[str]:

@@ -11,7 +11,9 @@ NOT_CONFIRMED = "NOT_CONFIRMED"
 
 
 def not_confirmed(
-    tool_id: str, problem: str = "nobody confirmed it", remedy: str = "Confirm the call, or leave it out."
+    tool_id: str,
+    problem: str = "nobody confirmed it",
+    remedy: str = "Do not repeat the call unless the user asks for it.",
 ) -> PermissionDeniedError:
     """Return the error.
 

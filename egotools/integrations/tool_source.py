@@ -39,6 +39,8 @@ _SEARCH = (
     "Find tools for a task. Search before you say that something cannot be done, and again when a tool is missing."
 )
 _QUERY = {"type": "string", "description": "What is to be done, in plain words, with the values that are known."}
+_NEAREST = 3  # tools that are found where none seems to fit
+_UNSURE = "Probably no tool does this. These are the nearest; call one only if its description says that it does what is needed:"
 _MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
 _SHOWN = 200  # characters of a description in the answer to a search
@@ -69,7 +71,8 @@ class ToolSource:
     :param confirm: asked before a call that may change something; without it such a call is refused.
     :param k: tools that one search finds at most.
     :param filters: as for :meth:`Client.retrieve`; a model cannot change them.
-    :param abstain: whether a search finds nothing where the server takes the request for unanswerable.
+    :param abstain: whether a search finds nothing where the server takes the request for unanswerable; otherwise it finds the nearest three tools,
+        and the model is told that they may not fit.
     :param max_remembered: found tools that are remembered; the ones found longest ago are forgotten first.
     :param max_bytes: bytes of an answer that a model is shown.
     :param timeout_s: seconds for one call.
@@ -86,7 +89,7 @@ class ToolSource:
     k: int = 5
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     preset: str = ""
-    abstain: bool = True
+    abstain: bool = False
     max_remembered: int = 32
     max_bytes: int = MAX_SHOWN_BYTES
     timeout_s: float = TIMEOUT_S
@@ -95,6 +98,7 @@ class ToolSource:
     have: dict[str, str] = field(default_factory=dict, init=False)
     _found: dict[str, AnyTool] = field(default_factory=dict, init=False, repr=False)
     _snapshot_id: str = field(default="", init=False)
+    _unsure: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if loose := sorted(set(self.credentials) - set(self.servers)):
@@ -157,7 +161,9 @@ class ToolSource:
             self._found.clear()
             self.remember(kept)
             self._snapshot_id = answer.snapshot_id
-        found = () if self.abstain and answer.unanswerable else answer.tools
+        most = self.k if not answer.unanswerable else 0 if self.abstain else _NEAREST
+        found = answer.tools[:most]
+        self._unsure = answer.unanswerable
         self.remember(reversed(found))  # the best one last: it is forgotten last
         return found
 
@@ -213,7 +219,8 @@ class ToolSource:
         lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
         if not lines:
             return "No tool fits. Search with other words, or answer without a tool."
-        return "These tools can be called now, best first:\n" + "\n".join(reversed(lines))
+        said = _UNSURE if self._unsure else "These tools can be called now, best first:"
+        return "\n".join([said, *reversed(lines)])
 
     def _remembered(self, name: str) -> AnyTool:
         if name not in self._found:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from egotools.client_errors import ClientError
+from egotools.client_errors import ClientDeadlineError, ClientError, UnavailableError
 from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.redaction import redacted_url
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
 from services.cli.console import stderr
@@ -22,9 +23,12 @@ from services.cli.tools_client import tools_client
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 if TYPE_CHECKING:
+    from egotools import AsyncClient
     from planners.calling.tool_access import ToolAccess
 
 __all__ = ["mcp"]
+
+_PROBE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,8 @@ async def _serve(
 
     async with tools_client(server.server, store, allowed_models, **_client_options(server, offered)) as client:
         gateway = McpGateway(client, access, McpSettings(pins=offered.pins, append_only=offered.append_only))
+        if server.server:
+            await _warn_of_silence(client, server.server)
         await gateway.check_pins()
         if not offered.http:
             async with stdio_server() as (read, write):
@@ -108,6 +114,19 @@ async def _serve(
         async with serve_mcp_http(gateway, client, where) as address:
             stderr.print(f"MCP is at {address}", highlight=False, soft_wrap=True)
             await _stopped()
+
+
+async def _warn_of_silence(client: AsyncClient, address: str) -> None:
+    """Say so at once where the server does not answer; it may start later."""
+    try:
+        await client.catalog(timeout_s=_PROBE_S)
+    except (UnavailableError, ClientDeadlineError) as error:
+        shown = redacted_url(address)
+        stderr.print(
+            f"The server {shown} does not answer yet: {error.message}", markup=False, highlight=False, soft_wrap=True
+        )
+    except ClientError:
+        pass  # it answers
 
 
 def _client_options(server: ServerOptions, offered: McpOptions) -> dict[str, Any]:

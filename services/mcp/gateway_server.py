@@ -19,7 +19,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
-from egotools import AsyncClient, ClientError, NotFoundError, RankedTool, Tool
+from egotools import AsyncClient, ClientError, NotFoundError, RankedTool, Tool, ToolRequestError
 from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.input_arguments import place_arguments
 from egotools.calling.off_loop import off_loop
@@ -50,7 +50,9 @@ __all__ = ["McpGateway"]
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"
+_NEAREST = 3  # tools that are shown where none seems to fit
 _SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
+_OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, --session, --python, --credential, --allow-network)."
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
 
 
@@ -194,8 +196,9 @@ class McpGateway:
             explanation=True,
         )
         # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
+        # Nor is nothing given where nothing seems to fit: of requests of few words that estimate is often wrong.
         if response.unanswerable:
-            response = replace(response, tools=())
+            response = replace(response, tools=response.tools[:_NEAREST])
         for tool in response.tools:
             self._names.learn(tool)
         if self._settings.append_only:
@@ -212,10 +215,12 @@ class McpGateway:
 
     async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         tool = await self._names.tool(name)
+        # A user is not asked about a call that cannot be made.
         if tool.call.protocol != "mcp":  # which is checked against what its server says now
-            place_arguments(
-                tool.call, arguments, tool.input_schema
-            )  # a user is not asked about a call that cannot be made
+            place_arguments(tool.call, arguments, tool.input_schema)
+        is_denied = self._access.policy.decision(tool) == "deny"  # which says so itself
+        if not is_denied and (why := self._not_callable(tool)):
+            raise ToolRequestError(why, subject=tool.id, remedy=_OPERATOR)
         try:
             answer = await session.invoker.invoke(tool, arguments)
         except ChangedToolError as error:

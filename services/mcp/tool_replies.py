@@ -19,12 +19,17 @@ _MAX_SCHEMA = 6_000
 _NOTHING = (
     "No tool of this catalogue fits the request. Say so, or search again in other words or for a part of the task."
 )
+_UNSURE = (
+    "Probably no tool of this catalogue does this; these are the nearest. Call one only if its description says that it does what is needed;"
+    " else say so, or search again in other words or for a part of the task."
+)
 
 
 def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]:
     """The answer of a search."""
     reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
-    notes = [*response.fallbacks, *([] if response.tools else [_NOTHING])]
+    told = _NOTHING if not response.tools else _UNSURE if response.unanswerable else ""
+    notes = [*response.fallbacks, *([told] if told else [])]
     return {**reply, "notes": notes} if notes else reply
 
 

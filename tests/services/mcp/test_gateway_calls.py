@@ -18,6 +18,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calling.call_policy import CallPolicy, CallRule
 from planners.calling.tool_access import ToolAccess
@@ -124,6 +125,18 @@ async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, e
     assert user.asked == []
 
 
+async def test_nobody_is_asked_about_a_call_that_cannot_be_made(served: str) -> None:
+    user = User()
+    policy = CallPolicy(rules=(CallRule(decision="ask"),))
+    async with connected(served, "legacy", user, access=ToolAccess(policy=policy)) as client:
+        no_session = await called(client, "warehouse/book_material", **BOOK)
+        no_address = await called(client, "canteen/get_menu", day="Monday")
+    assert no_session.is_error and "no session is given for warehouse" in text_of(no_session)
+    assert "--session" in text_of(no_session)
+    assert no_address.is_error and "127.0.0.1, which is no public address" in text_of(no_address)
+    assert user.asked == []
+
+
 @pytest.mark.parametrize(
     ("servers", "place"),
     [
@@ -135,7 +148,8 @@ async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, e
 async def test_a_user_sees_where_a_call_goes(served: str, servers: dict[str, str], place: str) -> None:
     user = User(action="decline")
     policy = CallPolicy(rules=(CallRule(decision="ask"),))
-    async with connected(served, "legacy", user, access=replace(ACCESS, servers=servers, policy=policy)) as client:
+    access = replace(ACCESS, servers=servers, policy=policy, allowed_networks=parse_networks(["127.0.0.0/8"]))
+    async with connected(served, "legacy", user, access=access) as client:
         assert (await called(client, "canteen/get_menu", day="Monday")).is_error
     assert f"Call: GET /menu\nServer: {place}\n" in user.asked[0]
 

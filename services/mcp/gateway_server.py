@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -19,7 +19,16 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
-from egotools import AsyncClient, ClientError, NotFoundError, RankedTool, Tool, ToolRequestError
+from egotools import (
+    AsyncClient,
+    ClientError,
+    InvalidRequestError,
+    NotFoundError,
+    RankedTool,
+    Response,
+    Tool,
+    ToolRequestError,
+)
 from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.input_arguments import place_arguments
 from egotools.calling.off_loop import off_loop
@@ -50,6 +59,7 @@ __all__ = ["McpGateway"]
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"
+_MOST_NAMED = 100  # characters of a filter's key in a note
 _NEAREST = 3  # tools that are shown where none seems to fit
 _SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
 _OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, --session, --python, --credential, --allow-network)."
@@ -185,16 +195,7 @@ class McpGateway:
         return await self._called(session, call.id, call.arguments)
 
     async def _search(self, session: ModelSession, asked: SearchArguments) -> types.CallToolResult:
-        response = await self._client.retrieve(
-            asked.query,
-            k=asked.k,
-            filters=asked.filters,
-            schema_format="mcp",
-            done=self._ids(asked.done),
-            have=asked.have,
-            explain=False,
-            explanation=True,
-        )
+        response = await self._retrieved(asked)
         # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
         # Nor is nothing given where nothing seems to fit: of requests of few words that estimate is often wrong.
         if response.unanswerable:
@@ -205,6 +206,30 @@ class McpGateway:
             found = [listed_tool(tool) for tool in response.tools if tool.call_name not in ARGUMENTS]
             await session.list_also(found, self._settings.max_listed)
         return _data(found_reply(response, self._not_callable))
+
+    async def _retrieved(self, asked: SearchArguments) -> Response:
+        """The answer; a filter that no tool can pass is left out and said so, for models invent such filters and then repeat them."""
+        filters, notes = dict(asked.filters), []
+        while True:
+            try:
+                response = await self._client.retrieve(
+                    asked.query,
+                    k=asked.k,
+                    filters=filters,
+                    schema_format="mcp",
+                    done=self._ids(asked.done),
+                    have=asked.have,
+                    explain=False,
+                    explanation=True,
+                )
+            except InvalidRequestError as error:
+                refused = _refused_filter(error, filters)
+                if refused is None:
+                    raise
+                del filters[refused]
+                notes.append(f"left out filters.{refused[:_MOST_NAMED]}: {error.message}. {error.remedy}")
+            else:
+                return replace(response, fallbacks=(*notes, *response.fallbacks))
 
     async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
         goals = [(await self._names.tool(goal)).id for goal in asked.goals]
@@ -233,6 +258,13 @@ class McpGateway:
 
     def _not_callable(self, tool: RankedTool | Tool) -> str:
         return why_not_callable(tool, self._access)
+
+
+def _refused_filter(error: InvalidRequestError, filters: Mapping[str, Sequence[str]]) -> str | None:
+    """The filter of which an error speaks: by its subject where its values are unknown, in its message where its key is."""
+    subject, _, key = error.subject.partition(".")
+    named = (key,) if key else tuple(each for each in filters if repr(each) in error.message)
+    return next((each for each in named if subject == "filters" and each in filters), None)
 
 
 def _data(value: dict[str, Any]) -> types.CallToolResult:

@@ -49,6 +49,18 @@ async def test_a_tool_without_a_session_is_found_and_said_not_to_be_callable(ser
     assert found["tools"][0]["not_callable"] == "no session is given for warehouse"
 
 
+async def test_a_filter_that_a_model_invented_is_left_out_and_the_others_hold(served: str, era: str) -> None:
+    invented = {"namespace": ["warehouses"], "colour": ["red"], "effect": ["read"]}
+    asked = {"query": "count the stock of steel", "filters": invented, "done": ["nobody/knows"], "have": {"x": "y"}}
+    async with connected(served, era) as client:
+        told = (await client.call_tool("search_tools", asked)).structured_content
+    assert told is not None
+    assert {tool["effect"] for tool in told["tools"]} == {"read"}
+    (namespace,) = (note for note in told["notes"] if note.startswith("left out filters.namespace: "))
+    assert "warehouse" in namespace.partition("Known values: ")[2]
+    assert any(note.startswith("left out filters.colour: ") for note in told["notes"])
+
+
 async def test_where_nothing_fits_nothing_is_planned_and_a_search_says_that_its_tools_are_the_nearest(
     served: str, era: str
 ) -> None:

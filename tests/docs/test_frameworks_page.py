@@ -129,6 +129,15 @@ def test_a_loop_runs_as_it_stands(command: str, ready: Running) -> None:
     assert (done.stdout, done.stderr) == ("Somebody has.\n", "")
 
 
+@pytest.mark.parametrize("command", COMMANDS[-2:])
+def test_a_loop_names_the_addresses_of_the_page(command: str) -> None:
+    program = shlex.split(command)[1]
+    printed = re.search(r"^ +(\.venv/bin/python .*)$", (ROOT / program).read_text(encoding="utf-8"), re.MULTILINE)
+    assert printed is not None
+    _, *words = shlex.split(printed[1])
+    assert [words[0], words[1], words[-1]] == [program, *[shlex.split(command)[at] for at in (2, -1)]]
+
+
 def test_the_commands_exist(run: Run) -> None:
     for command in COMMANDS[1:-2]:
         _, *words = shlex.split(command)

@@ -28,7 +28,8 @@ ADDRESS = "http://127.0.0.1:8080"
 @pytest.mark.slow
 def test_the_quickstart_works(tmp_path: Path) -> None:
     build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], tmp_path / "store", encoder=HashingEncoder())
-    (serve,) = SERVE
+    install, serve = SERVE
+    assert install == ".venv/bin/python -m pip install -r requirements/rest.txt"
     program, *words = shlex.split(serve)
     assert program == ".venv/bin/egotools" and words[words.index("--port") + 1] == ADDRESS.rpartition(":")[2]
     words[words.index("--port") + 1] = "0"

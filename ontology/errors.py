@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
+from ontology.extras import how_to_install
 from ontology.redaction import redact
 
 __all__ = [
@@ -263,7 +264,7 @@ class MissingExtraError(EgotoolsError):
         super().__init__(
             "an optional dependency is not installed",
             subject=feature,
-            remedy=f"Run in the folder of the clone: .venv/bin/python -m pip install -r requirements/{extra}.txt",
+            remedy=how_to_install(extra),
         )
         self.extra = extra
 

@@ -2,7 +2,7 @@
 
 While `egotools serve` runs, with the key in ANTHROPIC_API_KEY:
 
-    .venv/bin/python examples/agents/anthropic_loop.py 127.0.0.1:50051 "find the employee Jan Nowak" hr=http://127.0.0.1:8080/hr
+    .venv/bin/python examples/agents/anthropic_loop.py 127.0.0.1:50051 "find the employee Jan Nowak" hr=http://127.0.0.1:8010/hr
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ontology.errors import MissingExtraError
 from services.cli.console import stdout
 from services.cli.options import command
 from services.company.shipped_documents import SHIPPED_CATALOG
@@ -35,6 +37,8 @@ def serve(
     ] = None,
 ) -> None:
     """Answer every operation of the OpenAPI documents from records, until SIGTERM. The base URL of a system is URL/SYSTEM."""
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:  # before the folder has any record
+        raise MissingExtraError("egotools company serve", extra="web")
     from services.company.company_process import serve_company
     from services.company.mock_company import MockCompany
 

@@ -91,8 +91,12 @@ def _expanded(subject: str, text: str) -> str:
 def _variable(subject: str, name: str) -> str:
     value = os.environ.get(name, "")
     if not value:
-        problem = f"the environment has no variable {name}"
-        raise InvalidArgumentError(problem, subject=subject, remedy="Export it before the command")
+        raise InvalidArgumentError(
+            f"the environment has no variable {name}",
+            subject=subject,
+            remedy="Export it before the command; where an MCP client starts the command, write it into the client's "
+            f'configuration: "env": {{"{name}": "…"}}',
+        )
     return value
 
 

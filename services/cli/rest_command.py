@@ -13,7 +13,7 @@ import typer
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import disk_errors, replacing
-from services.cli.console import stdout
+from services.cli.console import plain, stderr, stdout
 from services.cli.options import Store
 from services.cli.tools_client import server_address
 from services.jobs.plans import DEFAULT_STORE
@@ -81,6 +81,8 @@ async def _serve(server: str, store: Path, settings: RestSettings, ready_file: P
     from services.rest.rest_server import serve_rest, until_signal
 
     async with server_address(server, store) as target, serve_rest(target, settings) as url:
+        if server:
+            await _warn_where_silent(server, settings)
 
         def ready() -> None:
             stdout.print(f"REST is at {url}, its document at {url}/openapi.json", highlight=False, soft_wrap=True)
@@ -89,3 +91,21 @@ async def _serve(server: str, store: Path, settings: RestSettings, ready_file: P
                     temporary.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
 
         await until_signal(ready)
+
+
+async def _warn_where_silent(server: str, settings: RestSettings) -> None:
+    """Say that the service does not answer: it may start later, or the address is wrong. The gateway serves all the same."""
+    from services.rest.tool_service import ToolService
+
+    service = ToolService(server, settings.server_ca)
+    try:
+        why = await service.why_silent()
+    finally:
+        await service.close()
+    if why:
+        stderr.print(
+            f"[yellow]Warning[/]: the service at {plain(server)} does not answer yet: {plain(why)}. "
+            "Start it, or correct --server.",
+            highlight=False,
+            soft_wrap=True,
+        )

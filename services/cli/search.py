@@ -152,7 +152,9 @@ def _show(response: Response, *, why: bool) -> None:
         row = (tool.rank, tool.id, f"{tool.score:.3f}", _percent(tool.probability), tool.explanation)
         rows.append((*row, format_reasons(tool.id, tool.reasons)) if why else row)
     title = f"{response.preset} · snapshot {response.snapshot_id}"
-    stdout.print(table(title, ("#", "tool", "score", "needed", "explanation", *(("why",) if why else ())), rows))
+    stdout.print(
+        table(title, ("#", "tool", "score", "needed, if any fits", "explanation", *(("why",) if why else ())), rows)
+    )
     if response.unanswerable:
         fits = _percent(response.answerable_probability)
         stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")

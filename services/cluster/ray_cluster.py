@@ -52,6 +52,6 @@ def connected() -> Any:
         raise NotReadyError(
             f"no cluster of Ray answers: {' '.join(str(error).split())[:200]}",
             subject=os.environ.get("RAY_ADDRESS", "--on ray"),
-            remedy=f"Start one: {RECONNECT}={_RECONNECT_S} .venv/bin/ray start --head",
+            remedy=f"Start one: {RECONNECT}={_RECONNECT_S} .venv/bin/ray start --head --disable-usage-stats",
         ) from error
     return ray

@@ -6,6 +6,7 @@ except a field that has a presence of its own and no value.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -34,6 +35,7 @@ _REQUIRED = {
 """What the service refuses a request without. Its other rules are in the comments, and checked by the service alone."""
 _MOST_ITEMS = 1_000  # no list or map of a request may have more, and nothing is made of those that have
 _MOST_REQUESTS = 64
+_LONGEST = 100  # characters of a name that is compared with the known ones
 
 
 class MessageModel(BaseModel):
@@ -50,8 +52,15 @@ class MessageModel(BaseModel):
             else None
         )
         if unknown is not None:
-            raise PydanticCustomError("unknown_field", "There is no such field", {"field": unknown[:200]})
+            context = {"field": unknown[:200], "remedy": _instead(unknown, list(cls.model_fields))}
+            raise PydanticCustomError("unknown_field", "There is no such field", context)
         return given
+
+
+def _instead(unknown: str, known: list[str]) -> str:
+    """What to write where a field is not known, one sentence: the nearest ones, or all."""
+    near = get_close_matches(unknown[:_LONGEST].lower(), known, n=2)
+    return f"Did you mean {' or '.join(near)}?" if near else f"The fields are {', '.join(known)}."
 
 
 class _QueryModel(MessageModel):

@@ -130,7 +130,8 @@ def _of_validation(error: RequestValidationError) -> Problem:
     if first["type"] == "unknown_field":
         path.append(first["ctx"]["field"])
     subject = ".".join(str(each) for each in path if each != "[key]")[:500] or str(part)
-    return _problem(400, f"{first['msg'].rstrip('.')}.", "INVALID_ARGUMENT", subject)
+    detail = f"{subject}: this field is required" if first["type"] == "missing" else first["msg"].rstrip(".")
+    return _problem(400, f"{detail}.", "INVALID_ARGUMENT", subject, first.get("ctx", {}).get("remedy", ""))
 
 
 def _retry_after(status: int, wait_ms: float | None) -> dict[str, str]:

@@ -25,6 +25,7 @@ from services.server.access.client_tls import client_credentials
 __all__ = ["CallContext", "CallerHeaders", "ToolService"]
 
 _PROBE_S = 2.0
+_MOST_DETAILS = 300  # characters of the transport's words
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _BEARER = HTTPBearer(auto_error=False, description="The token that the gRPC service takes; none where it takes none.")
 
@@ -123,11 +124,16 @@ class ToolService:
 
     async def is_ready(self) -> bool:
         """Whether the service answers calls."""
+        return not await self.why_silent()
+
+    async def why_silent(self) -> str:
+        """Return why the service does not answer calls, at most two seconds later; empty where it does."""
         try:
             found = await self._health.Check(health_pb2.HealthCheckRequest(service=_SERVICE), timeout=_PROBE_S)
-        except grpc.aio.AioRpcError:
-            return False
-        return bool(found.status == health_pb2.HealthCheckResponse.SERVING)
+        except grpc.aio.AioRpcError as error:
+            return f"{error.code().name}, {' '.join((error.details() or '').split())[:_MOST_DETAILS]}"
+        served = found.status == health_pb2.HealthCheckResponse.SERVING
+        return "" if served else "it has no catalogue yet, or is stopping"
 
 
 async def _while_waited_for(answer: Any, call: Any, request: Request) -> Any:

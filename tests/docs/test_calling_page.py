@@ -1,10 +1,11 @@
-"""The page on calling is true: its program runs, its command prints what is shown, its options exist."""
+"""The page on calling is true: its program and its commands run against the company that it starts, its options exist."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,15 @@ from planners.calling.call_policy import read_policy
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
+from tests.services.company.running_company import running as running_company
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
+Placed = Callable[[str], str]
 PAGE = (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-SERVER = "https://people.larkfield.example"
 (PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")
-(COMMANDS,) = (body for kind, body in BLOCKS if kind == "bash")
+START, CALL = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 
 
 @pytest.fixture(scope="module")
@@ -34,30 +35,54 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(store: Path) -> Iterator[str]:
-    with server_process(store) as server:
-        yield server["address"]
+def placed(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placed]:
+    """Puts the addresses and the store of what runs in the place of those of the page."""
+    with server_process(store) as server, running_company(tmp_path_factory.mktemp("company")) as company:
+
+        def put(text: str) -> str:
+            text = text.replace("127.0.0.1:50051", server["address"]).replace("http://127.0.0.1:8010", company.url)
+            return text.replace("store-hr", str(store))
+
+        yield put
 
 
-def test_the_program_prints_what_it_says(
-    served: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    with loopback(lambda arrived: Reply(status=201)) as server:
-        exec(PROGRAM.replace("127.0.0.1:50051", served).replace(SERVER, server.url), {})
+
+
+def test_the_page_starts_what_its_program_asks() -> None:
+    install, build, serve, company = map(shlex.split, START)
+    assert install[:-1] == [".venv/bin/python", "-m", "pip", "install", "-r"] and (ROOT / install[-1]).is_file()
+    assert build[1:] == ["build", "examples/enterprise/catalog/hr.yaml", "--out", "store-hr"]
+    assert serve[1:] == ["serve", "--store", "store-hr", "--port", "50051"]
+    assert company[1:] == ["company", "serve", "--data", "company", "--port", "8010"]
+    assert {"127.0.0.1:50051", "127.0.0.1:8010"} == set(re.findall(r"127\.0\.0\.1:\d+", PAGE))
+
+
+def test_the_program_prints_what_it_says(placed: Placed, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(placed(PROGRAM), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed == re.findall(r"^# ((?:POST|\d).*)$", PROGRAM, re.MULTILINE)
-    assert server.only.method == "POST"
 
 
-def test_the_command_prints_what_is_shown(run: Run, store: Path) -> None:
-    words = shlex.split(COMMANDS.splitlines()[0])[1:]
-    code, out, err = run(*[str(store) if word == "store" else word for word in words])
+def test_the_command_prints_what_is_shown(run: Run, placed: Placed) -> None:
+    code, out, err = run(*shlex.split(placed(CALL[0]))[1:])
     assert (code, err) == (0, "")
     shown = next(body for kind, body in BLOCKS if kind == "text" and body.startswith("POST"))
-    assert sorted(out.split("\n\n")[0].splitlines()) == sorted(shown.split("\n\n")[0].splitlines())
-    assert out.split("\n\n")[1] == shown.split("\n\n")[1]
+    assert out == shown
+
+
+def test_the_call_of_the_page_answers(
+    run: Run, placed: Placed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, write, call = CALL
+    subprocess.run(write, shell=True, check=True)
+    code, out, err = run(*shlex.split(placed(call))[1:])
+    assert code == 0, err
+    assert "200 OK" in out and "anna.kowalska@larkfield.example" in out
 
 
 def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
@@ -80,6 +105,7 @@ def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
 
 def test_the_options_exist(run: Run) -> None:
     _, out, _ = run("call", "--help")
-    options = {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - {"--filter"}
+    of_others = {"--filter", *re.findall(r"--[a-z-]+", "\n".join(START))}
+    options = {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - of_others
     assert sorted(option for option in options if option not in out) == []
     assert "--filter" in run("search", "--help")[1]

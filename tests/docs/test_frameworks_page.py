@@ -60,13 +60,14 @@ class Running:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("frameworks")
-    build, *_ = COMMANDS
-    words = shlex.split(build)
-    assert words[:2] == [".venv/bin/egotools", "build"]
-    words[-1] = str(folder / words[-1])
+    install, build, serve, *_ = map(shlex.split, COMMANDS)
+    assert install[:-1] == [".venv/bin/python", "-m", "pip", "install", "-r"] and (ROOT / install[-1]).is_file()
+    assert build[:2] == [".venv/bin/egotools", "build"]
+    assert build[-1] == serve[serve.index("--store") + 1] == "store-hr"  # not that of the other pages
+    words = [*build[:-1], str(folder / build[-1])]
     subprocess.run([sys.executable, "-m", "services.cli", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     with (
-        server_process(folder / "store") as server,
+        server_process(folder / "store-hr") as server,
         running_company(folder / "company") as company,
         scripted_chat() as chat,
     ):
@@ -129,8 +130,17 @@ def test_a_loop_runs_as_it_stands(command: str, ready: Running) -> None:
     assert (done.stdout, done.stderr) == ("Somebody has.\n", "")
 
 
+@pytest.mark.parametrize("command", COMMANDS[-2:])
+def test_a_loop_names_the_addresses_of_the_page(command: str) -> None:
+    program = shlex.split(command)[1]
+    printed = re.search(r"^ +(\.venv/bin/python .*)$", (ROOT / program).read_text(encoding="utf-8"), re.MULTILINE)
+    assert printed is not None
+    _, *words = shlex.split(printed[1])
+    assert [words[0], words[1], words[-1]] == [program, *[shlex.split(command)[at] for at in (2, -1)]]
+
+
 def test_the_commands_exist(run: Run) -> None:
-    for command in COMMANDS[1:-2]:
+    for command in COMMANDS[2:-2]:
         _, *words = shlex.split(command)
         named = [word for word in words if not word.startswith("-")]
         _, out, _ = run(*named[: 2 if named[0] == "company" else 1], "--help")

@@ -25,9 +25,15 @@ def test_every_extra_is_on_the_page_once() -> None:
 
 
 def test_the_files_named_on_the_page_are_those_that_a_build_makes() -> None:
-    named = set(re.findall(r"dist/(egotools-[\w.-]+?)(?:`| |$)", PAGE, re.MULTILINE))
+    named = set(re.findall(r"dist/(egotools-[\w.-]+?)(?:`| |\[|$)", PAGE, re.MULTILINE))
     version = PROJECT["version"]
     assert named == {f"egotools-{version}-py3-none-any.whl", f"egotools-{version}.tar.gz"}
+
+
+def test_an_extra_is_asked_of_the_wheel_that_a_build_makes() -> None:
+    asked = re.findall(r"'dist/(egotools-[\w.-]+)\[([\w-]+)\]'", PAGE)
+    assert [wheel for wheel, _ in asked] == [f"egotools-{PROJECT['version']}-py3-none-any.whl"] * 2
+    assert {extra for _, extra in asked} <= set(PROJECT["optional-dependencies"])
 
 
 def test_the_shipped_documents_are_those_of_the_examples() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,22 @@ async def test_the_configuration_starts_a_server(command: Path, store: Path) -> 
     (server,) = json.loads(of_here(CONFIGURATION, command, store))["mcpServers"].values()
     async with Client(stdio_client(StdioServerParameters(**server))) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == OWN
+
+
+async def test_a_credential_stands_in_the_configuration(command: Path, store: Path) -> None:
+    (server,) = json.loads(of_here(CONFIGURATION, command, store))["mcpServers"].values()
+    (said,) = re.findall(r'`("--credential", [^`]+)` in `args` it is `("env": [^`]+)`', PAGE)
+    server["args"] += json.loads(f"[{said[0]}]")
+    alone = subprocess.run([server["command"], *server["args"]], capture_output=True, text=True, input="", check=False)
+    assert alone.returncode == 2 and said[1] in alone.stderr  # the error says what the page says
+    server["env"] = json.loads(f"{{{said[1]}}}")["env"]
+    async with Client(stdio_client(StdioServerParameters(**server))) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == OWN
+
+
+def test_the_page_installs_the_extra_first() -> None:
+    first = next(body for kind, body in BLOCKS if kind == "bash")
+    assert first.startswith(".venv/bin/python -m pip install -r requirements/mcp.txt\n")
 
 
 def test_the_program_finds_tools(command: Path, store: Path, capfd: pytest.CaptureFixture[str]) -> None:

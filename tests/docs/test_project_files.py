@@ -53,6 +53,28 @@ def test_a_term_stands_in_the_glossary_once() -> None:
     assert len(named) == len(set(named))
 
 
+def test_what_the_pages_make_in_a_clone_is_ignored() -> None:
+    named = set((ROOT / ".gitignore").read_text(encoding="utf-8").splitlines())
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    commands = "\n".join(re.findall(r"^```bash\n(.*?)^```$", pages, re.DOTALL | re.MULTILINE))
+    assert {"store-hr", "company"} <= (made := set(re.findall(r"(?:--out|--data) (store[\w-]*|company)\b", commands)))
+    assert {f"/{folder}/" for folder in made} | {"/env/", "/arguments.json"} <= named
+
+
+def test_a_release_of_the_changelog_has_each_section_and_line_once() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"[^\n]\n###? .*|^###? .*\n[^\n]", changelog, re.MULTILINE) == []  # a blank line before and after
+    for release in re.split(r"^## ", changelog, flags=re.MULTILINE):
+        parts = re.findall(r"^(?:### |- ).*", release, re.MULTILINE)
+        assert sorted(parts) == sorted(set(parts))
+
+
+def test_the_size_of_the_wheel_is_quoted_alike() -> None:
+    said = re.findall(r"It is (\d+ MB) \(`make dist`", (DOCS / "install.md").read_text(encoding="utf-8"))
+    assert said == re.findall(r"wheel \((\d+ MB)\)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert len(said) == 1
+
+
 def test_the_version_is_one() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -17,7 +18,10 @@ import pytest
 from inference import HashingEncoder
 from services.http.http_status import HTTP_STATUS
 from services.jobs.build import build_snapshot
+from services.server.server_process import server_process
 from tests.conftest import ROOT
+from tests.docs.test_calling_page import store as store
+from tests.services.rest.gateways import gateway
 from tests.waiting import LIMIT_S, wait_until
 
 PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
@@ -28,7 +32,8 @@ ADDRESS = "http://127.0.0.1:8080"
 @pytest.mark.slow
 def test_the_quickstart_works(tmp_path: Path) -> None:
     build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], tmp_path / "store", encoder=HashingEncoder())
-    (serve,) = SERVE
+    install, serve = SERVE
+    assert install == ".venv/bin/python -m pip install -r requirements/rest.txt"
     program, *words = shlex.split(serve)
     assert program == ".venv/bin/egotools" and words[words.index("--port") + 1] == ADDRESS.rpartition(":")[2]
     words[words.index("--port") + 1] = "0"
@@ -53,12 +58,27 @@ def test_the_quickstart_works(tmp_path: Path) -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT_S) == 0
-    found, catalog, document = answers
+    found, plan, catalog, document = answers
     assert len(found["tools"]) == 3 and all(tool["explanation"] for tool in found["tools"])
     assert len(catalog["tool_ids"]) == 5 and catalog["snapshot_id"] == found["snapshot_id"]
     routes = set(re.findall(r"`(?:GET|POST) (/[^`?]+)", PAGE[: PAGE.index("## Messages")]))
     assert routes == set(document["paths"])
+    assert plan["steps"][-1]["tool_id"] == "hr/grantSpotAward" and plan["snapshot_id"] == found["snapshot_id"]
     assert late.status_code == 409  # as the page says of --store
+    assert not any("call" in route for route in routes)  # likewise
+
+
+async def test_the_printed_outcome_is_taken(store: Path) -> None:
+    (body,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    with server_process(store) as server:
+        answer = await _reported(server["address"], json.loads(body))
+    assert (answer.status_code, answer.json()) == (200, {})
+
+
+async def _reported(address: str, body: dict[str, Any]) -> httpx.Response:
+    async with gateway(address) as client:
+        found = (await client.post("/v1/retrieve", json={"query": "a", "k": 1})).json()
+        return await client.post("/v1/outcomes", json={**body, "request_id": found["request_id"]})
 
 
 def test_the_table_of_statuses_is_that_of_the_code() -> None:

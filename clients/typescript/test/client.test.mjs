@@ -36,6 +36,7 @@ test("finds tools with their schemas", async () => {
   assert.ok((await client.catalog({ page_size: 1 })).tool_count > 1);
   assert.ok((await client.neighbors({ node: `tool:${tool.id}`, limit: 5 })).total_degree >= 0);
   assert.ok((await client.plan({ goals: [tool.id] })).steps.length >= 1);
+  assert.ok(answer.request_id, "this server keeps no outcomes: start one as the README says");
   await client.reportOutcome({ request_id: answer.request_id, used: [tool.id] });
 });
 

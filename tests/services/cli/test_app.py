@@ -246,6 +246,11 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     assert answer["timings_ms"]["total"] > 0
 
 
+def test_search_says_that_its_probabilities_hold_if_any_tool_fits(run: Run, store: Path) -> None:
+    _, out, _ = run("search", "what is a good name for a cat", "--store", store)
+    assert "needed, if any fits" in out
+
+
 def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: Path) -> None:
     _, out, _ = run("search", "task", "--store", store, "-k", "auto:4", "--preset", "bm25", "--json")
     answer = json.loads(out)

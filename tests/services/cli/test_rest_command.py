@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from inference import HashingEncoder
+from scripts.reliability.replica import free_port
 from services.cli import rest_command
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
@@ -52,7 +53,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         finally:
             process.send_signal(signal.SIGTERM)
             code = process.wait(LIMIT_S)
-    assert code == 0, (folder / "log").read_text(encoding="utf-8")
+    said = (folder / "log").read_text(encoding="utf-8")
+    assert code == 0, said
+    assert "Warning" not in said
 
 
 def test_it_answers_and_takes_outcomes(url: str) -> None:
@@ -71,6 +74,32 @@ def test_the_document_of_the_typescript_client_is_the_served_one(url: str) -> No
     assert kept == served, (
         f"write it again: curl {url}/openapi.json | python -m json.tool > clients/typescript/openapi.json"
     )
+
+
+def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-m", "services.cli", "rest", "--server", f"127.0.0.1:{free_port()}", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--ready-file", str(ready)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(ready.exists, process=process)  # it serves all the same
+    finally:
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0 and "REST is at" in out
+    assert len(err.splitlines()) == 1
+    assert f"the service at {command[5]} does not answer yet: UNAVAILABLE, " in err
+
+
+def test_the_server_that_the_typescript_client_names_keeps_outcomes() -> None:
+    readme = (CLIENT / "README.md").read_text(encoding="utf-8")
+    commands = [each for each in re.findall(r"^\.venv/bin/egotools (.*)$", readme, re.MULTILINE)]
+    assert commands == ["serve --store store --port 50051", "rest --server 127.0.0.1:50051 --port 8080"]
 
 
 def _npm(*words: str, folder: Path, url: str = "") -> subprocess.CompletedProcess[str]:

@@ -105,7 +105,8 @@ def _numbers_as_texts(rest: Any, proto: Any) -> bool:
         ("/v1/retrieve", {"query": "a", "limit": 3}, "limit", "There is no such field."),
         ("/v1/retrieve", {"query": "a", "k": "3"}, "k", "Input should be a valid integer."),
         ("/v1/retrieve", {"query": "a", "k": 0}, "k", "it must be from 1 to 1000, not 0."),
-        ("/v1/retrieve", {}, "query", "Field required."),
+        ("/v1/retrieve", {}, "query", "query: this field is required."),
+        ("/v1/retrieve-batch", {"requests": [{"k": 3}]}, "requests.0.query", "requests.0.query: this field is required."),
         ("/v1/retrieve", {"query": "a", "filters": {"x": {"value": []}}}, "filters.x.value", "There is no such field."),
         ("/v1/retrieve", {"query": "a", "filters": {"x": {"values": []}}}, "filters.x", "the key has no values."),
         ("/v1/retrieve-batch", {"requests": [{"query": "a"}, {"query": 1}]}, "requests.1.query", "Input should be a valid string."),
@@ -124,6 +125,22 @@ async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, det
     assert detail is None or problem["detail"] == detail
     assert (problem["type"], problem["title"], problem["status"]) == ("about:blank", "Bad Request", 400)
     assert problem["reason"] == "INVALID_ARGUMENT" and "instance" not in problem
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "remedy"),
+    [
+        ("/v1/retrieve", {"querry": "a"}, "Did you mean query?"),
+        ("/v1/retrieve", {"query": "a", "schemaFormat": 1}, "Did you mean schema_format?"),
+        ("/v1/outcomes", {"request_id": "a", "zzz": 1}, "The fields are request_id, used, succeeded, outputs, query."),
+        ("/v1/retrieve", {"query": "a", "filters": {"x": {"value": []}}}, "Did you mean values?"),
+    ],
+)
+async def test_an_unknown_field_is_told_the_known_ones(path: str, body: Any, remedy: str) -> None:
+    async with serving() as server, gateway(server.address) as client:
+        refused = [await client.post(path, json=body), await client.get("/v1/neighbors", params={"nod": "a"})]
+    assert [answer.status_code for answer in refused] == [400, 400]
+    assert [answer.json()["remedy"] for answer in refused] == [remedy, "Did you mean node?"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,6 @@ async def test_a_plan_leads_from_the_name_to_the_invitation(served: str, era: st
         ("search_tools", {"text": "stock"}, "query"),
         ("search_tools", {"query": "stock", "k": 0}, "k"),
         ("search_tools", {"query": "stock", "k": "5"}, "k"),
-        ("search_tools", {"query": "stock", "filters": {"colour": ["red"]}}, "colour"),
         ("get_tool", {"id": "warehouse/nothing"}, "warehouse/nothing"),
         ("plan_tools", {}, "query"),
         ("call_tool", {"id": "canteen/get_menu", "arguments": {"days": "Monday"}}, "days"),

@@ -35,10 +35,11 @@ def main(
     tools: Annotated[Path, typer.Argument(help="tools.jsonl")],
     queries: Annotated[Path | None, typer.Argument(help="queries.jsonl; not for names")] = None,
     most: Annotated[int, typer.Option(help="requests, or tools to name, at equal distances; 0: all")] = 0,
+    titles: Annotated[bool, typer.Option(help="whether the tools keep their titles")] = True,
 ) -> None:
     """Measure, and print a line for each variant."""
     pin_threads()
-    catalogue = _rows(tools)
+    catalogue = _rows(tools) if titles else [_without_title(tool) for tool in _rows(tools)]
     if what == "names":
         _names(catalogue, catalogue[:: max(1, len(catalogue) // most)] if most else catalogue)
         return
@@ -84,6 +85,11 @@ def _prefix(catalogue: Sequence[_Row], asked: Sequence[_Row], most: int) -> None
         rows = [{**row, "tools": [renamed.get(each, each) for each in row["tools"]]} for row in asked]
         found = _complete(_engine(tools), rows, lambda place: str(asked[place]["query"]))
         _print(f"{VENDOR}_ before each {written}", plain, found)
+
+
+def _without_title(tool: _Row) -> _Row:
+    metadata = {key: value for key, value in tool.get("metadata", {}).items() if key != "title"}
+    return {**{key: value for key, value in tool.items() if key != "title"}, "metadata": metadata}
 
 
 def _prefixed_id(tool: _Row) -> str:

@@ -21,7 +21,10 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["named_tools", "tool_names"]
 
 _MOST_NAMES = 20  # of one request
-_LOOKED_AT = 16  # tools whose name has the most words of a name that is looked up
+# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data: more than the three of a
+# name that stand first, few enough to be read for each of twenty names. Checked with that number on the tools of BFCL, a public benchmark,
+# of which many share a name (docs/asked.md).
+_LOOKED_AT = 16
 
 _NAME = re.compile(
     r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"

@@ -23,6 +23,7 @@ from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_settings import McpSettings
+from services.server.access.static_tokens import create_token
 from services.server.server_process import server_process
 from tests.services.mcp.source_servers import office, warehouse
 
@@ -50,6 +51,17 @@ _API = {
         }
     },
 }
+
+POLICY = """version: 1
+rules:
+  - match: {token: anna}
+    roles: [read]
+  - match: {token: carla}
+    roles: [read]
+  - match: {token: boris}
+    roles: [read]
+    filters: {namespace: [office]}
+"""
 
 
 def build(folder: Path, *, without: str = "") -> Path:
@@ -79,6 +91,29 @@ def mcp_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(mcp_store: Path) -> Iterator[str]:
     with server_process(mcp_store) as server:
         yield server["address"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A gRPC server with access control.
+
+    :param tokens: by the names of their users; ``nobody`` may do nothing.
+    """
+
+    address: str
+    tokens: dict[str, str]
+    tokens_file: Path
+
+
+@pytest.fixture(scope="session")
+def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("access")
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    file = folder / "tokens.yaml"
+    tokens = {name: create_token(file, name) for name in ("anna", "boris", "nobody")}
+    settings = {"EGOTOOLS_TOKENS_FILE": str(file), "EGOTOOLS_ACCESS_POLICY": str(folder / "policy.yaml")}
+    with server_process(mcp_store, **settings) as server:
+        yield Guarded(address=server["address"], tokens=tokens, tokens_file=file)
 
 
 @asynccontextmanager

@@ -26,21 +26,11 @@ from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
 from services.mcp.mcp_settings import McpSettings
-from services.server.access.static_tokens import create_token
-from services.server.server_process import server_process
-from tests.services.mcp.conftest import ACCESS, ERAS, User, text_of
+from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
 from tests.services.mcp.test_gateway_calls import warehouse_over_http
 from tests.waiting import until
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-POLICY = """version: 1
-rules:
-  - match: {token: anna}
-    roles: [read]
-  - match: {token: boris}
-    roles: [read]
-    filters: {namespace: [office]}
-"""
 
 
 class Served:
@@ -119,20 +109,6 @@ def access(waiting: Path) -> Iterator[ToolAccess]:
         yield replace(ACCESS, sessions={"warehouse": McpAddress(session=address)})
 
 
-@pytest.fixture(scope="module")
-def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
-    """A gRPC server with access control: its address, and the tokens."""
-    folder = tmp_path_factory.mktemp("access")
-    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
-    tokens = {name: create_token(folder / "tokens.yaml", name) for name in ("anna", "boris", "nobody")}
-    settings = {
-        "EGOTOOLS_TOKENS_FILE": str(folder / "tokens.yaml"),
-        "EGOTOOLS_ACCESS_POLICY": str(folder / "policy.yaml"),
-    }
-    with server_process(mcp_store, **settings) as server:
-        yield server["address"], tokens
-
-
 @pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
 async def test_every_revision_is_spoken_in_raw_messages(served: str, revision: str) -> None:
     async with serving(served) as server:
@@ -174,8 +150,8 @@ async def test_a_call_with_consent_over_http(served: str, access: ToolAccess, er
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_each_token_sees_its_own_tools_and_none_is_refused(guarded: tuple[str, dict[str, str]], era: str) -> None:
-    address, tokens = guarded
+async def test_each_token_sees_its_own_tools_and_none_is_refused(guarded: Guarded, era: str) -> None:
+    address, tokens = guarded.address, guarded.tokens
     async with serving(address) as server:
         for name, sees in (("anna", True), ("boris", False)):
             async with connected_to(server.url, era, tokens[name]) as client:
@@ -190,8 +166,8 @@ async def test_each_token_sees_its_own_tools_and_none_is_refused(guarded: tuple[
         assert (await server.post(body, {"authorization": f"Bearer {tokens['nobody']}"})).status_code == 403
 
 
-async def test_another_users_session_is_one_that_is_not_there(guarded: tuple[str, dict[str, str]]) -> None:
-    address, tokens = guarded
+async def test_another_users_session_is_one_that_is_not_there(guarded: Guarded) -> None:
+    address, tokens = guarded.address, guarded.tokens
     async with serving(address) as server:
         annas, _ = await server.opened(authorization=f"Bearer {tokens['anna']}")
         boriss = {**annas, "authorization": f"Bearer {tokens['boris']}"}

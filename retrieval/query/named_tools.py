@@ -21,9 +21,8 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["named_tools", "tool_names"]
 
 _MOST_NAMES = 20  # of one request
-# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data: more than the three of a
-# name that stand first, few enough to be read for each of twenty names. Checked with that number on the tools of BFCL, a public benchmark,
-# of which many share a name (docs/asked.md).
+# Tools that are compared with a name: those whose names fit its words best. Chosen by hand, not fitted to data. Checked, with 3
+# tools of a name first, on the tools of BFCL, a public benchmark, where many share a name (docs/asked.md).
 _LOOKED_AT = 16
 
 _NAME = re.compile(

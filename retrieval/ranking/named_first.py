@@ -9,9 +9,8 @@ from retrieval.ranking.ranking import Ranking
 
 __all__ = ["chosen_first", "named_first"]
 
-# Tools of one name that stand first; where more have it, those that match best. Chosen by hand, not fitted to data: room for other tools
-# in an answer of five. Checked on the tools of BFCL, a public benchmark: 42 of 212 that are named are missing among the first five, being
-# one of more than three of a name or called by a plain word (docs/asked.md).
+# Tools of one name that stand first; where more have it, those that match best. Chosen by hand, not fitted to data. Checked on the tools of
+# BFCL, a public benchmark, where many share a name: with 3, of 212 names 42 stay missing among the first five (docs/asked.md).
 _MOST_BEARERS = 3
 _STEP = 1e-3  # standard deviations of the scores: the place counts, and the probabilities of the other tools stay
 

@@ -12,8 +12,8 @@ A word is evidence, no proof: a GET named ``ring_bell`` counts as reading. Whoev
   nine connect…, 18 that are named for one (cancel, restore, uploadScript), and 32 (0.3 %) that only read (sendAs.get, tasks.subscribe,
   deployPolicies). Of 25,156 GETs of a public market, whose names are people's titles, 2.4 % do; of 100 drawn of these 46 to 51 only
   read, so about 1.2 % of all. Lists were corrected on both, so the shares are of documents that the rule knows.
-- Of names of GETs that were listed before the rule was extended, though its misses on them were seen meanwhile (``research/tool_effects/named_gets.yaml``), 45 of 173 changes (26 %) count as reading, and 12
-  of 153 readings (8 %) as a change.
+- Of names of GETs that were listed before the rule was extended, though its misses on them were seen meanwhile
+  (``research/tool_effects/named_gets.yaml``), 45 of 173 changes (26 %) count as reading, and 12 of 153 readings (8 %) as a change.
 - 8,291 of 19,796 operations of AWS read. Of 200 drawn from them one changes something (0.5 %; 95 % interval 0.0 to 2.8 %), and three hand
   out a session or a signed address.
 """

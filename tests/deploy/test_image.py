@@ -119,6 +119,7 @@ def test_the_image_serves_a_store(root: Path, tmp_path: Path) -> None:
     with confined(root, scratch, store, "/usr/bin/egotools", *words) as server:
         try:
             wait_until(lambda: ready.exists() or server.poll() is not None)
+            assert server.poll() is None, server.communicate()[0]
             said = json.loads(ready.read_text(encoding="utf-8"))
             with Client(said["address"]) as client:
                 for preset in ("default", "paper"):  # all of the ranking, and the words of spaCy

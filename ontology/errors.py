@@ -5,7 +5,8 @@ gRPC status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
     ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
-    │   └── TooLargeError            RESOURCE_EXHAUSTED   2    a request with too many bytes
+    │   ├── TooLargeError            RESOURCE_EXHAUSTED   2    a request with too many bytes
+    │   └── StatementError           INVALID_ARGUMENT     2    a statement that a graph refuses, or that fails there
     ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
     │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
@@ -30,7 +31,8 @@ gRPC status code and one exit code of the command::
     ├── UnsupportedError             UNIMPLEMENTED        20   this server does not do that
     ├── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
     ├── UnauthenticatedError         UNAUTHENTICATED      22   a call without valid credentials
-    └── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
+    ├── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
+    └── IsolationError               FAILED_PRECONDITION  24   code that cannot be isolated here, and so was not run
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ __all__ = [
     "DocumentError",
     "EgotoolsError",
     "InvalidArgumentError",
+    "IsolationError",
     "MissingExtraError",
     "ModelError",
     "ModelNotAllowedError",
@@ -64,6 +67,7 @@ __all__ = [
     "SnapshotVersionError",
     "SourcesFileError",
     "StaleSnapshotError",
+    "StatementError",
     "StorageError",
     "TooLargeError",
     "ToolCallError",
@@ -107,6 +111,10 @@ class TooLargeError(InvalidArgumentError):
     """A request with too many bytes. Another attempt, or another replica, does not help."""
 
     grpc_code = "RESOURCE_EXHAUSTED"
+
+
+class StatementError(InvalidArgumentError):
+    """A statement in a query language that a graph refuses, or that fails there; the problem is what its writer must know to correct it."""
 
 
 RejectionReason: TypeAlias = Literal[
@@ -337,6 +345,13 @@ class PermissionDeniedError(EgotoolsError):
 
     grpc_code = "PERMISSION_DENIED"
     exit_code = 23
+
+
+class IsolationError(EgotoolsError):
+    """Code of a model cannot be isolated on this machine; it was not run."""
+
+    grpc_code = "FAILED_PRECONDITION"
+    exit_code = 24
 
 
 _BY_STATUS: dict[str, type[EgotoolsError]] = {

@@ -90,7 +90,7 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "planners": (("calling", "personal"), ("finding",), ("runs", "steps"), ("dfs",)),
+    "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "kgot")),
     "services": (
         ("company", "outcomes", "schemas"),
         ("jobs",),

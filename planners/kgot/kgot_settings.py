@@ -1,0 +1,118 @@
+"""The parameters of a run, under the names of appendix B.1 of the paper where it names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from inference.retry import RetryPolicy
+from ontology.errors import InvalidArgumentError
+from planners.graphs.property_graph import QueryLimits
+
+__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "PromptFormat", "RetrieveKind", "WriteForm"]
+
+RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
+"""How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
+NextStepKind: TypeAlias = Literal["majority", "judge"]
+PromptFormat: TypeAlias = Literal["xml", "markdown"]
+WriteForm: TypeAlias = Literal["statements", "operations"]
+"""What a model writes: statements in the language of the graph, or nodes and edges as JSON."""
+
+MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
+"""Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
+
+_MOST_TOOLS = 8  # of one search whose number the service chooses (auto_k)
+_MOST_VOTES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KgotSettings:
+    """How a run goes.
+
+    :param max_iterations: each decides, and enlarges the graph or asks it; then the answer is forced.
+    :param num_next_steps_decision: votes of a decision.
+    :param max_retrieve_query_retry: how often a query that gave nothing is written anew.
+    :param max_cypher_fixing_retry: how often a failing statement, query or script is corrected.
+    :param max_final_solution_parsing: final answers, of which the most frequent wins.
+    :param max_tool_retries: further attempts of a safe call after a transient fault.
+    :param next_step: ``majority`` of the votes; or ``judge``: one more answer chooses among them.
+    :param tool_call_votes: answers that define calls; a call of more than half of them is made.
+    :param tools: the most tools that a search returns, 1 to 8.
+    :param max_calls: the most calls of one iteration; the rest is left out.
+    :param vote_temperature: of votes after the first; 0 would make them one.
+    :param writes: what a model writes; a graph that is asked by Python always gets ``operations``.
+    :param max_answer_tokens: of one answer of a model.
+    :param max_graph_chars: of the graph in a prompt; the rest is left out, and said so.
+    :param max_shown_bytes: of a tool's answer in a prompt.
+    :param max_seconds: of a whole run; None for no limit.
+    :param tool_retry_delay_s: before the first retry of a tool, doubled for each further one up to 5 s.
+    :param query_limits: of each query and script.
+    """
+
+    max_iterations: int = 7
+    num_next_steps_decision: int = 5
+    max_retrieve_query_retry: int = 3
+    max_cypher_fixing_retry: int = 3
+    max_final_solution_parsing: int = 3
+    max_tool_retries: int = 6
+    retrieve: RetrieveKind = "query"
+    next_step: NextStepKind = "majority"
+    tool_call_votes: int = 1
+    tools: int = 8
+    max_calls: int = 8
+    vote_temperature: float = 0.7
+    prompt_format: PromptFormat = "xml"
+    writes: WriteForm = "statements"
+    max_answer_tokens: int = 2_048
+    max_graph_chars: int = 60_000
+    max_shown_bytes: int = 16_384
+    max_seconds: float | None = None
+    tool_retry_delay_s: float = 0.5
+    query_limits: QueryLimits = QueryLimits()  # noqa: RUF009  # frozen
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "max_final_solution_parsing", "max_calls", "max_answer_tokens"):
+            _check_range(name, getattr(self, name), 1, None)
+        for name in ("num_next_steps_decision", "tool_call_votes"):
+            _check_range(name, getattr(self, name), 1, _MOST_VOTES)
+        for name in ("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "tool_retry_delay_s"):
+            _check_range(name, getattr(self, name), 0, None)
+        _check_range("tools", self.tools, 1, _MOST_TOOLS)
+        _check_range("vote_temperature", self.vote_temperature, 0, 2)
+        _check_range("max_graph_chars", self.max_graph_chars, 1_000, None)
+        _check_range("max_shown_bytes", self.max_shown_bytes, 1_000, None)
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise InvalidArgumentError("the value is not above 0", subject="max_seconds", remedy="Use seconds, or none")
+        if not self.vote_temperature and max(self.num_next_steps_decision, self.tool_call_votes) > 1:
+            raise InvalidArgumentError(
+                "at temperature 0 several votes are one", subject="vote_temperature", remedy="Use more than 0, or one vote"
+            )
+        for name, kinds in _CHOICES.items():
+            if getattr(self, name) not in kinds:
+                raise InvalidArgumentError(
+                    f"{getattr(self, name)!r} is not known", subject=name, remedy=f"Use one of {', '.join(kinds)}"
+                )
+
+    @property
+    def tool_retries(self) -> RetryPolicy:
+        """The policy of retries of tools."""
+        return RetryPolicy(
+            max_retries=self.max_tool_retries,
+            base_delay_s=self.tool_retry_delay_s,
+            max_delay_s=5.0,
+            max_retry_after_s=30.0,
+        )
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "retrieve": get_args(RetrieveKind),
+    "next_step": get_args(NextStepKind),
+    "prompt_format": get_args(PromptFormat),
+    "writes": get_args(WriteForm),
+}
+
+
+def _check_range(name: str, value: float, least: float, most: float | None) -> None:
+    if not value >= least or (most is not None and value > most):
+        allowed = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
+        raise InvalidArgumentError(f"{value!r} is out of range", subject=name, remedy=f"Use {allowed}")

@@ -1,0 +1,37 @@
+"""The parts that a run is given: who take its steps, and who finds its tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from planners.finding.tool_finder import FoundTools
+from planners.kgot.step_makers import Answerer, GraphReader, GraphWriter, NextStep, ToolChooser
+
+__all__ = ["StepMakers", "TaskFinder"]
+
+
+class TaskFinder(Protocol):
+    """Finds tools, as :class:`planners.finding.tool_finder.ToolFinder` does."""
+
+    async def find(self, request: str) -> FoundTools:
+        """Return the tools for a request in plain words.
+
+        :raises ClientError: when the server does not answer, or refuses.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMakers:
+    """Who take the steps.
+
+    :param script: reads the graph by Python, for the kinds ``script`` and ``fusion``; None: these are left out.
+    """
+
+    next_step: NextStep
+    chooser: ToolChooser
+    writer: GraphWriter
+    reader: GraphReader
+    answerer: Answerer
+    script: GraphReader | None = None

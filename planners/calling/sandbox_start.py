@@ -1,0 +1,61 @@
+"""What the interpreter in a sandbox runs first: it takes the limits, gives up its user, then runs the code.
+
+Its text is given to the interpreter, which sees nothing else of this package; so it imports only the standard library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+__all__ = ["start"]
+
+_NICENESS = 10  # other processes of the machine go first
+
+
+def start(options: dict[str, Any]) -> None:
+    """Take the limits, then run the code as the main module.
+
+    :param options: ``code``: path of the code; ``path``: further folders of modules; ``uid``: to become, or None;
+        ``limits``: name of a limit → its soft and its hard value.
+    """
+    os.nice(_NICENESS)
+    if options["uid"] is not None:
+        os.setgroups([])
+        os.setresgid(options["uid"], options["uid"], options["uid"])
+        os.setresuid(options["uid"], options["uid"], options["uid"])
+    os.closerange(3, options["limits"]["RLIMIT_NOFILE"][1])
+    for name, (soft, hard) in options["limits"].items():
+        resource.setrlimit(getattr(resource, name), (soft, hard))
+    sys.path.extend(options["path"])
+    sys.argv[:] = [options["code"]]
+    _run(options["code"])
+
+
+def _run(path: str) -> None:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        text = file.read()
+    names = {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__}
+    sys.modules["__main__"].__dict__.update(names)
+    try:
+        exec(compile(text, path, "exec"), sys.modules["__main__"].__dict__)
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        traceback.print_exception(error.with_traceback(_of_code(error.__traceback__)))
+        sys.exit(1)
+
+
+def _of_code(frames: TracebackType | None) -> TracebackType | None:
+    """Leave out the frame of this module."""
+    return frames.tb_next if frames is not None else None
+
+
+if __name__ == "__main__":
+    start(json.loads(sys.argv[1]))

@@ -17,7 +17,7 @@ from inference.allowed_models import (
     require_allowed_model,
 )
 from inference.arrays import Floats1d, Floats2d
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import ChatModel, Completion, Message, Sample
 from inference.concurrent_map import concurrent_map
 from inference.encoder import Encoder
 from inference.registry import DEFAULT_ENCODER, ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
@@ -72,6 +72,7 @@ __all__ = [
     "Reservation",
     "ResultCache",
     "RetryPolicy",
+    "Sample",
     "SchemaParser",
     "ScriptedChat",
     "SentenceTransformersEncoder",

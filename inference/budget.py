@@ -84,6 +84,10 @@ class Budget:
         with self._changed:
             return self._spent
 
+    def usd(self, *, prompt_tokens: int, completion_tokens: int) -> float:
+        """The price of a call in US dollars; 0 without prices."""
+        return self._usd(prompt_tokens, completion_tokens)
+
     @contextmanager
     def reserve(self, *, prompt_tokens: int, completion_tokens: int) -> Iterator[Reservation]:
         """Reserve for one call while the block runs; settle the reservation inside the block.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inference.budget import Budget
-from inference.chat import Completion, Message
+from inference.chat import GREEDY, Completion, Message, Sample
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
@@ -21,13 +21,13 @@ _MOST_TOKENS = 10**9  # of one call that a server may claim; a larger number is 
 
 
 class OpenAIChat:
-    """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed; needs the extra ``llm``.
+    """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed, unless a sample is asked for; needs the extra ``llm``.
 
     :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``.
     :param api_key: the variable ``OPENAI_API_KEY`` where None; never shown.
     :param max_tokens: the most tokens that one answer may have.
-    :param seed: sent to the server, which may ignore it.
+    :param seed: sent to the server, which may ignore it; that of a sample is added.
     :param timeout_s: an attempt without an answer after so many seconds counts as failed.
     :param policy: retries of failed attempts.
     :param budget: limit shared by all calls; none where None.
@@ -69,6 +69,7 @@ class OpenAIChat:
         schema: Mapping[str, Any] | None = None,
         schema_name: str = "answer",
         max_tokens: int | None = None,
+        sample: Sample = GREEDY,
     ) -> Completion:
         """Answer the messages; see :class:`inference.chat.ChatModel`."""
         if not messages:
@@ -77,7 +78,7 @@ class OpenAIChat:
             )
         limit = self._max_tokens if max_tokens is None else max_tokens
         _check_length(limit)
-        request = self._request(messages, limit)
+        request = self._request(messages, limit, sample)
         if schema is not None:
             described = {"name": schema_name, "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": described}
@@ -96,12 +97,12 @@ class OpenAIChat:
             text=text, prompt_tokens=read, completion_tokens=written, truncated=_finish(answer) == "length"
         )
 
-    def _request(self, messages: Sequence[Message], limit: int) -> dict[str, Any]:
+    def _request(self, messages: Sequence[Message], limit: int, sample: Sample) -> dict[str, Any]:
         return {
             "model": self._endpoint.model,
             "messages": [{"role": message.role, "content": _sendable(message.content)} for message in messages],
-            "temperature": 0,
-            "seed": self._seed,
+            "temperature": sample.temperature or 0,
+            "seed": self._seed + sample.seed,
             "max_tokens": limit,
         }
 

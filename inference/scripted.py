@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from inference.chat import Completion, Message
+from inference.chat import GREEDY, Completion, Message, Sample
 from ontology.errors import EgotoolsError, ModelError
 
 __all__ = ["ScriptedChat"]
@@ -21,12 +21,14 @@ class ScriptedChat:
     the list, or one that the function raises, is raised to the caller. One word counts as one token.
 
     :param script: the function or the list.
+    :ivar samples: the sample of each call so far.
     """
 
     def __init__(self, script: Script | Sequence[str | EgotoolsError]) -> None:
         self._script = script if callable(script) else _in_order(script)
         self._lock = Lock()
         self._calls: list[tuple[Message, ...]] = []
+        self.samples: list[Sample] = []
 
     name = "scripted.v1"
 
@@ -43,10 +45,12 @@ class ScriptedChat:
         schema: Mapping[str, Any] | None = None,
         schema_name: str = "answer",
         max_tokens: int | None = None,
+        sample: Sample = GREEDY,
     ) -> Completion:
         """Answer from the script; see :class:`inference.chat.ChatModel`."""
         with self._lock:
             self._calls.append(tuple(messages))
+            self.samples.append(sample)
             text = self._script(messages)
         prompt_tokens = sum(len(message.content.split()) for message in messages)
         return Completion(text=text, prompt_tokens=prompt_tokens, completion_tokens=len(text.split()))

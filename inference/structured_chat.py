@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from inference.chat import ChatModel, Message
+from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.result_cache import ResultCache
 from ontology.errors import BudgetExceededError, MissingExtraError, ModelError
 
@@ -28,7 +28,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_ATTEMPTS = 2
+_ATTEMPTS = 2  # the default: a second answer outside the schema is seldom followed by a better third
 _MAX_REPEATED_CHARS = 4_000  # of a rejected answer, in the next attempt
 _MAX_PROBLEM_CHARS = 200
 _MAX_FAILURES = 3
@@ -81,12 +81,14 @@ class StructuredRequest:
     :param schema: the JSON schema of the answer.
     :param schema_name: the name that the server gets for the schema.
     :param max_tokens: the most tokens that the answer may have; the model's own limit where None.
+    :param sample: which answer is drawn; each is cached apart.
     """
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     schema_name: str
     max_tokens: int | None = None
+    sample: Sample = GREEDY
 
     def key(self, model_name: str, version: str) -> str:
         """SHA-256 (hex) of the request to that model.
@@ -95,6 +97,8 @@ class StructuredRequest:
         """
         messages = [[message.role, message.content] for message in self.messages]
         parts = [model_name, version, self.schema, self.max_tokens, messages]
+        if self.sample != GREEDY:  # the keys of the others are those of the caches that stand
+            parts.append([self.sample.seed, self.sample.temperature])
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -120,15 +124,23 @@ class StructuredChat:
     :param kind: kind of the cache entries.
     :param repair_prompt: makes the message for the second attempt from the fault of the first answer.
     :param cache: where answers are kept; None keeps none.
+    :param attempts: answers that are asked for, 1 or more, until one can be used.
     """
 
     def __init__(
-        self, model: ChatModel, *, kind: str, repair_prompt: Callable[[str], str], cache: ResultCache | None
+        self,
+        model: ChatModel,
+        *,
+        kind: str,
+        repair_prompt: Callable[[str], str],
+        cache: ResultCache | None,
+        attempts: int = _ATTEMPTS,
     ) -> None:
         self._model = model
         self._kind = kind
         self._repair_prompt = repair_prompt
         self._cache = cache
+        self._attempts = attempts
 
     def call(self, request: StructuredRequest, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T]:
         """The cached answer, or the model's. A failed call is returned, not raised: see :class:`FailureBudget`.
@@ -163,9 +175,13 @@ class StructuredChat:
     def _call_model(self, request: StructuredRequest, parse: Callable[[str], T]) -> StructuredAnswer[T]:
         messages = list(request.messages)
         problem = ""
-        for _ in range(_ATTEMPTS):
+        for _ in range(self._attempts):
             completion = self._model.complete(
-                messages, schema=request.schema, schema_name=request.schema_name, max_tokens=request.max_tokens
+                messages,
+                schema=request.schema,
+                schema_name=request.schema_name,
+                max_tokens=request.max_tokens,
+                sample=request.sample,
             )
             try:
                 return StructuredAnswer(value=parse(completion.text), text=completion.text)
@@ -176,7 +192,8 @@ class StructuredChat:
                 Message(role="assistant", content=rejected),
                 Message(role="user", content=self._repair_prompt(problem)),
             ]
-        return StructuredAnswer(problem=f"the model's answer was rejected twice: {problem}", text=rejected)
+        times = "twice" if self._attempts == _ATTEMPTS else f"{self._attempts} times"
+        return StructuredAnswer(problem=f"the model's answer was rejected {times}: {problem}", text=rejected)
 
 
 class FailureBudget:

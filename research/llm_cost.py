@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.errors import BudgetExceededError
 from ontology.files import write_file
 
@@ -67,11 +67,14 @@ class CountedChat:
         schema: Mapping[str, Any] | None = None,
         schema_name: str = "answer",
         max_tokens: int | None = None,
+        sample: Sample = GREEDY,
     ) -> Completion:
         """Answer as the model does; see :class:`inference.chat.ChatModel`."""
         self._ledger.check()
         started = time.perf_counter()
-        completion = self._model.complete(messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens)
+        completion = self._model.complete(
+            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+        )
         self._ledger.add(completion, time.perf_counter() - started)
         return completion
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.json_object import canonical_text
 from planners.finding.prompt_tokens import PromptTokens
 
@@ -40,8 +40,11 @@ class CountedModel:
         schema: Mapping[str, Any] | None = None,
         schema_name: str = "answer",
         max_tokens: int | None = None,
+        sample: Sample = GREEDY,
     ) -> Completion:
         """See :class:`inference.chat.ChatModel`."""
         texts = [*(message.content for message in messages), *([canonical_text(schema)] if schema is not None else ())]
         self.prompts.append(sum(map(self._tokens.count, texts)))
-        return self._model.complete(messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens)
+        return self._model.complete(
+            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+        )

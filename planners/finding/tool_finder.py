@@ -52,6 +52,7 @@ class ToolFinder:
 
     :param client: of the caller, who closes it.
     :param k: how many tools an answer has at most.
+    :param auto_k: the server chooses how many, up to ``k``; none where no tool fits.
     :param filters: of every request, as for :meth:`egotools.AsyncClient.retrieve`: metadata key → values.
     :param preset: name of the retriever; empty: the server's default.
     :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
@@ -64,6 +65,7 @@ class ToolFinder:
         client: AsyncClient,
         *,
         k: int = 10,
+        auto_k: bool = False,
         filters: Mapping[str, Sequence[str]] | None = None,
         preset: str = "",
         schema_format: str = "none",
@@ -72,6 +74,7 @@ class ToolFinder:
     ) -> None:
         self._client = client
         self._k = k
+        self._auto_k = auto_k
         self._filters = dict(filters or {})
         self._preset = preset
         self._schema_format = schema_format
@@ -92,6 +95,7 @@ class ToolFinder:
             explain=False,
             explanation=True,
             timeout_s=self._timeout_s,
+            auto_k=self._auto_k,
         )
         documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
         both = list(zip(answer.tools, documents, strict=True))

@@ -37,7 +37,9 @@ __all__ = [
 Decision: TypeAlias = Literal["enhance", "solve"]
 Executor: TypeAlias = Literal["graph", "tool"]
 """Which of the two models: that of the graph, or that of the tools (section 4 of the paper)."""
-Outcome: TypeAlias = Literal["solved", "forced query", "forced answer", "no solution", "budget", "deadline", "cancelled"]
+Outcome: TypeAlias = Literal[
+    "solved", "forced query", "forced answer", "no solution", "budget", "deadline", "cancelled"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class KgotSettings:
     :param tool_call_votes: answers that define calls; a call of more than half of them is made.
     :param tools: the most tools that a search returns, 1 to 8.
     :param max_calls: the most calls of one iteration; the rest is left out.
-    :param vote_temperature: of votes after the first; 0 would make them one.
+    :param vote_temperature: of votes where there are several; 0 would make them one.
     :param writes: what a model writes; a graph that is asked by Python always gets ``operations``.
     :param max_answer_tokens: of one answer of a model.
     :param max_graph_chars: of the graph in a prompt; the rest is left out, and said so.
@@ -85,7 +85,9 @@ class KgotSettings:
             raise InvalidArgumentError("the value is not above 0", subject="max_seconds", remedy="Use seconds, or none")
         if not self.vote_temperature and max(self.num_next_steps_decision, self.tool_call_votes) > 1:
             raise InvalidArgumentError(
-                "at temperature 0 several votes are one", subject="vote_temperature", remedy="Use more than 0, or one vote"
+                "at temperature 0 several votes are one",
+                subject="vote_temperature",
+                remedy="Use more than 0, or one vote",
             )
         for name, kinds in _CHOICES.items():
             if getattr(self, name) not in kinds:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from inference import ChatModel, Message, RetryPolicy, ScriptedChat
+from inference import Budget, ChatModel, Message, OpenAIChat, RetryPolicy, Sample, ScriptedChat
 from inference.arrays import unit_rows
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from planners.finding.counted_model import CountedModel
+from planners.finding.prompt_tokens import CHARACTERS, PromptTokens
+from research.llm_cost import CostLedger, CountedChat
 
 ASK = [Message("user", "list the suppliers")]
 
@@ -30,6 +37,43 @@ def test_a_function_answers_from_the_messages() -> None:
     chat = ScriptedChat(lambda messages: messages[-1].content.upper())
     assert chat.complete(ASK).text == "LIST THE SUPPLIERS"
     assert chat.calls == (tuple(ASK),)
+
+
+WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {
+    "none": lambda inner, folder: inner,
+    "planners": lambda inner, folder: CountedModel(inner, PromptTokens(CHARACTERS)),
+    "research": lambda inner, folder: CountedChat(inner, CostLedger(folder / "cost.json", minutes=1.0)),
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_every_wrapper_hands_the_sample_on(wrapper: str, tmp_path: Path) -> None:
+    inner = ScriptedChat(lambda messages: "yes")
+    model = WRAPPERS[wrapper](inner, tmp_path)
+    assert isinstance(model, ChatModel)
+    drawn = Sample(seed=3, temperature=0.5)
+    model.complete(ASK)
+    model.complete(ASK, sample=drawn)
+    assert inner.samples == [Sample(), drawn]
+
+
+@pytest.mark.parametrize("model", [ScriptedChat, OpenAIChat, CountedModel, CountedChat])
+def test_every_model_takes_what_the_interface_says(model: type) -> None:
+    assert inspect.signature(model.complete).parameters == inspect.signature(ChatModel.complete).parameters
+
+
+@pytest.mark.parametrize(
+    "fields", [{"seed": -1}, {"temperature": -0.1}, {"temperature": 2.1}, {"temperature": float("nan")}]
+)
+def test_what_is_no_sample_is_refused(fields: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        Sample(**fields)  # type: ignore[arg-type]
+    assert [caught.value.subject] == list(fields)
+
+
+def test_the_price_of_a_call() -> None:
+    assert Budget(usd_per_1k_prompt=1.0, usd_per_1k_completion=4.0).usd(prompt_tokens=500, completion_tokens=250) == 1.5
+    assert Budget().usd(prompt_tokens=500, completion_tokens=250) == 0.0
 
 
 def test_back_off_doubles_up_to_the_cap() -> None:

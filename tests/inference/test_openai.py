@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy
+from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from tests.inference.conftest import Serve
 from tests.inference.loopback import DRIPS, Asked, Loopback, Reply, as_json
@@ -66,6 +66,14 @@ def test_without_a_schema_no_format_is_asked_for(serve: Serve, swift: RetryPolic
     assert chat(server, swift).complete(TALK, max_tokens=7).text == "plain"
     assert "response_format" not in server.asked[0].body
     assert server.asked[0].body["max_tokens"] == 7
+
+
+def test_a_sample_sets_seed_and_temperature(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion())
+    model = chat(server, swift, seed=40)
+    for sample in (Sample(), Sample(seed=2, temperature=0.7)):
+        model.complete(TALK, sample=sample)
+    assert [(asked.body["temperature"], asked.body["seed"]) for asked in server.asked] == [(0, 40), (0.7, 42)]
 
 
 def test_an_answer_cut_at_the_limit_says_so(serve: Serve, swift: RetryPolicy) -> None:

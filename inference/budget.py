@@ -84,6 +84,11 @@ class Budget:
         with self._changed:
             return self._spent
 
+    @property
+    def prices(self) -> tuple[float, float]:
+        """US dollars for 1,000 prompt tokens, and for 1,000 completion tokens."""
+        return self._prices
+
     def usd(self, *, prompt_tokens: int, completion_tokens: int) -> float:
         """The price of a call in US dollars; 0 without prices."""
         return self._usd(prompt_tokens, completion_tokens)

@@ -8,7 +8,7 @@ from typing import Any
 
 from planners.runs.run_journal import RunRecord
 
-__all__ = ["RunAccount", "ToolUse", "account_of", "rows_of"]
+__all__ = ["ModelUse", "RunAccount", "ToolUse", "account_of", "rows_of"]
 
 
 @dataclass(slots=True)
@@ -29,18 +29,42 @@ class ToolUse:
 
 
 @dataclass(slots=True)
+class ModelUse:
+    """What the calls of a model took together.
+
+    :param calls: those that ended.
+    :param failed: calls without an answer.
+    :param usd: in US dollars, by the prices of the run; 0 without prices.
+    :param seconds: sum over the calls, which may have overlapped.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class RunAccount(ToolUse):
     """The same of all tools, and what a run took beside.
 
     :param prompt_tokens: of all prompts that the run put before a model.
-    :param token_counter: what counted them.
+    :param token_counter: what counted them; empty where the model's server did.
     :param unfinished: calls that were begun and of whose end nothing is known.
+    :param model: of all calls of a model whose answers are in the journal.
+    :param by_step: the same of each step, by its name.
+    :param sandbox_seconds: of code that was run.
     """
 
     prompt_tokens: int = 0
     token_counter: str = ""
     unfinished: int = 0
     by_tool: dict[str, ToolUse] = field(default_factory=dict)
+    model: ModelUse = field(default_factory=ModelUse)
+    by_step: dict[str, ModelUse] = field(default_factory=dict)
+    sandbox_seconds: float = 0.0
 
 
 def account_of(records: Iterable[RunRecord]) -> RunAccount:
@@ -58,6 +82,12 @@ def account_of(records: Iterable[RunRecord]) -> RunAccount:
             open_calls.discard((data["key"], data["nth"]))
             for use in (account, account.by_tool.setdefault(data["tool"], ToolUse())):
                 _add(use, data)
+        elif record.kind in ("model_ended", "model_failed"):
+            account.prompt_tokens += data.get("prompt_tokens", 0)
+            for model in (account.model, account.by_step.setdefault(data["step"], ModelUse())):
+                _add_model(model, data)
+        elif record.kind == "sandbox_ended":
+            account.sandbox_seconds += data["seconds"]
     account.unfinished = len(open_calls)
     return account
 
@@ -67,6 +97,15 @@ def _add(use: ToolUse, data: Mapping[str, Any]) -> None:
     use.failed += not data.get("ok", False)
     use.rows += data.get("rows", 0)
     use.answer_bytes += data.get("size", 0)
+    use.seconds += data["seconds"]
+
+
+def _add_model(use: ModelUse, data: Mapping[str, Any]) -> None:
+    use.calls += 1
+    use.failed += "completion" not in data
+    use.prompt_tokens += data.get("prompt_tokens", 0)
+    use.completion_tokens += data.get("completion_tokens", 0)
+    use.usd += data.get("usd", 0.0)
     use.seconds += data["seconds"]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,38 +11,19 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
-from ontology.json_object import canonical_text
 from planners.calling.consent import Ask, never
 from planners.runs.account import rows_of
+from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = ["RecordingInvoker", "ReplayInvoker"]
 
-_CALL_KINDS = ("call_begun", "call_ended", "call_failed")
+_CALL = "call"
 _NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
 
 
-class _Calls:
-    """The calls of a journal by tool, arguments and how often the same call was made before."""
-
-    def __init__(self, journal: RunJournal) -> None:
-        self._made: Counter[str] = Counter()
-        self.last: dict[tuple[str, int], RunRecord] = {}
-        for record in journal.records:
-            if record.kind in _CALL_KINDS:
-                if not {"key", "nth"} <= record.data.keys():
-                    raise InvalidArgumentError(
-                        f"record {record.n} of the journal names no call",
-                        subject="journal",
-                        remedy="Give the journal of a run",
-                    )
-                self.last[record.data["key"], record.data["nth"]] = record
-
-    def next(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, int]:
-        """Return the key of the next call: which call, and its number among equal ones."""
-        key = hashlib.sha256(canonical_text([tool.id, dict(arguments)]).encode("utf-8", "surrogatepass")).hexdigest()
-        self._made[key] += 1
-        return key, self._made[key] - 1
+def _key(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    return request_key([tool.id, dict(arguments)])
 
 
 class RecordingInvoker:
@@ -54,6 +33,9 @@ class RecordingInvoker:
     done; ``repeat`` is asked.
 
     :param repeat: whether a write whose effect is not known shall be made again.
+    :param index: of the journal, where there is one already.
+    :param keep_failures: whether a call that failed is answered by its failure, so that the run goes on as it went. A call that a
+        limit of the run refused is made again.
     """
 
     def __init__(
@@ -62,11 +44,14 @@ class RecordingInvoker:
         journal: RunJournal,
         *,
         repeat: Ask = never,
+        index: JournalIndex | None = None,
+        keep_failures: bool = False,
     ) -> None:
         self._inner = inner
         self._journal = journal
         self._repeat = repeat
-        self._calls = _Calls(journal)
+        self._index = index or JournalIndex(journal)
+        self._keep_failures = keep_failures
         self.answered = 0
         """Number of calls that the journal answered."""
 
@@ -75,11 +60,14 @@ class RecordingInvoker:
 
         :raises StorageError: when the journal cannot be written; the call is then not made, or its answer is lost.
         """
-        key, nth = self._calls.next(tool, arguments)
-        earlier = self._calls.last.get((key, nth))
+        key = _key(tool, arguments)
+        nth = self._index.next(_CALL, key)
+        earlier = self._index.last(_CALL, key, nth)
         if earlier is not None and earlier.kind == "call_ended":
             self.answered += 1
             return _answer(self._journal, earlier)
+        if earlier is not None and self._keep_failures and earlier.kind == "call_failed" and not _of_the_run(earlier):
+            raise _failure(earlier)
         reads = tool.effect == "read"
         if earlier is not None and _may_be_done(earlier) and not reads:
             if not await self._repeat(tool, arguments):
@@ -98,6 +86,8 @@ class RecordingInvoker:
             reads=reads,
             arguments=self._journal.keep(dict(arguments)),
         )
+        if not reads:
+            self._journal.flush()  # before the call, also where records reach the disk in batches
         started = time.perf_counter()
         try:
             answer = await self._inner.invoke(tool, arguments)
@@ -124,16 +114,17 @@ class RecordingInvoker:
 class ReplayInvoker:
     """Answers every call from a journal, its failures too; it calls nothing."""
 
-    def __init__(self, journal: RunJournal) -> None:
+    def __init__(self, journal: RunJournal, *, index: JournalIndex | None = None) -> None:
         self._journal = journal
-        self._calls = _Calls(journal)
+        self._index = index or JournalIndex(journal)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`ToolInvoker`.
 
         :raises InvalidArgumentError: when the run did not make this call, or was killed amid it.
         """
-        record = self._calls.last.get(self._calls.next(tool, arguments))
+        key = _key(tool, arguments)
+        record = self._index.last(_CALL, key, self._index.next(_CALL, key))
         if record is None or record.kind == "call_begun":
             raise InvalidArgumentError(
                 "the journal has no answer to this call",
@@ -141,9 +132,18 @@ class ReplayInvoker:
                 remedy="Replay with the same request and domain",
             )
         if record.kind == "call_failed":
-            given = {name: str(record.data.get(name, "")) for name in ("reason", "subject", "remedy")}
-            raise client_error_of(record.data["code"], record.data["message"], **given)
+            raise _failure(record)
         return _answer(self._journal, record)
+
+
+def _failure(record: RunRecord) -> ClientError:
+    given = {name: str(record.data.get(name, "")) for name in ("reason", "subject", "remedy")}
+    return client_error_of(record.data["code"], record.data["message"], **given)
+
+
+def _of_the_run(failed: RunRecord) -> bool:
+    """Whether a limit of the run refused the call: the run may go on with another limit."""
+    return failed.data.get("reason") == "RUN_LIMIT"
 
 
 def _answer(journal: RunJournal, record: RunRecord) -> ToolAnswer:

@@ -6,12 +6,15 @@ from typing import Protocol
 
 from pydantic import TypeAdapter
 
+from egotools.client_errors import ClientError, client_error_of
 from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import FoundTools
+from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.run_journal import RunJournal
 
 __all__ = ["RecordedFinder"]
 
+_TOLD = ("code", "message", "reason", "subject", "remedy")
 _FOUND = TypeAdapter(FoundTools)
 
 
@@ -23,11 +26,13 @@ class RecordedFinder:
     """Asks for the tools of each request once in the life of a run.
 
     :param inner: None in a replay, which asks nobody.
+    :param failures: of the journal, where a search that failed is written too and fails again: the run goes on as it went.
     """
 
-    def __init__(self, inner: _Finder | None, journal: RunJournal) -> None:
+    def __init__(self, inner: _Finder | None, journal: RunJournal, *, failures: JournalIndex | None = None) -> None:
         self._inner = inner
         self._journal = journal
+        self._failures = failures
         self._known = {each.data["request"]: each.data["tools"] for each in journal.records if each.kind == "found"}
 
     async def find(self, request: str) -> FoundTools:
@@ -36,11 +41,18 @@ class RecordedFinder:
         :raises InvalidArgumentError: in a replay, when the run did not ask it.
         :raises ClientError: when the server does not answer, or refuses.
         """
+        nth = self._nth(request)
         if request not in self._known:
             if self._inner is None:
                 problem = "the journal has no answer of the tool service to this request"
                 raise InvalidArgumentError(problem, subject=request, remedy="Replay with the same request and domain")
-            found = await self._inner.find(request)
+            try:
+                found = await self._inner.find(request)
+            except ClientError as error:
+                if self._failures is not None:
+                    told = {name: getattr(error, name) for name in _TOLD}
+                    self._journal.append("find_failed", key=request_key(request), nth=nth, **told)
+                raise
             digest = self._journal.keep(_FOUND.dump_python(found, mode="json"))
             self._journal.append(
                 "found",
@@ -51,3 +63,18 @@ class RecordedFinder:
             )
             self._known[request] = digest
         return _FOUND.validate_python(self._journal.payload(self._known[request]))
+
+    def _nth(self, request: str) -> int:
+        """Count a search.
+
+        :raises ClientError: when the same one failed in an earlier process.
+        """
+        if self._failures is None:
+            return 0
+        key = request_key(request)
+        nth = self._failures.next("find", key)
+        failed = self._failures.last("find", key, nth)
+        if failed is not None:
+            told = {name: str(failed.data.get(name, "")) for name in _TOLD}
+            raise client_error_of(told.pop("code"), told.pop("message"), **told)
+        return nth

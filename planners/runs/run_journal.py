@@ -12,59 +12,51 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk, write_file
 from ontology.json_object import canonical_text
+from planners.runs.journal_lines import DAMAGED, JournalLines, RunRecord, journal_line, scan_journal
 
-__all__ = ["RunJournal", "RunRecord", "Sync", "open_run_journal", "read_run_journal"]
+__all__ = ["Kept", "RunJournal", "RunRecord", "Sync", "open_run_journal", "read_run_journal"]
 
 Sync: TypeAlias = Literal["record", "batch"]
 """When records reach the disk: each before the run goes on, or every hundred and at the end (the system's crash loses the last)."""
+Kept: TypeAlias = Literal["memory", "file"]
+"""Where the records are while the journal is open: all in memory, or read from the file when they are asked for."""
 _BATCH = 100
-_PAYLOADS = ("arguments", "body", "tools", "answer")  # the fields of records that name one
-_FIRST = b'{"n":0,"kind":"'
-_SUM = ',"sum":"'
-_SUM_CHARS = 16
-_REMEDY = "Give another file; what was written before the damage is still readable by eye"
-
-
-class RunRecord(BaseModel):
-    """One line.
-
-    :param n: its number, from 0.
-    :param kind: what happened: ``run_begun``, ``found``, ``call_begun``, ``call_ended``, ``call_failed``, ``prompt``, ``event`` (of the planner, under
-        ``what``), ``run_ended``.
-    :param at: when, UTC, ISO 8601.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    n: int
-    kind: str
-    at: str
-    data: Mapping[str, Any]
+_PAYLOADS = ("arguments", "body", "tools", "answer", "prompt", "completion", "state", "result")
+"""The fields of records that name one."""
 
 
 class RunJournal:
-    """Records of earlier processes of a run, and of this one. Made by :func:`open_run_journal` or :func:`read_run_journal`.
+    """Records of earlier processes of a run, and of this one. Made by :func:`open_run_journal` or :func:`read_run_journal`. Several
+    threads may append to it.
 
     :ivar records: all records so far, in order.
     """
 
-    def __init__(self, path: Path, records: list[RunRecord], file: int | None, sync: Sync = "record") -> None:
-        self.records = records
+    def __init__(
+        self, path: Path, records: list[RunRecord] | JournalLines, file: int | None, sync: Sync = "record"
+    ) -> None:
+        self.records: Sequence[RunRecord] = records
         self._path = path
         self._payloads = path.with_name(f"{path.name}.payloads")
         self._file = file
         self._sync = sync
         self._unsynced = 0
+        self._appending = Lock()
+        self._keeping = Lock()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def append(self, kind: str, **data: Any) -> RunRecord:
         """Append a record.
@@ -72,25 +64,36 @@ class RunJournal:
         :param data: JSON values.
         :raises StorageError: when it cannot be written; the journal then takes no more.
         """
+        with self._appending:
+            return self._append(kind, data)
+
+    def _append(self, kind: str, data: dict[str, Any]) -> RunRecord:
         if self._file is None:
             raise StorageError("the journal is not open for writing", subject=str(self._path))
         record = RunRecord(n=len(self.records), kind=kind, at=datetime.now(UTC).isoformat(), data=data)
-        rest = memoryview(_line(record))
+        rest = memoryview(journal_line(record))
         try:
             with disk_errors(self._path):
                 while rest:  # on a nearly full disk a write may be partial
                     rest = rest[os.write(self._file, rest) :]
                 self._unsynced += 1
                 if self._sync == "record" or self._unsynced >= _BATCH:
-                    self.flush()
+                    self._flush()
         except StorageError:
             self._file = None  # a record after half a line could not be read
             raise
-        self.records.append(record)
+        if isinstance(self.records, JournalLines):
+            self.records.count += 1
+        elif isinstance(self.records, list):
+            self.records.append(record)
         return record
 
     def flush(self) -> None:
         """Wait until all records are on the disk."""
+        with self._appending:
+            self._flush()
+
+    def _flush(self) -> None:
         if self._file is not None and self._unsynced:
             os.fsync(self._file)
             self._unsynced = 0
@@ -98,6 +101,17 @@ class RunJournal:
     def close(self) -> None:
         """Take no more records; the file is its opener's to close."""
         self._file = None
+
+    def placed(self) -> Iterator[tuple[int, RunRecord]]:
+        """Yield each record with its place, for :meth:`at`."""
+        if isinstance(self.records, JournalLines):
+            yield from ((placed.start, placed.record) for placed in self.records.placed())
+        else:
+            yield from enumerate(self.records)
+
+    def at(self, place: int) -> RunRecord:
+        """Return the record at a place."""
+        return self.records.at(place) if isinstance(self.records, JournalLines) else self.records[place]
 
     def keep(self, payload: Any) -> str:
         """Keep a JSON value and return its SHA-256; equal values are kept once.
@@ -107,13 +121,14 @@ class RunJournal:
         content = canonical_text(payload).encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(content).hexdigest()
         path = self._payloads / digest
-        if not path.exists():
-            with disk_errors(self._payloads):
-                self._payloads.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what mails say
-            write_file(path, content)
-            if self._sync == "record":
+        with self._keeping:
+            if not path.exists():
                 with disk_errors(self._payloads):
-                    flush_to_disk(self._payloads)
+                    self._payloads.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what mails say
+                write_file(path, content)
+                if self._sync == "record":
+                    with disk_errors(self._payloads):
+                        flush_to_disk(self._payloads)
         return digest
 
     def check_payloads(self) -> None:
@@ -121,7 +136,8 @@ class RunJournal:
 
         :raises InvalidArgumentError: when one is gone, or another one.
         """
-        for digest in {each.data[name] for each in self.records for name in _PAYLOADS if name in each.data}:
+        names = (each.data[name] for each in self.records for name in _PAYLOADS if name in each.data)
+        for digest in names if isinstance(self.records, JournalLines) else set(names):
             self.payload(digest)
 
     def payload(self, digest: str) -> Any:
@@ -135,16 +151,17 @@ class RunJournal:
                 raise FileNotFoundError
             content = path.read_bytes()
         except OSError:
-            raise InvalidArgumentError("a payload of the journal is gone", subject=str(path), remedy=_REMEDY) from None
+            raise InvalidArgumentError("a payload of the journal is gone", subject=str(path), remedy=DAMAGED) from None
         if hashlib.sha256(content).hexdigest() != digest:
-            raise InvalidArgumentError("a payload of the journal was altered", subject=str(path), remedy=_REMEDY)
+            raise InvalidArgumentError("a payload of the journal was altered", subject=str(path), remedy=DAMAGED)
         return json.loads(content.decode("utf-8", "surrogatepass"))
 
 
 @contextlib.contextmanager
-def open_run_journal(path: Path, *, sync: Sync = "record") -> Iterator[RunJournal]:
+def open_run_journal(path: Path, *, sync: Sync = "record", kept: Kept = "memory") -> Iterator[RunJournal]:
     """Open a journal to append to it; one that is not there is begun. One process at a time writes it.
 
+    :param kept: ``file`` for runs of many steps: the memory of the journal does not grow with its records.
     :raises InvalidArgumentError: when it is no journal, or damaged before its end.
     :raises StorageError: when it cannot be written, or another process writes it.
     """
@@ -153,10 +170,9 @@ def open_run_journal(path: Path, *, sync: Sync = "record") -> Iterator[RunJourna
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         _lock(file, path)
-        content = _content(path)
-        records, good = _records(content, path)
+        records, good = _records(path, kept)
         with disk_errors(path):
-            if good < len(content):
+            if good < os.fstat(file).st_size:
                 os.ftruncate(file, good)
             os.fsync(file)
             flush_to_disk(path.parent)
@@ -171,22 +187,12 @@ def open_run_journal(path: Path, *, sync: Sync = "record") -> Iterator[RunJourna
         os.close(file)
 
 
-def read_run_journal(path: Path) -> RunJournal:
+def read_run_journal(path: Path, *, kept: Kept = "memory") -> RunJournal:
     """Read a journal, without a half-written last line; nothing can be appended.
 
     :raises InvalidArgumentError: when there is none, or it is damaged before its end.
     """
-    return RunJournal(path, _records(_content(path), path)[0], None)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        if not path.is_file():  # reading a pipe would wait for ever
-            raise OSError(errno.ENOENT, "there is no such file")
-        return path.read_bytes()
-    except OSError as error:
-        problem = f"the journal cannot be read: {error.strerror}"
-        raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
+    return RunJournal(path, _records(path, kept)[0], None)
 
 
 def _lock(file: int, path: Path) -> None:
@@ -198,38 +204,19 @@ def _lock(file: int, path: Path) -> None:
         ) from error
 
 
-def _records(content: bytes, path: Path) -> tuple[list[RunRecord], int]:
+def _records(path: Path, kept: Kept) -> tuple[list[RunRecord] | JournalLines, int]:
     """Return the records, and the number of bytes up to the end of the last whole one."""
     records: list[RunRecord] = []
-    good = 0
-    lines = content.split(b"\n")
-    for line in lines[:-1]:  # after the last line feed nothing stands, or half a line
-        record = _record(line, len(records))
-        if record is None:
-            if good + len(line) + 1 == len(content) and records:
-                break  # the last line: written in parts of which not all reached the disk
-            problem = "this is no line of a journal, or it is damaged"
-            raise InvalidArgumentError(problem, subject=f"{path}:{len(records) + 1}", remedy=_REMEDY)
-        records.append(record)
-        good += len(line) + 1
-    if not records and not _FIRST.startswith(content[: len(_FIRST)]):
-        raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
-    return records, good
-
-
-def _record(line: bytes, n: int) -> RunRecord | None:
+    count = good = 0
     try:
-        text, _, given = line.decode("ascii").rpartition(_SUM)
-        record = RunRecord.model_validate(json.loads(text + "}"))
-    except (ValueError, ValidationError, RecursionError):
-        return None
-    return record if given == f'{_checksum(text)}"}}' and record.n == n else None
-
-
-def _line(record: RunRecord) -> bytes:
-    text = json.dumps(record.model_dump(), separators=(",", ":"))[:-1]  # in ASCII any text of a tool can be written
-    return f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii")
-
-
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:_SUM_CHARS]
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise OSError(errno.ENOENT, "there is no such file")
+        with path.open("rb") as file:
+            for placed in scan_journal(file, path):
+                count, good = count + 1, placed.end
+                if kept == "memory":
+                    records.append(placed.record)
+    except OSError as error:
+        problem = f"the journal cannot be read: {error.strerror}"
+        raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
+    return (records if kept == "memory" else JournalLines(path, count)), good

@@ -1,0 +1,155 @@
+"""A property graph with a journal: a replay asks no store, and a run that goes on builds its graph anew by the writes that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import TypeAdapter
+
+import ontology.errors
+from ontology.errors import EgotoolsError, InvalidArgumentError
+from planners.graphs.property_graph import (
+    DeleteNode,
+    GraphState,
+    Language,
+    NodeRef,
+    Operation,
+    PropertyGraph,
+    QueryLimits,
+    QueryRows,
+    Value,
+)
+from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.run_journal import RunJournal, RunRecord
+
+__all__ = ["RecordedGraph", "empty_graph", "state_json"]
+
+_GRAPH = "graph"
+_LIMITS = QueryLimits()
+_STATE: TypeAdapter[GraphState] = TypeAdapter(GraphState)
+_ROWS: TypeAdapter[QueryRows] = TypeAdapter(QueryRows)
+
+
+class RecordedGraph:
+    """Writes what a graph answers to a journal: rows, states, and the faults of statements.
+
+    With a graph, the writes of an earlier process are made again, because the graph of a run is begun empty. Its queries are not
+    asked again. Each answer is that of the first time, also where the engine gives rows in another order now.
+
+    :param inner: None in a replay, which has no engine.
+    :param language: of the graph, in a replay.
+    """
+
+    def __init__(
+        self,
+        inner: PropertyGraph | None,
+        journal: RunJournal,
+        *,
+        language: Language = "cypher",
+        index: JournalIndex | None = None,
+    ) -> None:
+        self._inner = inner
+        self._journal = journal
+        self._language = language if inner is None else inner.language
+        self._index = index or JournalIndex(journal)
+
+    @property
+    def language(self) -> Language:
+        """See :class:`PropertyGraph`."""
+        return self._language
+
+    async def apply(self, operations: Sequence[Operation]) -> None:
+        """See :class:`PropertyGraph`."""
+        given = [[type(each).__name__, asdict(each)] for each in operations]
+        key, nth, earlier = self._request("apply", given)
+        if earlier is not None:
+            _raise_failure(earlier)
+            if self._inner is not None:
+                await self._inner.apply(operations)
+            return
+        try:
+            await self._graph("apply").apply(operations)
+        except EgotoolsError as error:
+            self._failed("apply", key, nth, error)
+            raise
+        self._journal.append("graph_ended", op="apply", key=key, nth=nth)
+
+    async def query(
+        self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
+    ) -> QueryRows:
+        """See :class:`PropertyGraph`."""
+        given = [text, dict(parameters or {}), asdict(limits)]
+        key, nth, earlier = self._request("query", given)
+        if earlier is not None:
+            _raise_failure(earlier)
+            return _ROWS.validate_python(self._journal.payload(earlier.data["result"]))
+        try:
+            rows = await self._graph("query").query(text, parameters, limits)
+        except EgotoolsError as error:
+            self._failed("query", key, nth, error)
+            raise
+        self._journal.append(
+            "graph_ended", op="query", key=key, nth=nth, result=self._journal.keep(_ROWS.dump_python(rows, mode="json"))
+        )
+        return _ROWS.validate_python(_ROWS.dump_python(rows, mode="json"))
+
+    async def state(self) -> GraphState:
+        """See :class:`PropertyGraph`."""
+        key, nth, earlier = self._request("state", None)
+        if earlier is not None:
+            _raise_failure(earlier)
+            return _STATE.validate_python(self._journal.payload(earlier.data["state"]))
+        try:
+            state = await self._graph("state").state()
+        except EgotoolsError as error:
+            self._failed("state", key, nth, error)
+            raise
+        self._journal.append("graph_ended", op="state", key=key, nth=nth, state=self._journal.keep(state_json(state)))
+        return state
+
+    def _request(self, op: str, given: Any) -> tuple[str, int, RunRecord | None]:
+        key = request_key([op, given])
+        nth = self._index.next(_GRAPH, key)
+        return key, nth, self._index.last(_GRAPH, key, nth)
+
+    def _graph(self, op: str) -> PropertyGraph:
+        if self._inner is None:
+            raise InvalidArgumentError(
+                f"the journal has no answer of the graph to this {op}",
+                subject="graph",
+                remedy="Replay with the release that wrote it",
+            )
+        return self._inner
+
+    def _failed(self, op: str, key: str, nth: int, error: EgotoolsError) -> None:
+        told = {"problem": error.problem, "subject": error.subject, "remedy": error.remedy}
+        self._journal.append("graph_failed", op=op, key=key, nth=nth, error=type(error).__name__, **told)
+
+
+def state_json(state: GraphState) -> dict[str, Any]:
+    """Return a state as JSON values."""
+    made: dict[str, Any] = _STATE.dump_python(state, mode="json")
+    return made
+
+
+async def empty_graph(graph: PropertyGraph) -> None:
+    """Delete every node.
+
+    :raises StorageError: when the engine cannot be reached.
+    """
+    labels = sorted({node.label for node in (await graph.state()).nodes})
+    if labels:
+        await graph.apply([DeleteNode(node=NodeRef(label=label, key={})) for label in labels])
+
+
+def _raise_failure(record: RunRecord) -> None:
+    """Raise the error of a request that failed."""
+    if record.kind != "graph_failed":
+        return
+    given = record.data
+    kind = getattr(ontology.errors, given["error"], EgotoolsError)
+    if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
+        kind = EgotoolsError
+    raise kind(given["problem"], subject=given["subject"], remedy=given["remedy"])

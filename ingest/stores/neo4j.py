@@ -6,18 +6,14 @@ write a reader sees at least the old graph.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import batches, edge_rows, node_rows, relations
+from ingest.stores.bolt_connection import bolt_session, parse_bolt_address
 from ingest.stores.graph_store import Counts, check_counts, counts_of
-from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
-from ontology.redaction import redacted_url
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Neo4jStore"]
 
 _ROWS_A_BATCH = 1_000
-_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-_TIMEOUT_S = 10.0
 
 
 class Neo4jStore:
@@ -38,21 +32,8 @@ class Neo4jStore:
     name = "neo4j.v1"
 
     def __init__(self, url: str) -> None:
-        if importlib.util.find_spec("neo4j") is None:
-            raise MissingExtraError("the graph store Neo4j", extra="neo4j")
-        parts = urlsplit(url)
-        self._user, self._password = unquote(parts.username or ""), unquote(parts.password or "")
-        host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
-        try:
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError:  # a "/" in the password may stand before the end of the user's part
-            raise _not_an_address(redacted_url(url)) from None
-        self._uri = f"{parts.scheme}://{host}{port}"
-        self._database = parts.path.strip("/") or None
-        masked = f"{self._user}:***@" if self._password else f"{self._user}@" if self._user else ""
-        self.address = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
-        if parts.scheme not in _SCHEMES or not host:
-            raise _not_an_address(self.address)
+        self._place = parse_bolt_address(url, feature="the graph store Neo4j")
+        self.address = self._place.shown
 
     def __repr__(self) -> str:
         return f"Neo4jStore({self.address!r})"
@@ -60,7 +41,7 @@ class Neo4jStore:
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
         """Merge the graph in batches, remove nodes and edges of other builds, and return the counts."""
         build = _build_id(graph)
-        with self._session() as session:
+        with bolt_session(self._place) as session:
             session.run(
                 f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
             ).consume()
@@ -72,41 +53,8 @@ class Neo4jStore:
 
     def counts(self) -> Counts:
         """Return the number of nodes with the label ``EgotoolsNode`` and of edges between them."""
-        with self._session() as session:
+        with bolt_session(self._place) as session:
             return _counts(session)
-
-    @contextlib.contextmanager
-    def _session(self) -> Iterator[Any]:
-        from neo4j import GraphDatabase
-        from neo4j.exceptions import DriverError, Neo4jError
-
-        auth = (self._user, self._password) if self._user else None
-        try:
-            with (
-                GraphDatabase.driver(
-                    self._uri, auth=auth, connection_timeout=_TIMEOUT_S, max_transaction_retry_time=_TIMEOUT_S
-                ) as driver,
-                driver.session(database=self._database) as session,
-            ):
-                driver.verify_connectivity()  # fail at once when the server is down, not after all retries
-                yield session
-        except (DriverError, Neo4jError, OSError, ValueError) as error:
-            problem = str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__
-            if self._password:
-                problem = problem.replace(self._password, "***")
-            raise StorageError(
-                f"the Neo4j database cannot be read or written: {problem}",
-                subject=self.address,
-                remedy="Check that it runs, that the address and password are right and that the user may write",
-            ) from None
-
-
-def _not_an_address(shown: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        "the address of a Neo4j must be bolt://user:password@host:port",
-        subject=shown,
-        remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
-    )
 
 
 def _merge_nodes(session: Any, graph: nx.MultiDiGraph[str], build: str) -> None:

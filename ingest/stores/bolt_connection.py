@@ -1,0 +1,122 @@
+"""Connections to a Neo4j, or a server of its kind, over Bolt: the address, the driver, and errors without passwords."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
+from ontology.redaction import redacted_url
+
+__all__ = ["BoltAddress", "bolt_errors", "bolt_session", "driver_options", "parse_bolt_address", "shown_error"]
+
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+_TIMEOUT_S = 10.0
+"""Seconds for a connection, and for repeated attempts of a transaction; chosen as several times what a loaded server takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoltAddress:
+    """Where a database is.
+
+    :param uri: for the driver, without user and password.
+    :param database: its name, or None for the default of the server.
+    :param shown: the address as errors and logs show it.
+    """
+
+    uri: str
+    user: str
+    password: str = field(repr=False)
+    database: str | None
+    shown: str
+
+
+def parse_bolt_address(url: str, *, feature: str) -> BoltAddress:
+    """Return the parts of ``bolt://user:password@host:port/database``.
+
+    :param feature: what needs the driver, for the error.
+    :raises InvalidArgumentError: when it is no such address.
+    :raises MissingExtraError: when the driver is not installed.
+    """
+    if importlib.util.find_spec("neo4j") is None:
+        raise MissingExtraError(feature, extra="neo4j")
+    parts = urlsplit(url)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # a "/" in the password may stand before the end of the user's part
+        raise _not_an_address(redacted_url(url)) from None
+    masked = f"{user}:***@" if password else f"{user}@" if user else ""
+    shown = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
+    if parts.scheme not in _SCHEMES or not host:
+        raise _not_an_address(shown)
+    return BoltAddress(
+        uri=f"{parts.scheme}://{host}{port}",
+        user=user,
+        password=password,
+        database=parts.path.strip("/") or None,
+        shown=shown,
+    )
+
+
+def driver_options(address: BoltAddress) -> dict[str, Any]:
+    """Return the options of a driver."""
+    return {
+        "auth": (address.user, address.password) if address.user else None,
+        "connection_timeout": _TIMEOUT_S,
+        "max_transaction_retry_time": _TIMEOUT_S,
+    }
+
+
+@contextlib.contextmanager
+def bolt_session(address: BoltAddress) -> Iterator[Any]:
+    """Open a session.
+
+    :raises StorageError: when the server cannot be reached, or refuses what is asked of it.
+    """
+    from neo4j import GraphDatabase
+
+    with (
+        bolt_errors(address),
+        GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
+        driver.session(database=address.database) as session,
+    ):
+        driver.verify_connectivity()  # fail at once when the server is down, not after all retries
+        yield session
+
+
+@contextlib.contextmanager
+def bolt_errors(address: BoltAddress) -> Iterator[None]:
+    """Turn the errors of the driver into ones that show no password.
+
+    :raises StorageError: for each of them.
+    """
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    try:
+        yield
+    except (DriverError, Neo4jError, OSError, ValueError) as error:
+        raise StorageError(
+            f"the Neo4j database cannot be read or written: {shown_error(error, address)}",
+            subject=address.shown,
+            remedy="Check that it runs, that the address and password are right and that the user may write",
+        ) from None
+
+
+def shown_error(error: BaseException, address: BoltAddress) -> str:
+    """Return the first line of an error, without the password and a full stop."""
+    problem = str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__
+    return problem.replace(address.password, "***") if address.password else problem
+
+
+def _not_an_address(shown: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "the address of a Neo4j must be bolt://user:password@host:port",
+        subject=shown,
+        remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
+    )

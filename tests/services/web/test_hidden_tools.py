@@ -20,14 +20,16 @@ HIDDEN = ("list_links_in_emails", "list_emails_mentioning_webpages")
 _REFUSED = ("Failed to load resource",)  # what a browser says of 403 and 404
 
 
-async def _text(response: Any) -> str:
-    """What an answer said; nothing where the page gave it up before it was whole, as it does with the search of an earlier letter."""
+async def _text(page: Any, response: Any) -> str:
+    """What an answer said; asked for again where the browser does not keep it any more."""
     from playwright.async_api import Error
 
     try:
         return str(await response.text())
     except Error:
-        return ""
+        if response.request.method != "GET":
+            return ""
+        return str(await page.evaluate("async (url) => (await fetch(url)).text()", response.url))
 
 
 async def test_a_hidden_tool_is_nowhere_on_the_page(browser: Any, mailbox: Mailbox, tmp_path: Path) -> None:
@@ -81,8 +83,10 @@ async def test_a_hidden_tool_is_nowhere_on_the_page(browser: Any, mailbox: Mailb
         run = theirs.removesuffix("/events")
         for url in (theirs, f"{run}/entities?var=e"):
             assert await tab.page.evaluate(status, url) == 404
-        texts = [await _text(each) for each in tab.answered if "/api/" in each.url and each.status == 200]
-        assert sum(map(bool, texts)) > len(texts) / 2, "the browser keeps most of what was answered"
+        texts = [
+            await _text(tab.page, each) for each in list(tab.answered) if "/api/" in each.url and each.status == 200
+        ]
+        assert any("EdgeTraversed" in text for text in texts) and any("total_degree" in text for text in texts)
         shown = [await tab.page.content(), *texts]
         assert [text for text in shown if any(name in text for name in HIDDEN)] == []
 

@@ -1,0 +1,119 @@
+"""The web tools of one run: search, visit, turn pages, find words, and articles of a wiki.
+
+Pages that only scripts write are not run: what their HTML says without them is all that is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from egotools import ToolRequestError
+from egotools.calling.address_guard import Network
+from ontology.errors import UnsupportedError
+from planners.kgot.tools.browsing_session import BrowsingSession
+from planners.kgot.tools.html_text import HtmlText, decoded_text, html_text
+from planners.kgot.tools.page_fetcher import FetchedPage, PageFetcher, WebLimits
+from planners.kgot.tools.web_endpoints import SearchEndpoint, WebEndpoints, WikiEndpoint
+
+__all__ = ["WebTools"]
+
+_QUERY_CHARS = 500
+_HTML = ("text/html", "application/xhtml+xml")
+
+
+class WebTools:
+    """Make one for each run: the pages that it reads stay open from call to call.
+
+    :param endpoints: without a search or a wiki, these tools are not ready; pages can be visited all the same.
+    :param allowed_networks: that are not public and whose pages may be visited all the same.
+    """
+
+    def __init__(
+        self,
+        endpoints: WebEndpoints | None = None,
+        *,
+        limits: WebLimits | None = None,
+        allowed_networks: Sequence[Network] = (),
+    ) -> None:
+        given = endpoints or WebEndpoints()
+        self._fetcher = fetcher = PageFetcher(limits=limits, allowed_networks=allowed_networks)
+        self._search = SearchEndpoint(fetcher, given.search, given.search_headers) if given.search else None
+        self._wiki = WikiEndpoint(fetcher, given.wiki) if given.wiki else None
+        self._session = BrowsingSession()
+
+    async def check_search(self) -> None:
+        """Find out whether a search endpoint is configured; it is not asked, which may cost money.
+
+        :raises UnsupportedError: when none is.
+        """
+        if self._search is None:
+            raise _not_configured("search")
+
+    async def check_wiki(self) -> None:
+        """Find out whether a wiki is configured.
+
+        :raises UnsupportedError: when none is.
+        """
+        if self._wiki is None:
+            raise _not_configured("wiki")
+
+    async def search(self, query: str) -> dict[str, Any]:
+        """Search the web.
+
+        :raises UnsupportedError: when no search endpoint is configured.
+        :raises ToolRequestError: when there are no words.
+        :raises ToolCallError: when the endpoint answers otherwise than such endpoints do.
+        """
+        if self._search is None:
+            raise _not_configured("search")
+        return {"results": await self._search.search(_words(query))}
+
+    async def wikipedia(self, query: str) -> dict[str, Any]:
+        """Open the article of the wiki that fits words best. Errors as of :meth:`search`."""
+        if self._wiki is None:
+            raise _not_configured("wiki")
+        article = await self._wiki.article(_words(query))
+        page = self._session.open(article.url, article.title, article.text)
+        return {**page.shown(), "other_articles": list(article.others)}
+
+    async def visit(self, url: str) -> dict[str, Any]:
+        """Open a page. Errors as of :meth:`PageFetcher.page`."""
+        fetched = await self._fetcher.page(url)
+        title, text = await asyncio.to_thread(_text_of, fetched)
+        page = self._session.open(fetched.url, title, text, asked=url, cut=fetched.cut)
+        return page.shown()
+
+    async def page_down(self, url: str = "") -> dict[str, Any]:
+        """Go on in an open page. Errors as of :meth:`BrowsingSession.turn`."""
+        return self._session.turn(url, 1).shown()
+
+    async def page_up(self, url: str = "") -> dict[str, Any]:
+        """Go back in an open page. Errors as of :meth:`BrowsingSession.turn`."""
+        return self._session.turn(url, -1).shown()
+
+    async def find(self, words: str, url: str = "") -> dict[str, Any]:
+        """Go to words in an open page. Errors as of :meth:`BrowsingSession.find`."""
+        return self._session.find(url, words[:_QUERY_CHARS])
+
+    async def find_next(self, url: str = "") -> dict[str, Any]:
+        """Go to the next place of the words. Errors as of :meth:`BrowsingSession.find_next`."""
+        return self._session.find_next(url)
+
+
+def _text_of(fetched: FetchedPage) -> HtmlText:
+    is_html = fetched.media_type in _HTML
+    text = decoded_text(fetched.content, fetched.charset, is_html=is_html)
+    return html_text(text, fetched.url) if is_html else HtmlText("", text)
+
+
+def _words(query: str) -> str:
+    words = " ".join(query.split())
+    if not words:
+        raise ToolRequestError("there is nothing to search for", subject="query", remedy="Give words.")
+    return words[:_QUERY_CHARS]
+
+
+def _not_configured(what: str) -> UnsupportedError:
+    return UnsupportedError(f"no {what} endpoint is configured", subject=what, remedy="Configure its address")

@@ -13,6 +13,7 @@ from egotools.calling.tool_answer import ToolAnswer
 from ingest.trust.finding import QUARANTINE, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from ingest.trust.instructions import find_instructions
+from planners.calling.fence_marks import FenceMarks
 
 __all__ = ["AnswerFlag", "FencedAnswer", "fence_answer"]
 
@@ -47,12 +48,18 @@ class FencedAnswer(NamedTuple):
 
 
 def fence_answer(
-    answer: ToolAnswer, *, tool_id: str, notes: tuple[str, ...] = (), max_bytes: int = MAX_SHOWN_BYTES
+    answer: ToolAnswer,
+    *,
+    tool_id: str,
+    notes: tuple[str, ...] = (),
+    max_bytes: int = MAX_SHOWN_BYTES,
+    marks: FenceMarks | None = None,
 ) -> FencedAnswer:
     """Return an answer as a model is to see it.
 
     :param answer: its body as JSON values, without credentials, see :class:`egotools.calling.known_secrets.KnownSecrets`.
     :param notes: further sentences for the model, for example that the tool has changed.
+    :param marks: make the mark of the fence, for a run that is replayed; a new one where None.
     """
     answered = shown_answer(answer, max_bytes)
     flags = _flags(answered.value, max_bytes)
@@ -66,8 +73,9 @@ def fence_answer(
         )
     hides = any(flag.why == _HIDDEN for flag in flags)  # else they belong to a script, or to an emoji
     text = without_hidden(answered.text) if hides else answered.text
+    mark = marks.mark(text) if marks else ""
     return FencedAnswer(
-        fenced(text, tool_id=tool_id, status=answer.status, notes=tuple(said)), flags, answered.left_out
+        fenced(text, tool_id=tool_id, status=answer.status, notes=tuple(said), mark=mark), flags, answered.left_out
     )
 
 

@@ -96,7 +96,7 @@ class StructuredRequest:
         :param version: changes with the parser of the answers, and with everything else that the answer depends on.
         """
         messages = [[message.role, message.content] for message in self.messages]
-        parts = [model_name, version, self.schema, self.max_tokens, messages]
+        parts: list[Any] = [model_name, version, self.schema, self.max_tokens, messages]
         if self.sample != GREEDY:  # the keys of the others are those of the caches that stand
             parts.append([self.sample.seed, self.sample.temperature])
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

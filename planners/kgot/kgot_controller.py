@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from egotools.calling.invoker import ToolInvoker
+from ontology.errors import BudgetExceededError, InvalidArgumentError
+from planners.calling.fence_marks import FenceMarks
+from planners.calling.safe_retries import RetryingInvoker
 from planners.calling.sandbox import Sandbox
 from planners.graphs.property_graph import GraphState, PropertyGraph
-from planners.kgot.kgot_events import KgotEvent, Outcome
+from planners.kgot.decide import decide, queries_of, reasons_of
+from planners.kgot.enhance import enhance
+from planners.kgot.kgot_events import Ended, KgotEvent, Outcome
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall
 from planners.kgot.run_parts import StepMakers, TaskFinder
+from planners.kgot.run_state import RunState
+from planners.kgot.solve import force_answer, force_query, solve
+from planners.kgot.step_log import emit, told_to
 
 __all__ = ["KgotRun", "solve_task"]
 
@@ -63,4 +72,66 @@ async def solve_task(
     :param fence_key: of the marks around answers of tools; equal keys give equal prompts. A new one where empty.
     :raises InvalidArgumentError: when there is no task.
     """
-    raise NotImplementedError
+    if not task.question.strip():
+        raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+    run = RunState(
+        task=task,
+        graph=graph,
+        makers=makers,
+        finder=finder,
+        invoker=RetryingInvoker(invoker, settings.tool_retries),
+        sandbox=sandbox,
+        settings=settings,
+        marks=FenceMarks(fence_key),
+    )
+    with told_to(observe):
+        try:
+            ended = await _within_limits(run)
+        except asyncio.CancelledError:
+            emit(Ended(answer="", outcome="cancelled", missing="the run was cancelled"))
+            raise
+        emit(ended)
+    return KgotRun(
+        answer=ended.answer,
+        outcome=ended.outcome,
+        missing=ended.missing,
+        state=run.state,
+        calls=tuple(run.calls),
+        iterations=run.iteration,
+    )
+
+
+async def _within_limits(run: RunState) -> Ended:
+    try:
+        async with asyncio.timeout(run.settings.max_seconds) as limit:
+            return await _iterate(run)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return Ended(
+            answer="", outcome="deadline", missing=f"the {run.settings.max_seconds:g} s of the run have passed"
+        )
+    except BudgetExceededError as error:
+        return Ended(answer="", outcome="budget", missing=str(error))
+
+
+async def _iterate(run: RunState) -> Ended:
+    """Decide, and enlarge the graph or ask it; at the limit the answer is forced."""
+    await run.read_graph()
+    while run.iteration < run.settings.max_iterations:
+        run.iteration += 1
+        decided = await decide(run)
+        if decided.decision == "enhance":
+            await enhance(run, reasons_of(decided))
+        elif answer := await solve(run, queries_of(decided)):
+            return Ended(answer=answer, outcome="solved")
+    for force, outcome in _LAST_STEPS:
+        if answer := await force(run):
+            return Ended(answer=answer, outcome=outcome, missing=run.missing)
+    return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
+
+
+_LAST_STEPS: tuple[tuple[Callable[[RunState], Awaitable[str]], Outcome], ...] = (
+    (force_query, "forced query"),
+    (force_answer, "forced answer"),
+)

@@ -47,6 +47,7 @@ class TaskView:
     :param graph: the state of the task.
     :param graph_text: the same as prompts have it.
     :param calls: of all iterations before, in their order.
+    :param fruitless: queries that gave nothing, in their order.
     """
 
     task: KgotTask
@@ -54,3 +55,4 @@ class TaskView:
     graph: GraphState
     graph_text: str
     calls: tuple[MadeCall, ...] = field(default=())
+    fruitless: tuple[str, ...] = field(default=())

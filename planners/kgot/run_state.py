@@ -1,0 +1,96 @@
+"""A run while it goes on: its parts, what it knows, and how a step that fails is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from egotools import ClientError
+from egotools.calling.invoker import ToolInvoker
+from ontology.errors import BudgetExceededError, EgotoolsError
+from planners.calling.fence_marks import FenceMarks
+from planners.calling.sandbox import Sandbox
+from planners.graphs.graph_text import state_text
+from planners.graphs.property_graph import GraphState, PropertyGraph
+from planners.kgot.kgot_events import Dropped, GraphChanged
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
+from planners.kgot.run_parts import StepMakers, TaskFinder
+from planners.kgot.step_log import emit
+
+__all__ = ["RunState"]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+_VALUE_CHARS = 2_000  # of one value in a prompt: a page of text
+_PROBLEM_CHARS = 1_000  # of a step that is left out, in its event
+
+
+@dataclass(slots=True, kw_only=True)
+class RunState:
+    """One run.
+
+    :ivar iteration: from 1; 0 before the first.
+    :ivar state: the graph of the last good step.
+    :ivar asked: the calls that were made, by tool and arguments; none is made twice.
+    :ivar missing: what the graph lacked at last.
+    """
+
+    task: KgotTask
+    graph: PropertyGraph
+    makers: StepMakers
+    finder: TaskFinder
+    invoker: ToolInvoker
+    sandbox: Sandbox
+    settings: KgotSettings
+    marks: FenceMarks
+    iteration: int = 0
+    state: GraphState = field(default_factory=GraphState)
+    text: str = ""
+    calls: list[MadeCall] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    fruitless: list[str] = field(default_factory=list)
+    missing: str = ""
+
+    def view(self) -> TaskView:
+        """Return what a step sees."""
+        return TaskView(
+            task=self.task,
+            iteration=self.iteration,
+            graph=self.state,
+            graph_text=self.text,
+            calls=tuple(self.calls),
+            fruitless=tuple(self.fruitless),
+        )
+
+    async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
+        """Return what a step gives; where it fails, tell so and return another value. Only an exceeded budget ends the run."""
+        try:
+            return await work
+        except BudgetExceededError:
+            raise
+        except (EgotoolsError, ClientError) as error:
+            self.drop(step, str(error))
+            return otherwise
+
+    def drop(self, step: str, problem: str) -> None:
+        """Tell that a step was left out."""
+        emit(Dropped(iteration=self.iteration, step=step, problem=problem[:_PROBLEM_CHARS]))
+
+    async def read_graph(self) -> None:
+        """Take the state of the graph for what the next steps see, and tell it; where it cannot be read, keep the last one."""
+        state = await self.contained("state", self.graph.state(), None)
+        if state is not None:
+            self.state = state
+            self.text = _bounded(state_text(state, longest=_VALUE_CHARS), self.settings.max_graph_chars)
+            emit(GraphChanged(iteration=self.iteration, state=state))
+
+
+def _bounded(text: str, most: int) -> str:
+    """Cut a text at the end of a line, and say how many lines are left out."""
+    if len(text) <= most:
+        return text
+    kept = text[:most].rpartition("\n")[0]
+    return f"{kept}\n({text.count(chr(10)) - kept.count(chr(10))} more lines are left out)"

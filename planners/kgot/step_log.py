@@ -1,0 +1,58 @@
+"""Telling events in a fixed order: of steps that run at once, all events of the first are told before those of the second."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from planners.kgot.kgot_events import KgotEvent
+
+__all__ = ["emit", "in_order", "told_to"]
+
+T = TypeVar("T")
+
+
+def _unheard(event: KgotEvent) -> None:
+    """Drop an event that happens outside of a run."""
+
+
+_OBSERVER: ContextVar[Callable[[KgotEvent], None]] = ContextVar("observer of a run", default=_unheard)
+
+
+def emit(event: KgotEvent) -> None:
+    """Tell an event to whoever observes this run."""
+    _OBSERVER.get()(event)
+
+
+@contextlib.contextmanager
+def told_to(observe: Callable[[KgotEvent], None]) -> Iterator[None]:
+    """Let the events of a block go to an observer."""
+    token = _OBSERVER.set(observe)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run steps at once and return their results in order. Each step is ended; then the first error is raised."""
+    told: list[list[KgotEvent]] = [[] for _ in steps]
+
+    async def one(step: Coroutine[Any, Any, T], events: list[KgotEvent]) -> T:
+        with told_to(events.append):
+            return await step
+
+    try:
+        ended = await asyncio.gather(*map(one, steps, told), return_exceptions=True)
+    finally:
+        for event in (event for events in told for event in events):
+            emit(event)
+    results = []
+    for result in ended:
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    return results

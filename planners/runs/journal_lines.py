@@ -50,15 +50,15 @@ class Placed(NamedTuple):
 class JournalLines(Sequence[RunRecord]):
     """The records of a file, read from it each time: nothing of them is kept in memory.
 
-    :param count: how many there are; whoever appends one counts it.
+    :param length: how many there are; whoever appends one counts it.
     """
 
-    def __init__(self, path: Path, count: int) -> None:
+    def __init__(self, path: Path, length: int) -> None:
         self._path = path
-        self.count = count
+        self.length = length
 
     def __len__(self) -> int:
-        return self.count
+        return self.length
 
     def __iter__(self) -> Iterator[RunRecord]:
         return (placed.record for placed in self.placed())
@@ -69,7 +69,7 @@ class JournalLines(Sequence[RunRecord]):
     def __getitem__(self, index: slice) -> Sequence[RunRecord]: ...
     def __getitem__(self, index: int | slice) -> RunRecord | Sequence[RunRecord]:
         """Return records by number; the file is read up to them."""
-        wanted = range(self.count)[index]
+        wanted = range(self.length)[index]
         if isinstance(wanted, int):
             return next(record for record in self if record.n == wanted)
         found = {record.n: record for record in self if record.n in wanted}

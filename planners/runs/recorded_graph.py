@@ -69,8 +69,9 @@ class RecordedGraph:
             if self._inner is not None:
                 await self._inner.apply(operations)
             return
+        graph = self._graph("apply")
         try:
-            await self._graph("apply").apply(operations)
+            await graph.apply(operations)
         except EgotoolsError as error:
             self._failed("apply", key, nth, error)
             raise
@@ -85,8 +86,9 @@ class RecordedGraph:
         if earlier is not None:
             _raise_failure(earlier)
             return _ROWS.validate_python(self._journal.payload(earlier.data["result"]))
+        graph = self._graph("query")
         try:
-            rows = await self._graph("query").query(text, parameters, limits)
+            rows = await graph.query(text, parameters, limits)
         except EgotoolsError as error:
             self._failed("query", key, nth, error)
             raise
@@ -101,8 +103,9 @@ class RecordedGraph:
         if earlier is not None:
             _raise_failure(earlier)
             return _STATE.validate_python(self._journal.payload(earlier.data["state"]))
+        graph = self._graph("state")
         try:
-            state = await self._graph("state").state()
+            state = await graph.state()
         except EgotoolsError as error:
             self._failed("state", key, nth, error)
             raise

@@ -83,7 +83,7 @@ class RunJournal:
             self._file = None  # a record after half a line could not be read
             raise
         if isinstance(self.records, JournalLines):
-            self.records.count += 1
+            self.records.length += 1
         elif isinstance(self.records, list):
             self.records.append(record)
         return record

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,19 +23,18 @@ from planners.calling.sandbox import Sandbox, SandboxLimits, SandboxResult
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is isolated on Linux only")
 
 REPOSITORY = Path(__file__).parents[3]
+DEFAULT = SandboxLimits()
 SHORT = SandboxLimits(seconds=1.0)
 
 
 async def out(
-    code: str, *, limits: SandboxLimits = SandboxLimits(), stdin: bytes = b"", **files: Path
-) -> SandboxResult:  # noqa: B008
-    return await Sandbox(limits).run(
-        code, stdin=stdin, files={name.replace("__", "."): path for name, path in files.items()}
-    )
+    code: str, *, limits: SandboxLimits = DEFAULT, stdin: bytes = b"", files: Mapping[str, Path] | None = None
+) -> SandboxResult:
+    return await Sandbox(limits).run(code, stdin=stdin, files=files)
 
 
-async def printed(code: str, **files: Path) -> str:
-    result = await out(code, **files)
+async def printed(code: str, files: Mapping[str, Path] | None = None) -> str:
+    result = await out(code, files=files)
     assert result.ended == "ok", result
     return result.stdout.strip()
 
@@ -115,9 +114,9 @@ async def test_reads_files_by_name_although_only_their_owner_may(tmp_path: Path)
     path = tmp_path / "of the test"
     path.write_bytes("a;b\n1;ü\n".encode())
     path.chmod(stat.S_IRUSR)
-    assert await printed(
-        "print(open('t__.csv'.replace('__', '')).read(), __import__('os').listdir())", t__csv=path
-    ) == ("a;b\n1;ü\n ['t.csv']")
+    assert await printed("print(open('t.csv').read(), __import__('os').listdir())", files={"t.csv": path}) == (
+        "a;b\n1;ü\n ['t.csv']"
+    )
 
 
 async def test_starts_threads() -> None:
@@ -243,7 +242,7 @@ async def test_cannot_change_a_file_that_it_is_given(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("before", encoding="utf-8")
     code = "import os\nfor act in (lambda: open('a', 'w'), lambda: os.unlink('a'), lambda: os.rename('a', 'b'), lambda: os.chmod('a', 0o777)):\n  try: act(); print('done')\n  except OSError: pass"
-    assert await printed(code, a=path) == ""
+    assert await printed(code, {"a": path}) == ""
     assert path.read_text(encoding="utf-8") == "before"
 
 

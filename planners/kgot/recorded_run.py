@@ -104,7 +104,7 @@ async def solve_recorded(
         RecordedGraph(parts.graph, journal, index=index),
         parts.make(models),
         RecordedFinder(parts.finder, journal, failures=index),
-        RecordingInvoker(parts.invoker, journal, repeat=parts.repeat, index=index, keep_failures=True),
+        RecordingInvoker(parts.invoker, journal, repeat=parts.repeat, index=index, as_written=True),
         RecordedSandbox(parts.sandbox, journal, index=index),
         settings=parts.settings,
         observe=events.tell,
@@ -156,9 +156,9 @@ async def replay_recorded(
 
 def event_lines(journal: RunJournal) -> Iterator[bytes]:
     """Yield the events of a run as canonical JSON without measured seconds: equal runs give equal bytes."""
-    index = JournalIndex(journal)
+    index, ended = JournalIndex(journal), _ended(journal)
     n = 0
-    while (record := index.last(_EVENT, _EVENT, n)) is not None:
+    while (ended is None or n < ended["events"]) and (record := index.last(_EVENT, _EVENT, n)) is not None:
         yield canonical_text(_event_of(journal, record)).encode("utf-8", "surrogatepass") + b"\n"
         n += 1
 
@@ -286,8 +286,8 @@ def _prices(header: Mapping[str, Any], role: str) -> Budget:
 
 
 def _settings_of(given: Mapping[str, Any]) -> KgotSettings:
-    """Return the settings of a run; a limit of its time is not one of its replay."""
-    return _SETTINGS_JSON.validate_python({**given, "max_seconds": None})
+    """Return the settings of a run for its replay, which has no limit of time, and waits for nothing."""
+    return _SETTINGS_JSON.validate_python({**given, "max_seconds": None, "tool_retry_delay_s": 0.0})
 
 
 def _end_json(run: KgotRun) -> dict[str, Any]:

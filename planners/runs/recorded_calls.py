@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from egotools.client_errors import client_error_of
-from ontology.errors import InvalidArgumentError
+from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, StorageError
 from planners.calling.consent import Ask, never
 from planners.runs.account import rows_of
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.run_journal import RunJournal, RunRecord
+from planners.runs.run_journal import RunJournal, RunRecord, as_kept
 
 __all__ = ["RecordingInvoker", "ReplayInvoker"]
 
 _CALL = "call"
+_TOLD = ("code", "message", "reason", "subject", "remedy")
+_RARE = ("notes", "retry_after")  # of an answer
 _NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
 
 
@@ -34,8 +37,8 @@ class RecordingInvoker:
 
     :param repeat: whether a write whose effect is not known shall be made again.
     :param index: of the journal, where there is one already.
-    :param keep_failures: whether a call that failed is answered by its failure, so that the run goes on as it went. A call that a
-        limit of the run refused is made again.
+    :param as_written: whether answers are given as the journal will have them, from the first time on, and a call that failed fails
+        again: a run goes on, and is replayed, as it went. A call that a limit of the run refused is made again.
     """
 
     def __init__(
@@ -45,13 +48,13 @@ class RecordingInvoker:
         *,
         repeat: Ask = never,
         index: JournalIndex | None = None,
-        keep_failures: bool = False,
+        as_written: bool = False,
     ) -> None:
         self._inner = inner
         self._journal = journal
         self._repeat = repeat
         self._index = index or JournalIndex(journal)
-        self._keep_failures = keep_failures
+        self._as_written = as_written
         self.answered = 0
         """Number of calls that the journal answered."""
 
@@ -66,18 +69,15 @@ class RecordingInvoker:
         if earlier is not None and earlier.kind == "call_ended":
             self.answered += 1
             return _answer(self._journal, earlier)
-        if earlier is not None and self._keep_failures and earlier.kind == "call_failed" and not _of_the_run(earlier):
+        if earlier is not None and self._as_written and earlier.kind == "call_failed" and not _of_the_run(earlier):
             raise _failure(earlier)
         reads = tool.effect == "read"
         if earlier is not None and _may_be_done(earlier) and not reads:
             if not await self._repeat(tool, arguments):
-                raise PermissionDeniedError(
-                    "this call may change something; it was begun before, and it is not known whether it was done",
-                    code="PERMISSION_DENIED",
-                    reason="EFFECT_NOT_KNOWN",
-                    subject=tool.id,
-                    remedy="Look whether it was done, then confirm that it shall be made again.",
-                )
+                refused = _not_repeated(tool)
+                if self._as_written:
+                    self._failed(tool, key, nth, refused, 0.0)
+                raise refused
         self._journal.append(
             "call_begun",
             key=key,
@@ -92,9 +92,16 @@ class RecordingInvoker:
         try:
             answer = await self._inner.invoke(tool, arguments)
         except ClientError as error:
-            failure = {name: getattr(error, name) for name in ("code", "message", "reason", "subject", "remedy")}
-            self._journal.append("call_failed", key=key, nth=nth, tool=tool.id, seconds=_since(started), **failure)
+            self._failed(tool, key, nth, error, _since(started))
             raise
+        except (BudgetExceededError, StorageError):  # a limit of the run; a disk that is full
+            raise
+        except Exception as error:  # a tool is foreign code, which raises what it likes
+            if not self._as_written:
+                raise
+            failure = _client_error(error, tool)
+            self._failed(tool, key, nth, failure, _since(started))
+            raise failure from error
         self._journal.append(
             "call_ended",
             key=key,
@@ -107,8 +114,13 @@ class RecordingInvoker:
             size=answer.size,
             rows=rows_of(answer.body),
             body=self._journal.keep(answer.body),
+            **{name: getattr(answer, name) for name in _RARE if getattr(answer, name)},
         )
-        return answer
+        return replace(answer, body=as_kept(answer.body)) if self._as_written else answer
+
+    def _failed(self, tool: Tool, key: str, nth: int, error: ClientError, seconds: float) -> None:
+        told = {name: getattr(error, name) for name in _TOLD}
+        self._journal.append("call_failed", key=key, nth=nth, tool=tool.id, seconds=seconds, **told)
 
 
 class ReplayInvoker:
@@ -137,8 +149,30 @@ class ReplayInvoker:
 
 
 def _failure(record: RunRecord) -> ClientError:
-    given = {name: str(record.data.get(name, "")) for name in ("reason", "subject", "remedy")}
-    return client_error_of(record.data["code"], record.data["message"], **given)
+    told = {name: str(record.data.get(name, "")) for name in _TOLD}
+    return client_error_of(told.pop("code"), told.pop("message"), **told)
+
+
+def _not_repeated(tool: Tool) -> PermissionDeniedError:
+    return PermissionDeniedError(
+        "this call may change something; it was begun before, and it is not known whether it was done",
+        code="PERMISSION_DENIED",
+        reason="EFFECT_NOT_KNOWN",
+        subject=tool.id,
+        remedy="Look whether it was done, then confirm that it shall be made again.",
+    )
+
+
+def _client_error(error: Exception, tool: Tool) -> ClientError:
+    """Return the error of a call for whatever a tool raised: the journal can give it again."""
+    if isinstance(error, EgotoolsError):
+        return client_error_of(
+            error.grpc_code,
+            error.problem,
+            subject=error.subject or tool.id,
+            remedy=f"{error.remedy}." if error.remedy else "",
+        )
+    return client_error_of("ABORTED", f"{type(error).__name__}: {error}", subject=tool.id)
 
 
 def _of_the_run(failed: RunRecord) -> bool:
@@ -154,6 +188,8 @@ def _answer(journal: RunJournal, record: RunRecord) -> ToolAnswer:
         media_type=given["media_type"],
         body=journal.payload(given["body"]),
         size=given["size"],
+        notes=tuple(given.get("notes", ())),
+        retry_after=given.get("retry_after", ""),
     )
 
 

@@ -22,7 +22,7 @@ from planners.graphs.property_graph import (
     Value,
 )
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.run_journal import RunJournal, RunRecord
+from planners.runs.run_journal import RunJournal, RunRecord, as_kept
 
 __all__ = ["RecordedGraph", "empty_graph", "state_json"]
 
@@ -92,10 +92,9 @@ class RecordedGraph:
         except EgotoolsError as error:
             self._failed("query", key, nth, error)
             raise
-        self._journal.append(
-            "graph_ended", op="query", key=key, nth=nth, result=self._journal.keep(_ROWS.dump_python(rows, mode="json"))
-        )
-        return _ROWS.validate_python(_ROWS.dump_python(rows, mode="json"))
+        made = _ROWS.dump_python(rows, mode="json")
+        self._journal.append("graph_ended", op="query", key=key, nth=nth, result=self._journal.keep(made))
+        return _ROWS.validate_python(as_kept(made))
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
@@ -109,8 +108,9 @@ class RecordedGraph:
         except EgotoolsError as error:
             self._failed("state", key, nth, error)
             raise
-        self._journal.append("graph_ended", op="state", key=key, nth=nth, state=self._journal.keep(state_json(state)))
-        return state
+        made = state_json(state)
+        self._journal.append("graph_ended", op="state", key=key, nth=nth, state=self._journal.keep(made))
+        return _STATE.validate_python(as_kept(made))
 
     def _request(self, op: str, given: Any) -> tuple[str, int, RunRecord | None]:
         key = request_key([op, given])

@@ -23,7 +23,7 @@ from ontology.files import disk_errors, flush_to_disk, write_file
 from ontology.json_object import canonical_text
 from planners.runs.journal_lines import DAMAGED, JournalLines, RunRecord, journal_line, scan_journal
 
-__all__ = ["Kept", "RunJournal", "RunRecord", "Sync", "open_run_journal", "read_run_journal"]
+__all__ = ["Kept", "RunJournal", "RunRecord", "Sync", "as_kept", "open_run_journal", "read_run_journal"]
 
 Sync: TypeAlias = Literal["record", "batch"]
 """When records reach the disk: each before the run goes on, or every hundred and at the end (the system's crash loses the last)."""
@@ -155,6 +155,11 @@ class RunJournal:
         if hashlib.sha256(content).hexdigest() != digest:
             raise InvalidArgumentError("a payload of the journal was altered", subject=str(path), remedy=DAMAGED)
         return json.loads(content.decode("utf-8", "surrogatepass"))
+
+
+def as_kept(payload: Any) -> Any:
+    """Return a JSON value as it is read from a journal that keeps it: lists for tuples, keys in order."""
+    return json.loads(canonical_text(payload))
 
 
 @contextlib.contextmanager

@@ -80,7 +80,7 @@ class OpenAIChat:
         _check_length(limit)
         request = self._request(messages, limit, sample)
         if schema is not None:
-            described = {"name": schema_name, "schema": dict(schema), "strict": True}
+            described = {"name": schema_name, "schema": dict(schema), "strict": not _has_open_object(schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": described}
         estimate = _estimate_tokens(messages, schema)
         with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
@@ -105,6 +105,17 @@ class OpenAIChat:
             "seed": self._seed + sample.seed,
             "max_tokens": limit,
         }
+
+
+def _has_open_object(schema: Any) -> bool:
+    """Whether an object of any members is allowed in a schema: servers refuse to be strict about such a one."""
+    if isinstance(schema, list):
+        return any(map(_has_open_object, schema))
+    if not isinstance(schema, Mapping):
+        return False
+    if schema.get("type") == "object" and "properties" not in schema:
+        return True
+    return any(map(_has_open_object, schema.values()))
 
 
 def _check_length(max_tokens: int) -> None:

@@ -124,6 +124,7 @@ class StructuredChat:
     :param kind: kind of the cache entries.
     :param repair_prompt: makes the message for the second attempt from the fault of the first answer.
     :param cache: where answers are kept; None keeps none.
+    :param whole_only: an answer that was cut off is never parsed, for a parser that repairs what it reads.
     :param attempts: answers that are asked for, 1 or more, until one can be used.
     """
 
@@ -135,12 +136,14 @@ class StructuredChat:
         repair_prompt: Callable[[str], str],
         cache: ResultCache | None,
         attempts: int = _ATTEMPTS,
+        whole_only: bool = False,
     ) -> None:
         self._model = model
         self._kind = kind
         self._repair_prompt = repair_prompt
         self._cache = cache
         self._attempts = attempts
+        self._whole_only = whole_only
 
     def call(self, request: StructuredRequest, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T]:
         """The cached answer, or the model's. A failed call is returned, not raised: see :class:`FailureBudget`.
@@ -184,6 +187,8 @@ class StructuredChat:
                 sample=request.sample,
             )
             try:
+                if completion.truncated and self._whole_only:
+                    raise UnusableAnswerError("the limit of tokens was reached")
                 return StructuredAnswer(value=parse(completion.text), text=completion.text)
             except UnusableAnswerError as error:
                 problem = f"it is cut off: {error}" if completion.truncated else str(error)

@@ -10,6 +10,7 @@ __all__ = ["FenceMarks"]
 
 _KEY_BYTES = 32
 _MARK_CHARS = 32  # 128 bits
+_SHORT_CHARS = 16  # 64 bits, in prompts with many fences: tokens of hexadecimal digits are short
 
 
 class FenceMarks:
@@ -30,5 +31,5 @@ class FenceMarks:
 
     def fenced(self, text: str) -> str:
         """Return a text between two lines with its mark."""
-        mark = self.mark(text)
+        mark = self.mark(text)[:_SHORT_CHARS]
         return f"--- data {mark} ---\n{text}\n--- end {mark} ---"

@@ -152,6 +152,7 @@ class ModelAsked:
 
     :param step: name of the prompt.
     :param usd: in US dollars, by the prices of the budget; 0 without prices.
+    :param problem: of a call that failed, whose tokens nobody counted; empty of one that was answered.
     """
 
     step: str
@@ -160,6 +161,7 @@ class ModelAsked:
     completion_tokens: int
     usd: float
     seconds: float
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,200 @@
+"""Asking one of the two models of a run with a prompt: structured answers, repaired JSON, re-asks with the fault, and an event for each call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from inference.budget import Budget
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.result_cache import ResultCache
+from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
+from ontology.errors import ModelError
+from ontology.json_object import canonical_text
+from planners.calling.fence_marks import FenceMarks
+from planners.kgot.json_repair import repaired_json
+from planners.kgot.kgot_events import Executor, ModelAsked
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
+from planners.kgot.step_log import emit
+
+__all__ = ["ModelAsker", "closed_object"]
+
+T = TypeVar("T")
+
+_ATTEMPTS = 4  # an answer, and three re-asks that are told the fault (appendix B.3.1)
+_THREADS = 16  # calls at once: votes, final answers and fixes of one run wait for a model, and use no processor
+_FREE = Budget()
+_KIND = "kgot"
+
+
+class ModelAsker:
+    """Asks one model. Its calls run in threads of their own, so that votes wait for the model together.
+
+    :param executor: which of the two models it is.
+    :param cache: of usable answers; with a key of the marks that stays the same, a repeated run finds its own there.
+    :param budget: with the prices; that of the model where None.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        executor: Executor,
+        settings: KgotSettings,
+        marks: FenceMarks,
+        cache: ResultCache | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self._model = model
+        self._executor: Executor = executor
+        self._settings = settings
+        self._marks = marks
+        self._cache = cache
+        self._budget: Budget = budget or getattr(model, "budget", None) or _FREE
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"kgot-{executor}")
+
+    async def ask(
+        self,
+        name: str,
+        inputs: Mapping[str, str],
+        schema: Mapping[str, Any],
+        read: Callable[[Any], T],
+        *,
+        language: str = "cypher",
+        options: Mapping[str, bool] | None = None,
+        sample: Sample = GREEDY,
+    ) -> T:
+        """Return the answer of the model to a prompt.
+
+        :param name: of the prompt.
+        :param inputs: texts by the names of the prompt's inputs.
+        :param schema: of the answer.
+        :param read: makes the answer of JSON values inside the schema; raises UnusableAnswerError where they say nothing.
+        :param language: see :func:`planners.kgot.prompts.kgot_prompt.prompt_messages`.
+        :raises ModelError: when the model is unavailable, or no answer could be used.
+        :raises BudgetExceededError: when the budget is used up.
+        """
+        form = self._settings.prompt_format
+        request = StructuredRequest(
+            messages=prompt_messages(name, inputs, form=form, marks=self._marks, language=language, options=options),
+            schema=schema,
+            schema_name=name,
+            max_tokens=self._settings.max_answer_tokens,
+            sample=sample,
+        )
+        asked: list[ModelAsked] = []
+        chat = StructuredChat(
+            _HeardModel(self._model, self._budget, name, self._executor, asked),
+            kind=_KIND,
+            repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
+            cache=self._cache,
+            attempts=_ATTEMPTS,
+            whole_only=True,
+        )
+        parser = _parser(canonical_text(schema))
+        key = request.key(self._model.name, prompt_version(name, form))
+        try:
+            answer = await asyncio.get_running_loop().run_in_executor(
+                self._threads, chat.call, request, key, lambda text: read(_value(parser, text))
+            )
+        finally:
+            for event in asked:
+                emit(event)
+        if answer.failure is not None:
+            raise answer.failure
+        if answer.problem:
+            raise ModelError(answer.problem, subject=name, remedy="Another model may follow the form of the answer")
+        return cast("T", answer.value)
+
+    def drawn(self, iteration: int, nth: int, times: int) -> Sample:
+        """Return the sample of one of several answers to one question; a single one is the most probable answer."""
+        if times == 1:
+            return GREEDY
+        return Sample(seed=iteration * _SEEDS + nth, temperature=self._settings.vote_temperature)
+
+
+_SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
+
+
+class _HeardModel:
+    """Keeps an event of each call."""
+
+    def __init__(
+        self, model: ChatModel, budget: Budget, step: str, executor: Executor, asked: list[ModelAsked]
+    ) -> None:
+        self._model = model
+        self._budget = budget
+        self._step = step
+        self._executor: Executor = executor
+        self._asked = asked
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+        sample: Sample = GREEDY,
+    ) -> Completion:
+        started = time.perf_counter()
+        try:
+            completion = self._model.complete(
+                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+            )
+        except ModelError as error:
+            self._tell(started, None, error.problem)
+            raise
+        self._tell(started, completion, "")
+        return completion
+
+    def _tell(self, started: float, completion: Completion | None, problem: str) -> None:
+        read = completion.prompt_tokens if completion else 0
+        written = completion.completion_tokens if completion else 0
+        self._asked.append(
+            ModelAsked(
+                step=self._step,
+                executor=self._executor,
+                prompt_tokens=read,
+                completion_tokens=written,
+                usd=self._budget.usd(prompt_tokens=read, completion_tokens=written),
+                seconds=round(time.perf_counter() - started, 6),
+                problem=problem,
+            )
+        )
+
+
+def closed_object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with exactly these members."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _parser(schema: str) -> SchemaParser:
+    return SchemaParser(json.loads(schema), feature="language models as the steps of a run")
+
+
+def _value(parser: SchemaParser, text: str) -> Any:
+    """Return the value of an answer; where it cannot be read as it stands, of its repaired JSON."""
+    try:
+        return parser.parse(text)
+    except UnusableAnswerError:
+        repaired = repaired_json(text)
+        if repaired is None:
+            raise
+        return parser.parse(repaired)

@@ -1,0 +1,1 @@
+"""The prompts of a run, one file each, and their rendering as XML or Markdown."""

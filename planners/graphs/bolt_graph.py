@@ -15,7 +15,14 @@ from typing import Any
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError
 from planners.graphs.bolt_hold import BoltHold, hold_database
-from planners.graphs.bolt_rows import BoltRows, bolt_parameters, read_rows, write_difference
+from planners.graphs.bolt_rows import (
+    BoltRows,
+    bolt_parameters,
+    driver_text,
+    is_driver_value,
+    read_rows,
+    write_difference,
+)
 from planners.graphs.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_state import state_of_rows
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
@@ -109,7 +116,7 @@ class BoltGraph:
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
-        async with self._transaction("READ", _WRITE_S) as transaction:
+        async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
             read = await read_rows(transaction)
         return state_of_rows(read.rows)
 
@@ -145,7 +152,7 @@ def _statement_errors(place: BoltAddress, seconds: float) -> Iterator[None]:
         code = str(error.code)
         if "TimedOut" in code or "Terminated" in code:
             raise _too_slow(seconds) from None
-        if code.split(".")[2:3] and code.split(".")[2] in _OF_STATEMENTS or "OutOfMemory" in code:
+        if not _OF_STATEMENTS.isdisjoint(code.split(".")) or "OutOfMemory" in code:
             problem = shown_error(ValueError(error.message or code), place)
             remedy = "Correct the statement; the graph is as before"
             raise StatementError(problem, subject="Cypher", remedy=remedy) from None
@@ -170,6 +177,8 @@ def _json(value: Any) -> object:
         return {"type": value.type, "properties": _json(dict(value))}
     if isinstance(value, Path):
         return {"nodes": [_json(node) for node in value.nodes], "edges": [_json(edge) for edge in value.relationships]}
+    if is_driver_value(value):
+        return driver_text(value)
     if isinstance(value, Mapping):
         return {str(name): _json(member) for name, member in value.items()}
     if isinstance(value, list | tuple):

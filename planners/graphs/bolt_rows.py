@@ -13,7 +13,15 @@ from planners.graphs.property_rows import MAX_EDGES, MAX_NODES, EdgeRow, NodeRow
 from planners.graphs.property_values import checked_name, checked_properties
 from planners.graphs.result_rows import json_value
 
-__all__ = ["BoltRows", "bolt_parameters", "quoted_name", "read_rows", "write_difference"]
+__all__ = [
+    "BoltRows",
+    "bolt_parameters",
+    "driver_text",
+    "is_driver_value",
+    "quoted_name",
+    "read_rows",
+    "write_difference",
+]
 
 _NODES = "MATCH (n) RETURN elementId(n), labels(n), properties(n) ORDER BY id(n)"
 _EDGES = (
@@ -57,6 +65,16 @@ def bolt_parameters(values: Mapping[str, Value]) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in checked_properties(values).items()
     }
+
+
+def is_driver_value(value: Any) -> bool:
+    """Say whether a value has a class of the driver: a time, a duration, a point; some of these are tuples too."""
+    return type(value).__module__.startswith("neo4j.")
+
+
+def driver_text(value: Any) -> str:
+    """Return such a value as text, times as ISO 8601."""
+    return str(value.iso_format()) if hasattr(value, "iso_format") else str(value)
 
 
 async def read_rows(transaction: Any) -> BoltRows:
@@ -165,4 +183,6 @@ def _properties(properties: Mapping[str, Any]) -> Properties:
 def _value(value: Any) -> Any:
     if isinstance(value, list):
         return [_value(member) for member in value]
+    if is_driver_value(value):
+        return driver_text(value)
     return value if isinstance(value, str | int | float | bool) else json_value(value)

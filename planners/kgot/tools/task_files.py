@@ -38,6 +38,11 @@ class TaskFiles:
         """The names, in the order in which the files came."""
         return tuple(self._files)
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether unpacked files can be added."""
+        return self._folder is not None
+
     def all(self) -> Mapping[str, Path]:
         """Return name → file."""
         return dict(self._files)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import importlib.util
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
 from ingest.stores.graph_store import Counts, check_counts, counts_of
-from ontology.errors import MissingExtraError, StorageError
+from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
+from ontology.errors import StorageError
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,18 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["LadybugStore"]
 
 _CSV = """auto_detect=false, header=false, parallel=false, delim=',', quote='"', escape='"'"""
-_MAX_BUFFER_BYTES = 1 << 30
 _TYPES = {str: "STRING", int: "INT64", float: "DOUBLE"}
 
 
 class LadybugStore:
-    """Storage in a Ladybug database file: nodes in one table, edges in one for each predicate. Needs the extra ``ladybug``."""
+    """Storage in a Ladybug database file: nodes in one table, edges in one for each predicate. Needs the package ``ladybug``."""
 
     name = "ladybug.v1"
 
     def __init__(self, path: Path) -> None:
-        if importlib.util.find_spec("ladybug") is None:
-            raise MissingExtraError("the graph store Ladybug", extra="ladybug")
+        check_ladybug("the graph store Ladybug")
         self.path = path
 
     def __repr__(self) -> str:
@@ -47,7 +45,7 @@ class LadybugStore:
         rows_file = temporary.with_name(f"{temporary.name}.csv")
         try:
             with self._storage_errors("written"):
-                with _connection(temporary) as connection:
+                with ladybug_connection(temporary) as connection:
                     _fill(connection, graph, rows_file)
                     found = _counts(connection)
                 check_counts(counts_of(graph), found, subject=str(self.path))
@@ -62,7 +60,7 @@ class LadybugStore:
         """Return the number of nodes and edges in the database; zero when the file does not exist."""
         if not self.path.exists():
             return Counts(nodes=0, edges=0)
-        with self._storage_errors("read"), _connection(self.path, read_only=True) as connection:
+        with self._storage_errors("read"), ladybug_connection(self.path, read_only=True) as connection:
             return _counts(connection)
 
     @contextlib.contextmanager
@@ -75,21 +73,6 @@ class LadybugStore:
                 subject=str(self.path),
                 remedy="Check that its folder exists, is writable and has room, and that no other process holds it open",
             ) from error
-
-
-@contextlib.contextmanager
-def _connection(path: Path, *, read_only: bool = False) -> Iterator[Any]:
-    import ladybug
-
-    database = ladybug.Database(str(path), read_only=read_only, buffer_pool_size=_MAX_BUFFER_BYTES)
-    try:
-        connection = ladybug.Connection(database)
-        try:
-            yield connection
-        finally:
-            connection.close()
-    finally:
-        database.close()
 
 
 def _fill(connection: Any, graph: nx.MultiDiGraph[str], rows_file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from egotools.client_errors import ClientError
@@ -16,7 +16,7 @@ with framework("langchain"):
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
     from pydantic import ConfigDict
 
-__all__ = ["Approve", "ToolRetriever", "structured_tools"]
+__all__ = ["Approve", "ToolRetriever", "structured_tool", "structured_tools"]
 
 Approve = Callable[[AnyTool, Mapping[str, Any]], bool]
 """Asks for a call that may change something, where the source has no ``confirm``."""
@@ -68,8 +68,18 @@ def _tool(source: ToolSource, offer: Offer, approve: Approve | None) -> BaseTool
         except ClientError as error:
             raise ToolException(str(error)) from error
 
+    return structured_tool(offer, call, acall)
+
+
+def structured_tool(
+    offer: Offer, call: Callable[[dict[str, Any]], str], acall: Callable[[dict[str, Any]], Awaitable[str]]
+) -> BaseTool:
+    """Return a tool of LangChain whose functions take the arguments as one mapping.
+
+    Both raise ``ToolException`` for what becomes a message with ``status="error"``.
+    """
     return _WholeArguments(
-        name=name,
+        name=offer.name,
         description=offer.description,
         args_schema=offer.parameters,
         func=call,

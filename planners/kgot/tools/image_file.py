@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import TYPE_CHECKING
 
-from ontology.errors import DocumentError, InvalidArgumentError, MissingExtraError, TooLargeError
+from ontology.errors import DocumentError, MissingExtraError, TooLargeError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["read_image"]
+__all__ = ["MAX_IMAGE_BYTES", "read_image"]
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 """That are opened: what cameras, scanners and web pages make. Others (EPS, PSD, ICNS …) have decoders that start programs or read other files."""
-_MOST_BYTES = 20 * 2**20
+MAX_IMAGE_BYTES = 20 * 2**20
 """Of a file: what the usual vision endpoints take."""
 _MOST_PIXELS = 40_000_000
 """A page scanned at 600 dpi has 35 million; decoded, these take 160 MB."""
 
 
-def read_image(path: Path) -> Image:
+def read_image(name: str, content: bytes) -> Image:
     """Return the first picture of a file, turned upright, in RGB.
 
-    :raises InvalidArgumentError: when there is no such file.
-    :raises TooLargeError: when it has too many bytes or pixels; nothing was decoded.
+    :param name: of the file, for errors.
+    :raises TooLargeError: when it has too many pixels; nothing was decoded.
     :raises DocumentError: when it is no image of a format that is read here, or is damaged.
     :raises MissingExtraError: without the package that decodes images.
     """
@@ -32,25 +32,21 @@ def read_image(path: Path) -> Image:
         from PIL import Image, ImageOps, UnidentifiedImageError
     except ImportError as error:
         raise MissingExtraError("images", extra="ocr") from error
-    if not path.is_file():  # a pipe or a device would be read for ever
-        raise InvalidArgumentError("there is no such file", subject=path.name, remedy="Name a file of the task")
-    if path.stat().st_size > _MOST_BYTES:
-        raise TooLargeError(f"the image has more than {_MOST_BYTES:,} bytes", subject=path.name, remedy="Shrink it")
     try:
-        with Image.open(path, formats=_FORMATS) as image:  # reads the head only
+        with Image.open(io.BytesIO(content), formats=_FORMATS) as image:  # reads the head only
             if image.width * image.height > _MOST_PIXELS:
-                raise _too_many_pixels(path)
+                raise _too_many_pixels(name)
             return ImageOps.exif_transpose(image).convert("RGB")
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # Pillow's own limits, which are higher
-        raise _too_many_pixels(path) from None
+        raise _too_many_pixels(name) from None
     except UnidentifiedImageError:
         formats = ", ".join(_FORMATS)
-        raise DocumentError(f"this is no image ({formats})", subject=path.name, remedy="Use another tool") from None
+        raise DocumentError(f"this is no image ({formats})", subject=name, remedy="Use another tool") from None
     except (OSError, ValueError, SyntaxError, EOFError) as error:  # what the decoders of Pillow raise for damaged files
         raise DocumentError(
-            f"the image is damaged ({type(error).__name__})", subject=path.name, remedy="Use another file"
+            f"the image is damaged ({type(error).__name__})", subject=name, remedy="Use another file"
         ) from None
 
 
-def _too_many_pixels(path: Path) -> TooLargeError:
-    return TooLargeError(f"the image has more than {_MOST_PIXELS:,} pixels", subject=path.name, remedy="Shrink it")
+def _too_many_pixels(name: str) -> TooLargeError:
+    return TooLargeError(f"the image has more than {_MOST_PIXELS:,} pixels", subject=name, remedy="Shrink it")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
-from ontology.errors import DocumentError, InvalidArgumentError, TooLargeError, UnsupportedError
+from ontology.errors import DocumentError, UnsupportedError
 from planners.kgot.tools.media_endpoint import SpeechEndpoint
+from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["AudioTranscriber"]
+__all__ = ["AudioTranscriber", "register_transcribe_audio"]
 
 _MOST_BYTES = 25 * 2**20
 """Of a recording: the limit of the usual endpoints (OpenAI's, as its reference says)."""
@@ -30,12 +31,11 @@ _BEGINNINGS: dict[str, tuple[tuple[int, bytes], ...]] = {
 class AudioTranscriber:
     """Writes down the recordings of a task.
 
-    :param find_file: name of a file as a model knows it → the file; raises what is to be said of an unknown one.
     :param speech: None: the tool is not ready.
     """
 
-    def __init__(self, find_file: Callable[[str], Path], speech: SpeechEndpoint | None = None) -> None:
-        self._find_file = find_file
+    def __init__(self, files: TaskFiles, speech: SpeechEndpoint | None = None) -> None:
+        self._files = files
         self._speech = speech
 
     async def check(self) -> None:
@@ -49,15 +49,21 @@ class AudioTranscriber:
         """Return what is said.
 
         :raises UnsupportedError: when no endpoint is configured.
-        :raises InvalidArgumentError: when there is no such file.
+        :raises ToolRequestError: when there is no such file.
         :raises TooLargeError: when it has too many bytes.
         :raises DocumentError: when it is no recording of a format that the endpoints take.
         :raises ModelError: when the endpoint fails.
         """
         speech = self._configured()
-        path = self._find_file(file)
-        content = await asyncio.to_thread(_content, path)
-        return {"file": file, "text": await speech.transcribe(f"recording{path.suffix.lower()}", content)}
+        ending = PurePath(file).suffix.lower()
+        if ending not in _BEGINNINGS:
+            known = ", ".join(_BEGINNINGS)
+            raise DocumentError(f"this is no recording ({known})", subject=file, remedy="Use another tool")
+        content = await asyncio.to_thread(self._files.read, file, _MOST_BYTES)
+        if not any(content.startswith(begin, at) for at, begin in _BEGINNINGS[ending]):
+            problem = f"the file does not begin as one ending in {ending} does"
+            raise DocumentError(problem, subject=file, remedy="Use another file")
+        return {"file": file, "text": await speech.transcribe(f"recording{ending}", content)}
 
     def _configured(self) -> SpeechEndpoint:
         if self._speech is None:
@@ -67,20 +73,16 @@ class AudioTranscriber:
         return self._speech
 
 
-def _content(path: Path) -> bytes:
-    if not path.is_file():  # a pipe or a device would be read for ever
-        raise InvalidArgumentError("there is no such file", subject=path.name, remedy="Name a file of the task")
-    beginnings = _BEGINNINGS.get(path.suffix.lower())
-    if beginnings is None:
-        known = ", ".join(_BEGINNINGS)
-        raise DocumentError(f"this is no recording ({known})", subject=path.name, remedy="Use another tool")
-    if path.stat().st_size > _MOST_BYTES:
-        raise TooLargeError(f"the recording has more than {_MOST_BYTES:,} bytes", subject=path.name, remedy="Cut it")
-    content = path.read_bytes()
-    if not any(content.startswith(begin, at) for at, begin in beginnings):
-        raise DocumentError(
-            f"the file does not begin as one ending in {path.suffix.lower()} does",
-            subject=path.name,
-            remedy="Use another file",
-        )
-    return content
+def register_transcribe_audio(tools: ToolSet, files: TaskFiles, speech: SpeechEndpoint | None = None) -> str:
+    """Register the tool and return its id."""
+    transcriber = AudioTranscriber(files, speech)
+    return tools.register(
+        transcriber.transcribe_audio,
+        name="transcribe_audio",
+        description=f"Write down what is said in a recording of the task ({', '.join(_BEGINNINGS)}), up to 25 MiB.",
+        inputs={"file": {"type": "string", "description": "Name of the audio file, for example talk.mp3."}},
+        required=("file",),
+        outputs={"text": {"type": "string", "description": "What is said."}},
+        check=transcriber.check,
+        timeout_s=600.0,
+    )

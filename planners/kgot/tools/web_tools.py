@@ -6,7 +6,7 @@ Pages that only scripts write are not run: what their HTML says without them is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from egotools import ToolRequestError
@@ -15,9 +15,10 @@ from ontology.errors import UnsupportedError
 from planners.kgot.tools.browsing_session import BrowsingSession
 from planners.kgot.tools.html_text import HtmlText, decoded_text, html_text
 from planners.kgot.tools.page_fetcher import FetchedPage, PageFetcher, WebLimits
+from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_endpoints import SearchEndpoint, WebEndpoints, WikiEndpoint
 
-__all__ = ["WebTools"]
+__all__ = ["WebTools", "register_web_tools"]
 
 _QUERY_CHARS = 500
 _HTML = ("text/html", "application/xhtml+xml")
@@ -100,6 +101,62 @@ class WebTools:
     async def find_next(self, url: str = "") -> dict[str, Any]:
         """Go to the next place of the words. Errors as of :meth:`BrowsingSession.find_next`."""
         return self._session.find_next(url)
+
+
+_PAGE = {
+    "url": {"type": "string", "description": "Address of the page."},
+    "title": {"type": "string", "description": "Title of the page."},
+    "page": {"type": "integer", "description": "Number of the part that is shown."},
+    "pages": {"type": "integer", "description": "Number of all parts."},
+    "text": {"type": "string", "description": "Text of this part."},
+}
+_QUERY_INPUT = {"query": {"type": "string", "description": "Words, as for a search engine."}}
+_OPEN_INPUT = {
+    "url": {"type": "string", "description": "Address of an open page; leave it out for the last visited one."}
+}
+
+
+def register_web_tools(tools: ToolSet, web: WebTools) -> tuple[str, ...]:
+    """Register the seven tools and return their ids."""
+
+    def register(function: Callable[..., Awaitable[Any]], description: str, **parts: Any) -> str:
+        outputs = {"outputs": _PAGE, **parts}
+        return tools.register(function, name=function.__name__, description=description, **outputs)
+
+    return (
+        register(
+            web.search,
+            "Search the web by a search engine. Returns titles, addresses and short texts of pages; visit one to read it.",
+            inputs=_QUERY_INPUT,
+            required=("query",),
+            outputs={"results": {"type": "array", "description": "What was found: title, url, text, date."}},
+            check=web.check_search,
+        ),
+        register(
+            web.wikipedia,
+            "Open the Wikipedia article that fits words best and return the first part of its text; page_down goes on.",
+            inputs=_QUERY_INPUT,
+            required=("query",),
+            check=web.check_wiki,
+        ),
+        register(
+            web.visit,
+            "Open a web page by its address and return the first part of its text, with links; page_down goes on, find looks for words.",
+            inputs={"url": {"type": "string", "description": "Address, for example https://example.org/page."}},
+            required=("url",),
+        ),
+        register(web.page_down, "Read the next part of a web page that is open.", inputs=_OPEN_INPUT),
+        register(web.page_up, "Read the part before in a web page that is open.", inputs=_OPEN_INPUT),
+        register(
+            web.find,
+            "Look for words in a web page that is open, and show the part where they stand first.",
+            inputs={"words": {"type": "string", "description": "Words as they stand in the page."}, **_OPEN_INPUT},
+            required=("words",),
+        ),
+        register(
+            web.find_next, "Show the next place of the words that find looked for in a web page.", inputs=_OPEN_INPUT
+        ),
+    )
 
 
 def _text_of(fetched: FetchedPage) -> HtmlText:

@@ -12,8 +12,9 @@ from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, To
 from egotools.calling.address_guard import parse_networks
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError, UnsupportedError
 from planners.kgot.tools.page_fetcher import WebLimits
+from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_endpoints import WebEndpoints
-from planners.kgot.tools.web_tools import WebTools
+from planners.kgot.tools.web_tools import WebTools, register_web_tools
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
 
 _HERE = parse_networks(["127.0.0.1/32"])
@@ -255,3 +256,19 @@ async def test_what_is_not_configured_is_not_ready() -> None:
     for wrong in ({"search": "ftp://x/{query}"}, {"wiki": "wiki"}):
         with pytest.raises(EgotoolsError):
             WebEndpoints(**wrong)  # type: ignore[arg-type]
+
+
+async def test_the_tools_are_registered_and_called_by_their_schemas(web: WebTools, server: Loopback) -> None:
+    tools = ToolSet()
+    ids = register_web_tools(tools, web)
+    assert [each.rpartition("/")[2] for each in ids] == [
+        "search", "wikipedia", "visit", "page_down", "page_up", "find", "find_next",
+    ]  # fmt: skip
+    ready = await tools.ready()
+    assert set(ready.unusable) == set(ids[:2])
+    answer = await tools.call(ids[2], {"url": f"{server.url}/long"})
+    assert (answer.ok, answer.body["page"]) == (True, 1)
+    assert (await tools.call(ids[3], {})).body["page"] == 2
+    assert (await tools.call(ids[5], {"words": "needle"})).body["matches"] == 1
+    with pytest.raises(PermissionDeniedError):
+        await tools.call(ids[2], {"url": f"{server.url}/private"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -39,8 +40,9 @@ from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = ["MakeSteps", "SolveParts", "event_lines", "header_of", "replay_recorded", "run_is_ended", "solve_recorded"]
 
-MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel]], StepMakers]
-"""Makes those who take the steps, of models by their role; of a run without a model there is none."""
+MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
+"""Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
+answers of tools."""
 _SETTINGS = KgotSettings()
 _SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
 _STOPPED = ("budget", "deadline", "cancelled")  # outcomes of a run that can go on
@@ -93,27 +95,29 @@ async def solve_recorded(
         if run_is_ended(journal):
             return await replay_recorded(journal, parts.make, observe=observe)
         await empty_graph(parts.graph)
-    index = JournalIndex(journal)
+    index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
     events = _Events(journal, index, observe)
     models = {
         role: RecordedModel(model, journal, role=role, name=header["models"].get(role, ""), index=index)
         for role, model in parts.models.items()
     }
+    started = time.perf_counter()
     run = await solve_task(
         task,
         RecordedGraph(parts.graph, journal, index=index),
-        parts.make(models),
+        parts.make(models, fence_key),
         RecordedFinder(parts.finder, journal, failures=index),
         RecordingInvoker(parts.invoker, journal, repeat=parts.repeat, index=index, as_written=True),
         RecordedSandbox(parts.sandbox, journal, index=index),
         settings=parts.settings,
         observe=events.tell,
-        fence_key=bytes.fromhex(header["fence_key"]),
+        fence_key=fence_key,
     )
+    seconds = round(time.perf_counter() - started, 6)
     if run.outcome in _STOPPED:
-        journal.append("run_stopped", outcome=run.outcome, missing=run.missing)
+        journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
     else:
-        journal.append("run_ended", answer=journal.keep(_end_json(run)), events=events.count)
+        journal.append("run_ended", answer=journal.keep(_end_json(run)), events=events.count, seconds=seconds)
     return run
 
 
@@ -129,7 +133,7 @@ async def replay_recorded(
         raise InvalidArgumentError(
             "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
         )
-    index = JournalIndex(journal)
+    index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
     events = _Events(journal, index, observe, written=False)
     models: dict[str, ChatModel] = {
         role: RecordedModel(None, journal, role=role, name=name, budget=_prices(header, role), index=index)
@@ -138,13 +142,13 @@ async def replay_recorded(
     run = await solve_task(
         KgotTask(question=header["question"], files=tuple(Path(name) for name, _ in header["files"])),
         RecordedGraph(None, journal, language=header["language"], index=index),
-        make(models),
+        make(models, fence_key),
         RecordedFinder(None, journal, failures=index),
         ReplayInvoker(journal, index=index),
         RecordedSandbox(None, journal, index=index),
         settings=_settings_of(header["settings"]),
         observe=events.tell,
-        fence_key=bytes.fromhex(header["fence_key"]),
+        fence_key=fence_key,
     )
     if events.differing or events.count != ended["events"] or _end_json(run) != journal.payload(ended["answer"]):
         where = f"event {events.differing[0]}" if events.differing else "its end"

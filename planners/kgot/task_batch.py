@@ -1,0 +1,110 @@
+"""Many tasks: handed out one by one to workers, a store, a sandbox and a journal each; a failed task stops nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from egotools.client_errors import ClientError
+from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.files import write_file
+from ontology.json_object import canonical_text
+from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
+from planners.kgot.task_file import BatchTask
+from planners.kgot.task_result import TaskResult, task_result
+from planners.runs.run_journal import RunJournal, open_run_journal
+
+__all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "run_batch", "solve_in_folder"]
+
+_LOG = logging.getLogger(__name__)
+OpenParts: TypeAlias = Callable[[BatchTask], AbstractAsyncContextManager[SolveParts]]
+"""Opens what a task is solved with: a store, a sandbox and tools of its own."""
+SolveTask: TypeAlias = Callable[[BatchTask], Awaitable[TaskResult]]
+_RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
+
+
+async def run_batch(
+    tasks: Iterable[BatchTask],
+    solve: SolveTask,
+    *,
+    workers: int,
+    observe: Callable[[TaskResult], object] = lambda result: None,
+) -> list[TaskResult]:
+    """Solve tasks and return their results in order.
+
+    :param workers: how many tasks are solved at once; whoever is done takes the next one.
+    :param observe: gets each result when it is there.
+    """
+    given = list(tasks)
+    waiting = iter(given)
+    results: dict[str, TaskResult] = {}
+
+    async def work() -> None:
+        for each in waiting:  # shared: each task is handed out once
+            results[each.id] = await solve(each)
+            observe(results[each.id])
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max(1, min(workers, len(given)))):
+            group.create_task(work())
+    return [results[each.id] for each in given]
+
+
+async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> TaskResult:
+    """Solve a task with a journal in a folder, and write its result there. A task that has ended is not run again.
+
+    :raises StorageError: when the result cannot be written.
+    """
+    error = ""
+    try:
+        with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
+            if not run_is_ended(journal):
+                error = await _solved(task, journal, parts)
+            result = task_result(task.id, journal, error)
+    except (EgotoolsError, ClientError) as failure:  # of the journal itself
+        result = TaskResult(id=task.id, error=str(failure))
+    write_file(folder / f"{task.id}.json", canonical_text(result.to_json()))
+    return result
+
+
+async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> str:
+    """Solve a task; return the error that ended it, or empty."""
+    try:
+        async with parts(task) as opened:
+            await solve_recorded(task.task, journal, opened)
+    except (EgotoolsError, ClientError) as error:
+        return str(error)
+    except Exception as error:  # the other tasks are solved
+        _LOG.exception("task %s", task.id)
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def journal_path(folder: Path, id_: str) -> Path:
+    """Return the journal of a task of a batch."""
+    return folder / "journals" / f"{id_}.jsonl"
+
+
+def read_results(tasks: Iterable[BatchTask], folder: Path) -> dict[str, TaskResult]:
+    """Read the results of a batch that are there, by the ids of their tasks.
+
+    :raises InvalidArgumentError: when one is damaged.
+    """
+    results: dict[str, TaskResult] = {}
+    for task in tasks:
+        path = folder / f"{task.id}.json"
+        if path.is_file():
+            try:
+                results[task.id] = _RESULT.validate_python(json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, ValidationError) as error:
+                raise InvalidArgumentError(
+                    "the result is damaged", subject=str(path), remedy="Remove it: it is made of its journal"
+                ) from error
+    return results

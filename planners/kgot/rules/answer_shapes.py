@@ -1,0 +1,250 @@
+"""The nodes and edges of one answer, by the shape of its JSON and of the tables in its texts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, TypeAlias
+
+from planners.graphs.property_graph import GraphState, MergeEdge, MergeNode, NodeRef, Operation, Scalar, Value
+from planners.kgot.rules.shape_names import (
+    CALL,
+    GAVE,
+    identifier_of,
+    label_of,
+    property_name,
+    reference_type,
+    table_label,
+)
+from planners.kgot.rules.shape_tables import json_in, tables_in
+
+__all__ = ["MOST_NODES", "AnswerShapes", "known_identifiers"]
+
+MOST_NODES = 1_000
+"""Of one answer: twice the largest graph of the paper (522 nodes)."""
+_MOST_DEPTH = 40
+_MOST_TEXT = 4_000  # characters of one property; of what is longer the graph keeps the beginning
+_INT64 = range(-(2**63), 2**63)
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+Known: TypeAlias = Mapping[str, tuple[str, str]]
+"""Value of an identifier → label and field of the thing that it names."""
+
+
+def known_identifiers(graph: GraphState, bodies: Sequence[Any]) -> Known:
+    """Return the identifiers of what stands in a graph or in answers; one that names several things is none."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for node in graph.nodes:
+        for name, value in node.properties.items():
+            of = identifier_of(name)
+            if of is not None and label_of(of or node.label) == node.label:
+                found.setdefault(str(value), set()).add((node.label, name))
+    for owner, name, value in _own_identifiers(bodies):
+        found.setdefault(str(value), set()).add((owner, name))
+    return {value: next(iter(named)) for value, named in found.items() if len(named) == 1}
+
+
+def _own_identifiers(bodies: Any) -> Iterator[tuple[str, str, Scalar]]:
+    held = [(bodies, 0)]
+    while held:
+        each, depth = held.pop()
+        if isinstance(each, dict):
+            if (name := _own(each)) and (of := identifier_of(name)):
+                yield label_of(of), name, each[name]
+            held += [(inner, depth + 1) for inner in each.values() if depth < _MOST_DEPTH]
+        elif isinstance(each, list):
+            held += [(inner, depth + 1) for inner in each if depth < _MOST_DEPTH]
+
+
+def _own(record: Mapping[Any, Any]) -> str:
+    """Return the field by which a record is identified: ``id``, or its first field where that is an identifier; else empty."""
+    first = next(iter(record), "")
+    for name in ("id", "_id", first):
+        value = record.get(name)
+        if isinstance(name, str) and identifier_of(name) is not None and _is_key(value):
+            return name
+    return ""
+
+
+def _is_key(value: Any) -> bool:
+    return (isinstance(value, str) and 0 < len(value) <= 256) or (
+        isinstance(value, int) and not isinstance(value, bool)
+    )
+
+
+class AnswerShapes:
+    """Makes the writes of one answer.
+
+    :param known: see :func:`known_identifiers`.
+    """
+
+    def __init__(self, known: Known, *, most_nodes: int = MOST_NODES) -> None:
+        self._known = known
+        self._left = most_nodes
+        self._left_out = 0
+        self._written: list[Operation] = []
+
+    def of_call(self, tool_id: str, arguments: str, body: Any, file: str) -> list[Operation]:
+        """Return the writes of a call.
+
+        :param arguments: as JSON.
+        :param file: that it is about, or empty.
+        """
+        key: dict[str, Value] = {"tool": _scalar(tool_id), "arguments": _scalar(arguments)}
+        call = NodeRef(label=CALL, key=key)
+        own: dict[str, Value] = dict(key)
+        given = json_in(arguments)
+        for name, value in (given if isinstance(given, dict) else {}).items():
+            if _is_scalar(value):
+                own[_free(own, f"arg_{property_name(name)}")] = _scalar(value)
+        page = given.get("page", 1) if isinstance(given, dict) else 1
+        place = f"{PurePath(file).name}{f' page {page}' if page != 1 else ''}" if file else f"{tool_id} {arguments}"
+        if isinstance(body, dict) and _own(body):
+            self._child(call, GAVE, body, tool_id.rpartition("/")[2], place, 0)
+        else:
+            fields = body if isinstance(body, dict) else {"answer": body}
+            self._fields(call, own, fields, "", place, 0, gives=True, file=file)
+        if self._left_out:
+            own[_free(own, "left_out")] = self._left_out
+        properties = {name: value for name, value in own.items() if name not in key}
+        return [MergeNode(node=call, properties=properties), *self._written]
+
+    def _child(self, parent: NodeRef, kind: str, record: Mapping[Any, Any], name: str, place: str, depth: int) -> None:
+        """Write a record as a node, and the edge that leads to it."""
+        if self._left <= 0:
+            self._left_out += 1
+            return
+        self._left -= 1
+        own = _own(record)
+        of = identifier_of(own) if own else None
+        key: dict[str, Value] = {"of": _scalar(place[-200:])} if not own else {property_name(own): _scalar(record[own])}
+        node = NodeRef(label=label_of(of or name), key=key)
+        properties: dict[str, Value] = dict(key)
+        place = f"{node.label} {record[own]}" if own else place
+        at = len(self._written)
+        fields = {field: value for field, value in record.items() if field != own}
+        self._fields(node, properties, fields, "", place, depth, gives=False, file="")
+        rest = {field: value for field, value in properties.items() if field not in key}
+        self._written[at:at] = [
+            MergeNode(node=node, properties=rest),
+            MergeEdge(type=kind, source=parent, target=node),
+        ]
+
+    def _fields(
+        self,
+        node: NodeRef,
+        properties: dict[str, Value],
+        fields: Mapping[Any, Any],
+        before: str,
+        place: str,
+        depth: int,
+        *,
+        gives: bool,
+        file: str,
+    ) -> None:
+        """Add the scalars of a record to its properties, and write what it holds."""
+        for field, value in fields.items():
+            name, inner = f"{before}{field}", f"{place}/{field}"
+            kind = GAVE if gives else reference_type(str(field))
+            if value is None or depth > _MOST_DEPTH:
+                continue
+            if isinstance(value, dict) and not _own(value):
+                self._fields(node, properties, value, f"{name}_", inner, depth + 1, gives=gives, file=file)
+            elif isinstance(value, dict):
+                self._child(node, kind, value, str(field), inner, depth + 1)
+            elif isinstance(value, list):
+                self._list(node, properties, name, value, kind, inner, depth)
+            elif gives and isinstance(value, str) and self._text(node, value, file, place, depth):
+                continue
+            else:
+                properties[_free(properties, property_name(name))] = _scalar(value)
+                self._reference(node, str(field), value)
+
+    def _list(
+        self,
+        node: NodeRef,
+        properties: dict[str, Value],
+        name: str,
+        values: Sequence[Any],
+        kind: str,
+        place: str,
+        depth: int,
+    ) -> None:
+        held = [value for value in values if value is not None]
+        if held and all(map(_is_scalar, held)):
+            made = [_scalar(value) for value in held]
+            if len({type(value) for value in made}) == 1:
+                properties[_free(properties, property_name(name))] = tuple(made)
+                return
+        for number, value in enumerate(held, start=1):
+            record = value if isinstance(value, dict) else {"value": value}
+            self._child(node, kind, record, name.rpartition("_")[2] or name, f"{place}/{number}", depth + 1)
+
+    def _text(self, node: NodeRef, text: str, file: str, place: str, depth: int) -> bool:
+        """Write the rows of a text that is JSON or holds tables; returns whether it is one."""
+        if (held := json_in(text)) is not None:
+            records = held if isinstance(held, dict) else {PurePath(file).stem or "row": held}
+            self._fields(node, {}, records, "", place, depth + 1, gives=True, file="")
+            return True
+        tables = tables_in(text)
+        for number, table in enumerate(tables, start=1):
+            name = table_label(table.title) if table_label(table.title) != "Row" else table_label(PurePath(file).stem)
+            for row, record in enumerate(table.rows, start=1):
+                self._row(node, name, record, f"{place}#{number}", row)
+        return bool(tables)
+
+    def _row(self, parent: NodeRef, label: str, record: Mapping[str, Scalar], of: str, row: int) -> None:
+        if self._left <= 0:
+            self._left_out += 1
+            return
+        self._left -= 1
+        key: dict[str, Value] = {"of": _scalar(of[-200:]), "row": row}
+        properties: dict[str, Value] = dict(key)
+        for name, value in record.items():
+            properties[_free(properties, property_name(name))] = _scalar(value)
+        node = NodeRef(label=label, key=key)
+        rest = {name: value for name, value in properties.items() if name not in key}
+        self._written += [MergeNode(node=node, properties=rest), MergeEdge(type=GAVE, source=parent, target=node)]
+
+    def _reference(self, node: NodeRef, field: str, value: Any) -> None:
+        """Write the edge of a field that holds the identifier of another thing."""
+        of = identifier_of(field)
+        if not of or not _is_key(value):
+            return
+        label, name = self._known.get(str(value), (label_of(of), field))
+        target = NodeRef(label=label, key={property_name(name): _scalar(value)})
+        if target == node:
+            return
+        self._written += [
+            MergeNode(node=target),
+            MergeEdge(type=reference_type(field), source=node, target=target),
+        ]
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _scalar(value: Any) -> Scalar:
+    """Return a value as stores take it: what is no number of theirs is its text."""
+    if isinstance(value, str):
+        return _NO_TEXT.sub("\ufffd", value)[:_MOST_TEXT]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in _INT64:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return str(value)[:_MOST_TEXT]
+
+
+def _free(properties: Mapping[str, Value], name: str) -> str:
+    """Return a name that no property has yet, without regard to case, as some stores have it."""
+    taken = {each.casefold() for each in properties}
+    number, found = 1, name
+    while found.casefold() in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found

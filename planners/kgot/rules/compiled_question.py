@@ -1,0 +1,30 @@
+"""A resolved question as a query in the language of a graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from planners.graphs.property_graph import Language
+from planners.kgot.rules.cypher_question import cypher_of
+from planners.kgot.rules.python_question import python_of
+from planners.kgot.rules.resolved_question import ResolvedQuestion
+
+__all__ = ["LANGUAGES", "compiled", "compiled_sum"]
+
+LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {"cypher": cypher_of, "python": python_of}
+"""Language → who writes it."""
+
+
+def compiled(question: ResolvedQuestion, language: Language) -> str | None:
+    """Return the query; None of a language that no rules write."""
+    writer = LANGUAGES.get(language)
+    return writer(question) if writer is not None else None
+
+
+def compiled_sum(expression: str, language: Language) -> str:
+    """Return a query that hands an expression on to who computes it: nothing of it stands in the graph."""
+    text = json.dumps(expression)
+    if language == "python":
+        return f'result = [{{"expression": {text}}}]'
+    return f"RETURN {text} AS expression" if language == "cypher" else f"SELECT ({text} AS ?expression) WHERE {{}}"

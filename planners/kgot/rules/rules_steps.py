@@ -1,0 +1,138 @@
+"""The five steps of a run by rules: what is asked is read once, bound in the graph, got by tools, queried and said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planners.finding.tool_finder import FoundTools
+from planners.graphs.property_graph import Language
+from planners.kgot.asked import Asked, QuestionReader, Unreadable
+from planners.kgot.kgot_task import TaskView
+from planners.kgot.rules.answer_forms import final_text, maths_code
+from planners.kgot.rules.bound_question import bind_question
+from planners.kgot.rules.compiled_question import compiled, compiled_sum
+from planners.kgot.rules.file_needs import file_need
+from planners.kgot.rules.graph_facts import GraphFacts
+from planners.kgot.rules.needed_calls import CallPlanner, calls_for
+from planners.kgot.rules.needs import Need, RulesMemory
+from planners.kgot.rules.resolved_question import ResolvedQuestion
+from planners.kgot.rules.shape_writer import ShapeWriter
+from planners.kgot.run_parts import StepMakers
+from planners.kgot.step_makers import Insert, Retrieve, Vote, WantedCall
+
+__all__ = ["RulesSteps", "rules_makers"]
+
+_CANNOT = "The question cannot be answered by rules: "
+
+
+def rules_makers(
+    reader: QuestionReader, *, language: Language = "cypher", planner: CallPlanner | None = None
+) -> StepMakers:
+    """Return the steps of one run. A run has steps of its own: they share what tool serves what purpose.
+
+    :param reader: reads the question.
+    :param language: of the run's graph.
+    :param planner: the service's ``Plan``; None: arguments are bound by the tools' documents alone.
+    """
+    steps = RulesSteps(reader, language=language, planner=planner)
+    return StepMakers(
+        next_step=steps, chooser=steps, writer=ShapeWriter(), reader=_Reader(steps), answerer=_Answerer(steps)
+    )
+
+
+class RulesSteps:
+    """Implements :class:`planners.kgot.step_makers.NextStep` and :class:`planners.kgot.step_makers.ToolChooser`."""
+
+    def __init__(self, reader: QuestionReader, *, language: Language, planner: CallPlanner | None) -> None:
+        self._reader = reader
+        self._language = language
+        self._planner = planner
+        self._memory = RulesMemory()
+
+    def asked(self, view: TaskView) -> Asked | Unreadable:
+        """Return what the question asks, in view of the tables that were read."""
+        files = [path.name for path in view.task.files]
+        return self._reader.read(view.task.question, GraphFacts.of(view.graph).tables() if files else (), files)
+
+    def resolved(self, view: TaskView) -> ResolvedQuestion | Need | Unreadable | Asked:
+        """Return the question in the graph's terms, what is missing, or why neither; what only computes as it is."""
+        need = file_need(view)
+        if need is not None:
+            return need
+        asked = self.asked(view)
+        if isinstance(asked, Unreadable):
+            return asked
+        if asked.expression:
+            return asked
+        return bind_question(asked, GraphFacts.of(view.graph), view.calls, self._memory)
+
+    def query(self, view: TaskView) -> str | None:
+        """Return the query that answers; None while something is missing."""
+        found = self.resolved(view)
+        if isinstance(found, Asked):
+            return compiled_sum(found.expression, self._language)
+        return compiled(found, self._language) if isinstance(found, ResolvedQuestion) else None
+
+    async def vote(self, view: TaskView, nth: int) -> Vote | None:
+        """See :class:`planners.kgot.step_makers.NextStep`. Each vote is the same."""
+        found = self.resolved(view)
+        if isinstance(found, Need):
+            return Insert(reason=found.request)
+        query = self.query(view)
+        if query is not None and query not in view.fruitless:
+            return Retrieve(query=query)
+        reason = found.reason if isinstance(found, Unreadable) else "its query gives nothing"
+        return Insert(reason=f"{_CANNOT}{reason}.")
+
+    async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote | None:
+        """See :class:`planners.kgot.step_makers.NextStep`."""
+        return votes[0] if votes else None
+
+    async def missing(self, view: TaskView, reasons: Sequence[str]) -> str:
+        """See :class:`planners.kgot.step_makers.ToolChooser`."""
+        return "\n".join(dict.fromkeys(reasons))
+
+    async def calls(self, view: TaskView, missing: str, found: FoundTools, nth: int) -> tuple[WantedCall, ...]:
+        """See :class:`planners.kgot.step_makers.ToolChooser`."""
+        need = self.resolved(view)
+        if not isinstance(need, Need):
+            return ()
+        return await calls_for(need, found, self._memory, view, self._planner)
+
+
+class _Reader:
+    """Implements :class:`planners.kgot.step_makers.GraphReader`."""
+
+    def __init__(self, steps: RulesSteps) -> None:
+        self._steps = steps
+
+    async def query(self, view: TaskView, wrong: str, *, forced: bool) -> str | None:
+        """Return the query; None while something is missing: half an answer would be a guess."""
+        query = self._steps.query(view)
+        return query if query != wrong else None
+
+    async def fix(self, query: str, fault: str) -> None:
+        """Return None: rules write a query once."""
+
+    async def direct(self, view: TaskView, *, forced: bool) -> None:
+        """Return None: rules read a graph by queries only."""
+
+
+class _Answerer:
+    """Implements :class:`planners.kgot.step_makers.Answerer`."""
+
+    def __init__(self, steps: RulesSteps) -> None:
+        self._steps = steps
+
+    async def maths(self, view: TaskView, partial: str) -> str | None:
+        """See :class:`planners.kgot.step_makers.Answerer`."""
+        asked = self._steps.asked(view)
+        return maths_code(asked, partial) if isinstance(asked, Asked) else None
+
+    async def fix(self, code: str, fault: str) -> None:
+        """Return None: rules write code once."""
+
+    async def final(self, view: TaskView, partial: str, nth: int) -> str | None:
+        """See :class:`planners.kgot.step_makers.Answerer`. Each time the same."""
+        asked = self._steps.asked(view)
+        return final_text(asked, partial) if isinstance(asked, Asked) else None

@@ -1,0 +1,49 @@
+"""The writer by rules: what tools answer becomes nodes and edges by its shape alone; nothing is added that the answer does not say.
+
+An object with an identifier is one node, however often it is answered; a field that holds the identifier of another thing is an edge
+to it; a row of a table is a node. Each call is a node as well, with edges to what it gave: which things a filter found stands in no
+other place. Beside a model (``--write rules``) it saves the prompt and the answer of each write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from planners.graphs.property_graph import Operation
+from planners.kgot.kgot_task import MadeCall, TaskView
+from planners.kgot.rules.answer_shapes import MOST_NODES, AnswerShapes, known_identifiers
+from planners.kgot.rules.made_calls import arguments_text
+
+__all__ = ["ShapeWriter"]
+
+
+class ShapeWriter:
+    """Implements :class:`planners.kgot.step_makers.GraphWriter`; deterministic.
+
+    :param most_nodes: of one answer; what is left out is counted in the node of its call.
+    """
+
+    def __init__(self, *, most_nodes: int = MOST_NODES) -> None:
+        self._most_nodes = most_nodes
+
+    async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
+        """See :class:`planners.kgot.step_makers.GraphWriter`. A call without an answer is left out."""
+        known = known_identifiers(view.graph, [answer.body for answer in answers])
+        written: list[Operation] = []
+        for answer in answers:
+            if answer.ok:
+                shapes = AnswerShapes(known, most_nodes=self._most_nodes)
+                written += shapes.of_call(
+                    answer.tool_id, arguments_text(answer.arguments), answer.body, _named(view, answer)
+                )
+        return tuple({repr(each): each for each in reversed(written)}.values())[::-1]
+
+    async def fix(self, operation: Operation, fault: str) -> None:
+        """Return None: what a rule wrote is not written better by the same rule."""
+
+
+def _named(view: TaskView, answer: MadeCall) -> str:
+    """Return the file that a call is about: the first argument that is the name of one, or empty."""
+    texts = [each for each in answer.arguments.values() if isinstance(each, str) and PurePath(each).suffix]
+    return next((each for each in texts if len(each) < 256), "")

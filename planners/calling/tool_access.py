@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egotools import Tool
@@ -53,9 +53,14 @@ class ToolAccess:
             yield from (*address.headers.values(), *address.env.values())
 
     @contextlib.asynccontextmanager
-    async def calling(self, ask: Ask, limits: CallLimits) -> AsyncIterator[ToolInvoker]:
+    async def calling(
+        self, ask: Ask, limits: CallLimits, own: Callable[[ToolInvoker], ToolInvoker] | None = None
+    ) -> AsyncIterator[ToolInvoker]:
         """Yield what calls tools: policy and consent first, then limits, then retries, then the protocol. MCP sessions are kept
-        until the end, and belong to this block: give each caller (tenant and subject) one of its own."""
+        until the end, and belong to this block: give each caller (tenant and subject) one of its own.
+
+        :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
+        """
         http = HttpInvoker(
             servers=self.servers,
             credentials=self.credentials,
@@ -68,5 +73,6 @@ class ToolAccess:
                 protocols["python"] = PythonInvoker(self.modules, timeout_s=self.timeout_s)
             if self.sessions:
                 protocols["mcp"] = mcp
-            limited = LimitedInvoker(RetryingInvoker(ProtocolInvoker(protocols)), limits)
+            called: ToolInvoker = ProtocolInvoker(protocols)
+            limited = LimitedInvoker(RetryingInvoker(called if own is None else own(called)), limits)
             yield ConsentingInvoker(limited, ask, self.policy, mcp.look_up)

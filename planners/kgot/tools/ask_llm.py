@@ -9,8 +9,9 @@ from egotools import ToolRequestError
 from inference.chat import ChatModel, Completion, Message
 from ontology.errors import UnsupportedError
 from planners.calling.fence_marks import FenceMarks
+from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["ModelAsker"]
+__all__ = ["ModelAsker", "register_ask_llm"]
 
 _QUESTION_CHARS = 8_000
 """Of a question: about 2,000 tokens, an eighth of the window of a small model."""
@@ -77,3 +78,20 @@ def _question(text: str) -> str:
     if not text.strip():
         raise ToolRequestError("there is no question", subject="question", remedy="Ask what you want to know.")
     return text.strip()[:_QUESTION_CHARS]
+
+
+def register_ask_llm(tools: ToolSet, asker: ModelAsker) -> str:
+    """Register the tool and return its id."""
+    return tools.register(
+        asker.ask_llm,
+        name="ask_llm",
+        description=(
+            "Ask a language model for general knowledge, a definition, a translation, a summary or a judgement about a text that stands in"
+            " the question. It sees nothing of the task but the question, has no files and no web, and can be wrong."
+        ),
+        inputs={"question": {"type": "string", "description": "The question, with all that is needed to answer it."}},
+        required=("question",),
+        outputs={"answer": {"type": "string", "description": "What the model answered."}},
+        check=asker.check,
+        timeout_s=600.0,
+    )

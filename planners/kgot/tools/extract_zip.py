@@ -13,9 +13,10 @@ from ontology.errors import DocumentError, EgotoolsError, TooLargeError, Unsuppo
 from planners.kgot.tools.file_kinds import CONVERTED, TEXTS, file_kind
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.zip_checks import ZipLimits, checked_members
 
-__all__ = ["ZipExtractor"]
+__all__ = ["ZipExtractor", "register_extract_zip"]
 
 _READ_AT_ONCE = 8
 """Files: reading a document takes seconds, and the call has two minutes."""
@@ -127,3 +128,27 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if len(content) != member.file_size:
         raise zipfile.BadZipFile("a member has another size than it says")
     return content
+
+
+def register_extract_zip(tools: ToolSet, files: TaskFiles, inspector: FileInspector) -> str:
+    """Register the tool and return its id."""
+    extractor = ZipExtractor(files, inspector)
+    return tools.register(
+        extractor.extract_zip,
+        name="extract_zip",
+        description=(
+            "Unpack a zip archive of the task. Its files become files of the task, which the other tools read by the names that are"
+            " returned; the text of small ones is returned at once."
+        ),
+        inputs={"file": {"type": "string", "description": "Name of the archive, for example data.zip."}},
+        required=("file",),
+        outputs={
+            "files": {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "Name, size and place in the archive of each file, and the text of small ones.",
+            }
+        },
+        check=extractor.check,
+        timeout_s=600.0,
+    )

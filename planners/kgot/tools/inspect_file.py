@@ -16,8 +16,9 @@ from planners.kgot.tools.ask_llm import ModelAsker
 from planners.kgot.tools.file_kinds import CONVERTED, decoded, file_kind
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import text_pages
+from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["MAX_FILE_BYTES", "FileInspector"]
+__all__ = ["MAX_FILE_BYTES", "FileInspector", "register_inspect_file"]
 
 MAX_FILE_BYTES = 20 * 2**20
 """Of a file that is read: what mail systems usually take as an attachment."""
@@ -143,4 +144,32 @@ def _fault(name: str, kinds: str, detail: str) -> DocumentError | TooLargeError:
 def _damaged(name: str, why: str) -> DocumentError:
     return DocumentError(
         f"the file is damaged or not of its kind ({why[:200]})", subject=name, remedy="Use another file"
+    )
+
+
+def register_inspect_file(tools: ToolSet, inspector: FileInspector) -> str:
+    """Register the tool and return its id."""
+    return tools.register(
+        inspector.inspect_file,
+        name="inspect_file",
+        description=(
+            "Read a file of the task: documents and tables (pdf, docx, xlsx, html) as Markdown; csv, tsv, json, jsonl, md and txt as they"
+            " are. Long files come in pages. With a question, a model answers it from the page, and the text is not returned. For images,"
+            " recordings and archives there are other tools."
+        ),
+        inputs={
+            "file": {"type": "string", "description": "Name of the file, for example report.pdf."},
+            "page": {"type": "integer", "minimum": 1, "description": "Page of a long file, from 1."},
+            "question": {
+                "type": "string",
+                "description": "What you want to know of the page; without it, the text is returned.",
+            },
+        },
+        required=("file",),
+        outputs={
+            "text": {"type": "string", "description": "Text of the page."},
+            "answer": {"type": "string", "description": "Answer to the question."},
+            "pages": {"type": "integer", "description": "How many pages the file has."},
+        },
+        timeout_s=600.0,
     )

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from egotools.calling.tool_answer import ToolAnswer
 from planners.calling.sandbox import Sandbox
 from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["PythonRunner"]
+__all__ = ["PythonRunner", "register_run_python"]
 
+_STARTING_S = 30.0  # files are copied before; the sandbox ends the code itself
 _WHY = {
     "timeout": "the code took longer than {0.seconds:g} s",
     "output": "the code wrote more than {0.output_bytes:,} bytes",
@@ -46,3 +48,29 @@ class PythonRunner:
         why = _WHY.get(result.ended, "the code raised an error").format(self._sandbox.limits)
         body = {"error": why, "stdout": result.stdout, "stderr": result.stderr}
         return ToolAnswer(ok=False, status=result.ended, body=body)
+
+
+def register_run_python(tools: ToolSet, files: TaskFiles, sandbox: Sandbox) -> str:
+    """Register the tool and return its id."""
+    runner = PythonRunner(sandbox, files)
+    return tools.register(
+        runner.run_python,
+        name="run_python",
+        description=(
+            "Run Python code and return what it prints: calculations, statistics, sorting and counting, dates, text processing,"
+            " simulations, reading the files of the task by their names. Print every result. The code has no network, no other files,"
+            f" no child processes, and {sandbox.limits.seconds:g} seconds."
+        ),
+        inputs={
+            "code": {"type": "string", "description": "Python 3 that prints its results."},
+            "files": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Names of the files that the code opens; without it, all files of the task.",
+            },
+        },
+        required=("code",),
+        outputs={"stdout": {"type": "string", "description": "What the code printed."}},
+        check=runner.check,
+        timeout_s=sandbox.limits.seconds + _STARTING_S,
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,6 +16,7 @@ from ontology.errors import InvalidArgumentError, StorageError, TooLargeError
 
 __all__ = ["TaskFiles"]
 
+_INDEX = "names.jsonl"
 _SHOWN = 20
 _MAX_NAME_BYTES = 200
 _MAX_FILES = 1_000
@@ -23,7 +27,7 @@ class TaskFiles:
     """Files by name. Names are those of the files, without their folders.
 
     :param files: of the task.
-    :param folder: for what is unpacked; of this run alone, and its owner removes it.
+    :param folder: for what is unpacked; of this run alone, and its owner removes it. A run that goes on finds there what it had unpacked.
     :raises InvalidArgumentError: when one is a link, a folder, a device or a pipe, does not exist, or has the name of another.
     """
 
@@ -32,6 +36,8 @@ class TaskFiles:
         self._files: dict[str, Path] = {}
         for path in files:
             self._take(path)
+        if folder is not None:
+            self._restore(folder / _INDEX)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,15 +97,28 @@ class TaskFiles:
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=name)
         own = self._free(_plain(name))
-        path = self._folder / f"{len(self._files):04d}"  # a name of an archive never becomes one of the disk
+        path = self._folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
         try:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
                 file.write(content)
+            with open(self._folder / _INDEX, "a", encoding="utf-8") as index:
+                index.write(json.dumps({"name": own, "path": path.name}) + "\n")
         except OSError as error:
             problem = f"it cannot be written ({error.strerror})"
             raise StorageError(problem, subject=own, remedy="Free space, or choose another folder") from error
         self._files[own] = path
         return own
+
+    def _restore(self, index: Path) -> None:
+        """Take up what a run that was broken off had unpacked; a last line that it could not finish is left out."""
+        if not index.exists():
+            return
+        for line in index.read_text(encoding="utf-8", errors="replace").splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                path = index.parent / Path(row["path"]).name
+                if row["name"] not in self._files and path.is_file():
+                    self._files[row["name"]] = path
 
     def _take(self, path: Path) -> None:
         name = path.name

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pydantic_core
 
 from egotools import ClientError, PythonCall, Tool, ToolRequestError
 from egotools.calling.invoker import ToolInvoker
+from egotools.calling.live_tool import StrongerEffectError, stronger_effect
 from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer, too_large, too_slow
 from egotools.calling.tool_request import build_request
 from ontology.errors import (
@@ -91,6 +92,10 @@ class ToolSet:
         """The ids, in the order in which the tools were registered."""
         return tuple(self._tools)
 
+    def effect(self, id_: str) -> Effect:
+        """Return what a call of a tool does, as it was registered; of an unknown tool a change."""
+        return self._tools[id_].effect if id_ in self._tools else "change"
+
     def documents(self) -> list[dict[str, Any]]:
         """Return the tools as a JSON list that ``egotools build`` reads; ids and schemas stay as they are."""
         return [tool.document(self._namespace) for tool in self._tools.values()]
@@ -127,6 +132,9 @@ class ToolSet:
     def invoker(self, inner: ToolInvoker | None = None) -> ToolInvoker:
         """Return what answers calls of these tools itself, and hands on all others.
 
+        It asks nobody for consent: hand it to :meth:`planners.calling.tool_access.ToolAccess.calling`, which does. A catalogue that
+        says of a tool that it does less than it was registered with is not believed.
+
         :param inner: None: others are refused.
         """
         return _ToolSetInvoker(self, inner)
@@ -140,6 +148,9 @@ class _ToolSetInvoker:
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`ToolInvoker`."""
         if tool.id in self._tools.ids:
+            own = self._tools.effect(tool.id)
+            if stronger_effect(tool.effect, own) != (tool.effect or "change"):
+                raise StrongerEffectError(replace(tool, effect=own))
             return await self._tools.call(tool.id, arguments)
         if self._inner is None:
             raise ToolRequestError(

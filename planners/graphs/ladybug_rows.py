@@ -1,0 +1,221 @@
+"""Rows of a Ladybug graph: all of them read, and what typed operations changed written, many rows a statement."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from planners.graphs.column_types import ColumnType, column_value, kept_value, natural_type
+from planners.graphs.cypher_tokens import quoted_name
+from planners.graphs.ladybug_tables import EXACT, KEY, LadybugTables, RowKind, own_name
+from planners.graphs.property_graph import Properties, Value
+from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
+from planners.graphs.property_values import checked_properties
+
+__all__ = ["PropertyNames", "changed_rows", "properties_of", "read_rows", "values_of"]
+
+PropertyNames: TypeAlias = set[tuple[RowKind, str]]
+_STATEMENTS_FROM = 2**40
+_BATCH = 500
+"""Rows of one statement: more made none faster."""
+_OWN = ("_ID", "_LABEL", "_SRC", "_DST", KEY, EXACT)
+
+
+def read_rows(connection: Any, tables: LadybugTables) -> PropertyRows:
+    """Read the whole graph.
+
+    :raises StatementError: when it holds what stores do not keep: a statement can compute it.
+    """
+    rows = PropertyRows()
+    for key, raw in sorted(_all(connection, f"MATCH (n) RETURN n.`{KEY}`, n"), key=lambda row: row[0]):
+        rows.nodes[key] = NodeRow(label=own_name(raw["_LABEL"]), properties=properties_of(raw, tables, "NODE"))
+    edges = _all(connection, f"MATCH (a)-[r]->(b) RETURN r.`{KEY}`, a.`{KEY}`, b.`{KEY}`, r")
+    for key, source, target, raw in sorted(edges, key=lambda row: row[0]):
+        properties = properties_of(raw, tables, "REL")
+        rows.edges[key] = EdgeRow(type=own_name(raw["_LABEL"]), source=source, target=target, properties=properties)
+    given = [key for key in (*rows.nodes, *rows.edges) if key < _STATEMENTS_FROM]
+    rows.next_key = max(given, default=0) + 1
+    return rows
+
+
+def properties_of(raw: Mapping[str, Any], tables: LadybugTables, kind: RowKind) -> Properties:
+    """Return the properties of a node or edge as Ladybug gives it: exact, without what it keeps for itself.
+
+    :raises StatementError: when a value is none that stores keep.
+    """
+    exact = json.loads(raw.get(EXACT) or "{}")
+    found: dict[str, Value] = {}
+    for name in sorted((name for name in raw if name not in _OWN), key=len):
+        if raw[name] is not None:
+            own = own_name(name)
+            found[own] = _exact_value(raw[name], exact.get(own), tables, kind, own)
+    return checked_properties(found)
+
+
+def _exact_value(raw: Any, exact: Any, tables: LadybugTables, kind: RowKind, name: str) -> Value:
+    """Return the exact value where it is still the one that the column shows: a statement may have set another."""
+    column = tables.column(kind, name)
+    if exact is not None and column is not None:
+        value = kept_value(exact)
+        if column_value(value, column.type) == raw:
+            return value
+    return kept_value(raw)
+
+
+def values_of(rows: PropertyRows) -> PropertyNames:
+    """Return the properties that have a value."""
+    nodes: PropertyNames = {("NODE", name) for row in rows.nodes.values() for name in row.properties}
+    return nodes | {("REL", name) for row in rows.edges.values() for name in row.properties}
+
+
+def changed_rows(
+    old: PropertyRows, new: PropertyRows, tables: LadybugTables, moved: PropertyNames
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the statements that make the old graph the new one, with their parameters.
+
+    :param moved: properties whose values another column takes over.
+    """
+    yield from _deletions(old, new, tables)
+    nodes: dict[tuple[str, ...], list[_Row]] = defaultdict(list)
+    for key, row in new.nodes.items():
+        before = old.nodes.get(key)
+        if before is None:
+            nodes[("insert", row.label)].append(({"k": key}, row.properties, {}))
+        elif before is not row or any(("NODE", name) in moved for name in row.properties):
+            nodes[("update", row.label)].append(({"k": key}, row.properties, before.properties))
+    for (way, label), found in sorted(nodes.items()):
+        yield from _node_writes(way, label, found, tables)
+    edges: dict[tuple[str, ...], list[_Row]] = defaultdict(list)
+    for key, edge in new.edges.items():
+        former = old.edges.get(key)
+        joined = (new.nodes[edge.source].label, edge.type, new.nodes[edge.target].label)
+        place = {"k": key, "s": edge.source, "t": edge.target}
+        if former is None:
+            edges[("insert", *joined)].append((place, edge.properties, {}))
+        elif former is not edge or any(("REL", name) in moved for name in edge.properties):
+            edges[("update", *joined)].append((place, edge.properties, former.properties))
+    for (way, *names), found in sorted(edges.items()):
+        yield from _edge_writes(way, names, found, tables)
+
+
+_Row: TypeAlias = tuple[dict[str, int], Properties, Properties]
+"""Keys, properties, and those before."""
+
+
+def _deletions(old: PropertyRows, new: PropertyRows, tables: LadybugTables) -> Iterator[tuple[str, dict[str, Any]]]:
+    edges: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for key, edge in old.edges.items():
+        if key not in new.edges and edge.source in new.nodes and edge.target in new.nodes:
+            edges[old.nodes[edge.source].label, edge.type, old.nodes[edge.target].label].append(key)
+    for ends, keys in sorted(edges.items()):
+        source, kind, target = _ends(tables, *ends)
+        yield f"MATCH (:{source})-[r:{kind}]->(:{target}) WHERE r.`{KEY}` IN $keys DELETE r", {"keys": keys}
+    nodes: dict[str, list[int]] = defaultdict(list)
+    for key, row in old.nodes.items():
+        if key not in new.nodes:
+            nodes[row.label].append(key)
+    for label, keys in sorted(nodes.items()):
+        table = quoted_name(tables.table("NODE", label))
+        yield f"MATCH (n:{table}) WHERE n.`{KEY}` IN $keys DETACH DELETE n", {"keys": keys}
+
+
+def _node_writes(
+    way: str, label: str, found: Sequence[_Row], tables: LadybugTables
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    table = quoted_name(tables.table("NODE", label))
+    for names, rows in _batches(found, tables, "NODE", label):
+        if way == "insert":
+            yield f"UNWIND $rows AS row CREATE (:{table} {{`{KEY}`: row.k{_as_map(names)}}})", {"rows": rows}
+        else:
+            yield f"UNWIND $rows AS row MATCH (x:{table} {{`{KEY}`: row.k}}) SET {_as_sets(names)}", {"rows": rows}
+
+
+def _edge_writes(
+    way: str, ends: Sequence[str], found: Sequence[_Row], tables: LadybugTables
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    type_ = ends[1]
+    source, kind, target = _ends(tables, *ends)
+    match = f"UNWIND $rows AS row MATCH (a:{source} {{`{KEY}`: row.s}})"
+    for names, rows in _batches(found, tables, "REL", type_):
+        if way == "insert":
+            edge = f"(a)-[:{kind} {{`{KEY}`: row.k{_as_map(names)}}}]->(b)"
+            yield f"{match}, (b:{target} {{`{KEY}`: row.t}}) CREATE {edge}", {"rows": rows}
+        else:
+            edge = f"{match}-[x:{kind}]->(b:{target} {{`{KEY}`: row.t}}) WHERE x.`{KEY}` = row.k"
+            yield f"{edge} SET {_as_sets(names)}", {"rows": rows}
+
+
+_Names: TypeAlias = tuple[tuple[str, str], ...]
+"""Columns with what stands for each: a field of a row, or a value that all rows of the batch share."""
+
+
+def _batches(
+    found: Sequence[_Row], tables: LadybugTables, kind: RowKind, owner: str
+) -> Iterator[tuple[_Names, list[dict[str, Any]]]]:
+    """Yield rows with the same columns: a field is never empty, since Ladybug guesses its type from the values."""
+    groups: dict[_Names, list[dict[str, Any]]] = defaultdict(list)
+    for keys, properties, before in found:
+        names, row = _written(properties, before, tables, kind, owner)
+        groups[names].append({**keys, **row})
+    for names, rows in groups.items():
+        for at in range(0, len(rows), _BATCH):
+            yield names, rows[at : at + _BATCH]
+
+
+def _written(
+    properties: Properties, before: Properties, tables: LadybugTables, kind: RowKind, owner: str
+) -> tuple[_Names, dict[str, Any]]:
+    names: list[tuple[str, str]] = []
+    row: dict[str, Any] = {}
+    exact: dict[str, Value] = {}
+    for name in properties:
+        column = _column(tables, kind, name)
+        value = column_value(properties[name], column.type)
+        if value == []:
+            names.append((column.name, f"CAST([] AS {column.type})"))
+        else:
+            field = f"v{len(row)}"
+            names.append((column.name, f"row.{field}"))
+            row[field] = value
+        if not _shows(properties[name], column.type):
+            exact[name] = properties[name]
+    for name in sorted(before):
+        names += [(older, "NULL") for older in tables.older(kind, owner, name)]
+        if name not in properties:
+            names.append((_column(tables, kind, name).name, "NULL"))
+    if exact:
+        row["x"] = json.dumps(exact, ensure_ascii=False)
+    if exact or before:
+        names.append((EXACT, "row.x" if exact else "NULL"))
+    return tuple(names), row
+
+
+def _shows(value: Value, type_: ColumnType) -> bool:
+    natural = natural_type(value)
+    return natural == type_ or (natural == "[]" and type_.endswith("[]"))
+
+
+def _column(tables: LadybugTables, kind: RowKind, name: str) -> Any:
+    column = tables.column(kind, name)
+    if column is None:
+        raise KeyError(name)
+    return column
+
+
+def _as_map(names: Iterable[tuple[str, str]]) -> str:
+    return "".join(f", {quoted_name(name)}: {value}" for name, value in names)
+
+
+def _as_sets(names: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"x.{quoted_name(name)} = {value}" for name, value in names) or f"x.`{EXACT}` = NULL"
+
+
+def _ends(tables: LadybugTables, source: str, kind: str, target: str) -> tuple[str, str, str]:
+    nodes = [quoted_name(tables.table("NODE", label)) for label in (source, target)]
+    return nodes[0], quoted_name(tables.table("REL", kind)), nodes[1]
+
+
+def _all(connection: Any, text: str) -> list[list[Any]]:
+    return [list(row) for row in connection.execute(text)]

@@ -1,0 +1,244 @@
+"""A Cypher statement as Ladybug takes it: names of its tables and columns, trails instead of walks, and what it spells otherwise.
+
+Neo4j never takes an edge twice within one MATCH, Ladybug does. Edges of fixed patterns are told apart by conditions; a path of
+any length becomes a ``TRAIL``. Left as Ladybug has it: an edge of a fixed pattern can stand again in a path of any length
+of the same MATCH, a path without an upper bound has at most 30 edges, and patterns used as conditions are walks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from planners.graphs.cypher_needs import CypherNames
+from planners.graphs.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
+from planners.graphs.cypher_tokens import CypherToken, quoted_name, quoted_text
+from planners.graphs.ladybug_tables import LadybugTables, RowKind
+
+__all__ = ["HIDDEN_EDGE", "column_titles", "ladybug_statement"]
+
+HIDDEN_EDGE = "_trail"
+"""Names of edges that the statement leaves without one start with this."""
+_PATHS = ("TRAIL", "ACYCLIC", "SHORTEST", "ALL")
+_RENAMED: Mapping[tuple[str, int], str] = {
+    ("labels", 1): "_labels",
+    ("round", 1): "_round",
+    ("substring", 3): "_substring",
+    ("substring", 2): "_substring_from",
+}
+"""Function and number of arguments → the macro that does the same (``ladybug_tables``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: int
+    end: int
+    text: str
+
+
+def ladybug_statement(
+    text: str, names: CypherNames, tables: LadybugTables, labels_with: Callable[[NodePattern], set[str]]
+) -> str:
+    """Return the statement for Ladybug; its tables and columns must be there.
+
+    :param names: of this text.
+    :param labels_with: labels of the nodes that a pattern without a label matches.
+    """
+    edits = [
+        *_table_names(names, tables),
+        *_columns(names, tables),
+        *_known_labels(names, tables, labels_with),
+        *_trails(names),
+        *_assignments(names, tables),
+        *_functions(names),
+        *_label_conditions(names, tables),
+    ]
+    parts: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start >= at:
+            parts += [text[at : edit.start], edit.text]
+            at = edit.end
+    return "".join([*parts, text[at:]])
+
+
+def column_titles(names: CypherNames, text: str) -> list[str] | None:
+    """Return the titles of the columns, as the statement has them; None: it returns everything."""
+    tokens = names.tokens
+    clause = next((c for c in reversed(names.patterns.clauses) if c.word == "RETURN" and c.depth == 0), None)
+    if clause is None:
+        return None
+    titles: list[str] = []
+    start = clause.start + 1 + (clause.start + 1 < clause.end and tokens[clause.start + 1].word == "DISTINCT")
+    for at in range(start, clause.end + 1):
+        if at < clause.end and not (tokens[at].symbol(",") and tokens[at].depth == 0):
+            continue
+        if at <= start or tokens[start].symbol("*"):
+            return None
+        named = at - start > 2 and tokens[at - 2].word == "AS"
+        titles.append(tokens[at - 1].text if named else text[tokens[start].start : tokens[at - 1].end])
+        start = at + 1
+    return titles
+
+
+def _replaced(token: CypherToken, text: str) -> _Edit:
+    return _Edit(token.start, token.end, text)
+
+
+def _inserted(at: int, text: str) -> _Edit:
+    return _Edit(at, at, text)
+
+
+def _table_names(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+    for node in names.patterns.nodes.values():
+        for at in node.labels:
+            yield _replaced(names.tokens[at], quoted_name(tables.table("NODE", names.tokens[at].text)))
+    for rel in names.patterns.rels:
+        for at in rel.types:
+            yield _replaced(names.tokens[at], quoted_name(tables.table("REL", names.tokens[at].text)))
+
+
+def _columns(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+    tokens = names.tokens
+    maps = [("NODE", node.properties) for node in names.patterns.nodes.values()]
+    maps += [("REL", rel.properties) for rel in names.patterns.rels]
+    for kind, at in maps:
+        for key, _, _ in map_items(tokens, at) if at >= 0 else ():
+            yield _column(tokens[key], kind, tables)  # type: ignore[arg-type]
+    for at in range(1, len(tokens) - 1):
+        if tokens[at].symbol(".") and tokens[at - 1].text in names.variables and tokens[at + 1].is_name:
+            yield _column(tokens[at + 1], names.variables[tokens[at - 1].text][0], tables)
+
+
+def _column(token: CypherToken, kind: RowKind, tables: LadybugTables) -> _Edit:
+    column = tables.column(kind, token.text)
+    return _replaced(token, quoted_name(column.name if column else token.text))
+
+
+def _known_labels(
+    names: CypherNames, tables: LadybugTables, labels_with: Callable[[NodePattern], set[str]]
+) -> Iterator[_Edit]:
+    """Give a label to ends of new edges that have none, where all nodes that match have one: Ladybug wants it."""
+    if not any(clause.word in ("CREATE", "MERGE") for clause in names.patterns.clauses):
+        return
+    for node in names.patterns.nodes.values():
+        clause = names.patterns.clause_at(node.open)
+        if node.labels or node.properties < 0 or clause is None or clause.word != "MATCH" or names.labels_of(node):
+            continue
+        labels = labels_with(node)
+        if len(labels) == 1:
+            yield _inserted(names.tokens[node.properties].start, f":{quoted_name(tables.table('NODE', *labels))} ")
+
+
+def _trails(names: CypherNames) -> Iterator[_Edit]:
+    tokens = names.tokens
+    for rel in names.patterns.rels:
+        if rel.star >= 0 and tokens[rel.star + 1].word not in _PATHS:
+            yield _inserted(tokens[rel.star].end, " TRAIL ")
+    nth = 0
+    for clause in names.patterns.clauses:
+        if clause.word != "MATCH":
+            continue
+        rels = [rel for rel in names.patterns.rels if clause.start < rel.open < clause.end and rel.star < 0]
+        rels = [rel for rel in rels if names.patterns.clause_at(rel.open) == clause]
+        together = [rel for rel in rels if any(_can_be_one(names, rel, other) for other in rels if other is not rel)]
+        called: dict[int, str] = {}
+        for rel in together:
+            called[rel.open] = quoted_name(rel.variable) if rel.variable else f"{HIDDEN_EDGE}{nth}"
+            if not rel.variable:
+                yield _inserted(*_naming(names, rel, called[rel.open]))
+            nth += 1
+        conditions = [
+            f"id({called[rel.open]}) <> id({called[other.open]})"
+            for at, rel in enumerate(together)
+            for other in together[at + 1 :]
+            if _can_be_one(names, rel, other)
+        ]
+        yield from _with_conditions(names, clause, conditions)
+
+
+def _naming(names: CypherNames, rel: RelPattern, name: str) -> tuple[int, str]:
+    if rel.bare:
+        return names.tokens[rel.open].end, f"[{name}]"
+    return names.tokens[rel.open].end, name
+
+
+def _can_be_one(names: CypherNames, rel: RelPattern, other: RelPattern) -> bool:
+    if rel.variable and rel.variable == other.variable:
+        return False
+    types = [{names.tokens[at].text for at in one.types} for one in (rel, other)]
+    return not (types[0] and types[1]) or bool(types[0] & types[1])
+
+
+def _with_conditions(names: CypherNames, clause: CypherClause, conditions: list[str]) -> Iterator[_Edit]:
+    if not conditions:
+        return
+    joined = " AND ".join(conditions)
+    where = next((c for c in names.patterns.clauses if c.start == clause.end and c.word == "WHERE"), None)
+    if where is None:
+        yield _inserted(names.tokens[clause.end - 1].end, f" WHERE {joined}")
+    else:
+        yield _inserted(names.tokens[where.start].end, f" {joined} AND (")
+        yield _inserted(names.tokens[where.end - 1].end, ")")
+
+
+def _assignments(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+    """Spell ``REMOVE x.name``, ``SET x += {…}`` and ``SET x = {…}`` as single assignments."""
+    tokens = names.tokens
+    for clause in names.patterns.clauses:
+        if clause.word not in ("SET", "REMOVE"):
+            continue
+        if clause.word == "REMOVE":
+            yield _replaced(tokens[clause.start], "SET")
+        start = clause.start + 1
+        for at in range(start, clause.end + 1):
+            if at < clause.end and not (tokens[at].symbol(",") and tokens[at].depth == clause.depth):
+                continue
+            if clause.word == "REMOVE":
+                yield _inserted(tokens[at - 1].end, " = NULL")
+            elif at - start > 2 and tokens[start + 2].symbol("{") and tokens[start].text in names.variables:
+                yield _map_assignment(names, tables, start, at)
+            start = at + 1
+
+
+def _map_assignment(names: CypherNames, tables: LadybugTables, start: int, stop: int) -> _Edit:
+    tokens = names.tokens
+    variable, kind = tokens[start], names.variables[tokens[start].text][0]
+    text: dict[str, str] = {}
+    if tokens[start + 1].symbol("="):
+        owners = names.variables[variable.text][1]
+        text = dict.fromkeys(tables.columns_of(kind, owners), "NULL")
+    for key, value, end in map_items(tokens, start + 2):
+        column = tables.column(kind, tokens[key].text)
+        text[column.name if column else tokens[key].text] = _joined(tokens[value:end])
+    sets = ", ".join(f"{quoted_name(variable.text)}.{quoted_name(name)} = {value}" for name, value in text.items())
+    return _Edit(variable.start, tokens[stop - 1].end, sets)
+
+
+def _joined(tokens: Sequence[CypherToken]) -> str:
+    return " ".join(quoted_name(token.text) if token.kind == "quoted" else token.text for token in tokens)
+
+
+def _functions(names: CypherNames) -> Iterator[_Edit]:
+    tokens = names.tokens
+    for at in range(len(tokens) - 1):
+        if tokens[at].kind == "name" and tokens[at + 1].symbol("(") and not (at and tokens[at - 1].symbol(".")):
+            end = closing(tokens, at + 1)
+            inner = [token for token in tokens[at + 2 : end] if token.depth == tokens[at + 1].depth + 1]
+            count = 1 + sum(token.symbol(",") for token in inner)
+            if name := _RENAMED.get((tokens[at].text.lower(), count)):
+                yield _replaced(tokens[at], name)
+
+
+def _label_conditions(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+    """Spell ``n:Label`` outside of patterns as a comparison."""
+    tokens = names.tokens
+    inside = {at for node in names.patterns.nodes.values() for at in range(node.open, node.close)}
+    inside |= {at for rel in names.patterns.rels for at in range(rel.open, rel.close)}
+    for at in range(1, len(tokens) - 1):
+        known = tokens[at].symbol(":") and at not in inside and tokens[at - 1].text in names.variables
+        if known and tokens[at + 1].is_name and not (at > 1 and tokens[at - 2].symbol("{", ",")):
+            kind = names.variables[tokens[at - 1].text][0]
+            name = tables.table_or_name(kind, tokens[at + 1].text)
+            condition = f"(label({quoted_name(tokens[at - 1].text)}) = {quoted_text(name)})"
+            yield _Edit(tokens[at - 1].start, tokens[at + 1].end, condition)

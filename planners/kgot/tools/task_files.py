@@ -162,7 +162,8 @@ def _opened(path: Path, name: str) -> int:
 def _plain(name: str) -> str:
     """Return a name of one line for readers, of bounded length; its ending is kept."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    clean = "".join(each if each.isprintable() else "_" for each in last).strip() or "file"
+    clean = "".join(each if each.isprintable() else "_" for each in last).strip()
+    clean = "file" if clean in ("", ".", "..") else clean
     stem, dot, ending = clean.rpartition(".")
     tail = f"{dot}{ending}" if stem and len(ending.encode()) <= 16 else ""
     head = (stem if tail else clean).encode("utf-8", "replace")[: _MAX_NAME_BYTES - len(tail.encode())]

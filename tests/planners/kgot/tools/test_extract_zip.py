@@ -1,0 +1,237 @@
+"""Unpacking: files become files of the task; every archive that is not what it should be is refused as a whole."""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import ToolRequestError
+from ontology.errors import DocumentError, EgotoolsError, TooLargeError, UnsupportedError
+from planners.kgot.tools.extract_zip import ZipExtractor
+from planners.kgot.tools.inspect_file import FileInspector
+from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.zip_checks import ZipLimits
+from tests.planners.kgot.tools.task_documents import zip_bytes, zipped
+
+SMALL = ZipLimits(files=5, file_bytes=1_000, total_bytes=3_000, run_bytes=4_000)
+
+
+def extractor(tmp_path: Path, *paths: Path, limits: ZipLimits | None = None) -> tuple[ZipExtractor, TaskFiles]:
+    folder = tmp_path / "unpacked"
+    folder.mkdir(exist_ok=True)
+    files = TaskFiles(paths, folder)
+    return ZipExtractor(files, FileInspector(files), limits or ZipLimits()), files
+
+
+async def test_files_are_handed_on_and_small_ones_read(tmp_path: Path) -> None:
+    image = b"\x89PNG\r\n\x1a\n..."
+    members = {
+        "data/jan.csv": b"n,v\n1,2\n",
+        "feb.csv": "n,v\n3,Ü\n".encode(),
+        "data/chart.png": image,
+        "__MACOSX/._x": b"?",
+    }
+    tool, files = extractor(tmp_path, zipped(tmp_path / "months.zip", members))
+    body = await tool.extract_zip("months.zip")
+    assert body == {
+        "file": "months.zip",
+        "files": [
+            {"name": "jan.csv", "path": "data/jan.csv", "bytes": 8, "kind": "csv", "text": "n,v\n1,2"},
+            {"name": "feb.csv", "path": "feb.csv", "bytes": 9, "kind": "csv", "text": "n,v\n3,Ü"},
+            {"name": "chart.png", "path": "data/chart.png", "bytes": 11, "note": body["files"][2]["note"]},
+        ],
+    }
+    assert "inspect_image" in body["files"][2]["note"]
+    assert files.read("chart.png", 100) == image
+    assert await tool.extract_zip("months.zip") == body  # not twice
+    assert len(files.names) == 4
+
+
+async def test_equal_names_in_folders_are_told_apart(tmp_path: Path) -> None:
+    tool, files = extractor(tmp_path, zipped(tmp_path / "a.zip", {"x/r.txt": b"1", "y/r.txt": b"2"}))
+    body = await tool.extract_zip("a.zip")
+    assert [(each["name"], each["path"], each["text"]) for each in body["files"]] == [
+        ("r.txt", "x/r.txt", "1"),
+        ("r-2.txt", "y/r.txt", "2"),
+    ]
+    assert files.read("r-2.txt", 10) == b"2"
+
+
+async def test_long_texts_are_left_to_another_call(tmp_path: Path) -> None:
+    members = {"a.txt": b"a" * 8_000, "b.txt": b"b\n" * 4_000, "c.txt": b"c"}
+    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", members))
+    rows = {row["name"]: row for row in (await tool.extract_zip("a.zip"))["files"]}
+    assert len(rows["a.txt"]["text"]) == 8_000 + 1  # a line that long is cut in two
+    assert "inspect_file" in rows["b.txt"]["note"]
+    assert rows["c.txt"]["text"] == "c"
+
+
+def special(name: str, content: bytes = b"x", **fields: Any) -> bytes:
+    """An archive with one member whose entry has other fields."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        member = zipfile.ZipInfo(name)
+        for field, value in fields.items():
+            setattr(member, field, value)
+        archive.writestr(member, content)
+    return buffer.getvalue()
+
+
+def twice() -> bytes:
+    buffer = io.BytesIO()
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.txt", "1")
+        archive.writestr("a.txt", "2")
+    return buffer.getvalue()
+
+
+def encrypted() -> bytes:
+    """An archive whose entries say that they are encrypted, as those of zip programs do."""
+    raw = bytearray(zip_bytes({"a.txt": b"x"}))
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = raw.index(magic) + at
+        raw[start : start + 2] = struct.pack("<H", 1)
+    return bytes(raw)
+
+
+def renamed(old: bytes, new: bytes) -> bytes:
+    return zip_bytes({old.decode(): b"x"}).replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "raw, said",
+    [
+        pytest.param(special("../up.txt"), "leads out", id="parent folder"),
+        pytest.param(special("a/../../up.txt"), "leads out", id="parent folder inside"),
+        pytest.param(renamed(b"aa/up.txt", b"..\\up.txt"), "leads out", id="parent folder of Windows"),
+        pytest.param(special("/etc/passwd"), "absolute", id="absolute"),
+        pytest.param(special("C:/x.txt"), "absolute", id="drive"),
+        pytest.param(special("\\\\host\\x.txt"), "absolute", id="share"),
+        pytest.param(renamed(b"abcd.txt", b"a\0cd.txt"), "no name", id="zero byte"),
+        pytest.param(special("a\nb.txt"), "no name", id="two lines"),
+        pytest.param(special("l", b"/etc/passwd", external_attr=(stat.S_IFLNK | 0o777) << 16), "link", id="link"),
+        pytest.param(special("p", external_attr=(stat.S_IFIFO | 0o777) << 16), "ordinary", id="pipe"),
+        pytest.param(special("d", external_attr=(stat.S_IFCHR | 0o777) << 16), "ordinary", id="device"),
+        pytest.param(special("b", compress_type=zipfile.ZIP_LZMA), "compressed", id="another compression"),
+        pytest.param(encrypted(), "encrypted", id="encrypted"),
+        pytest.param(zip_bytes({"A.txt": b"1", "a.TXT": b"2"}), "twice", id="equal but for case"),
+        pytest.param(b"PK\x03\x04 and no more", "no zip archive", id="no archive"),
+        pytest.param(zip_bytes({"a.txt": b"x" * 500})[:-10], "no zip archive", id="cut"),
+        pytest.param(zip_bytes({"word/document.xml": b"<x/>"}), "inspect_file", id="document"),
+        pytest.param(b"", "no zip archive", id="empty"),
+    ],
+)
+async def test_is_refused_as_a_whole(tmp_path: Path, raw: bytes, said: str) -> None:
+    (tmp_path / "a.zip").write_bytes(raw)
+    tool, files = extractor(tmp_path, tmp_path / "a.zip")
+    with pytest.raises(DocumentError) as caught:
+        await tool.extract_zip("a.zip")
+    assert said in str(caught.value)
+    assert files.names == ("a.zip",)
+    assert list((tmp_path / "unpacked").iterdir()) == []
+
+
+async def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(twice())
+    tool, _ = extractor(tmp_path, tmp_path / "a.zip")
+    with pytest.raises(DocumentError, match="twice"):
+        await tool.extract_zip("a.zip")
+
+
+async def test_a_damaged_member_is_refused(tmp_path: Path) -> None:
+    raw = bytearray(zip_bytes({"a.txt": bytes(range(256)) * 4}))
+    raw[45] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(raw)
+    tool, files = extractor(tmp_path, tmp_path / "a.zip")
+    with pytest.raises(DocumentError):
+        await tool.extract_zip("a.zip")
+    assert files.names == ("a.zip",)
+
+
+# Bombs.
+
+
+@pytest.mark.parametrize(
+    "members, said",
+    [
+        ({f"{n}.txt": b"x" for n in range(6)}, "6 members"),
+        ({"a.txt": b"x" * 1_001}, "1,001"),
+        ({f"{n}.txt": bytes(range(250)) * 4 for n in range(4)}, "4,000 bytes"),
+    ],
+    ids=["count", "one file", "all files"],
+)
+async def test_limits(tmp_path: Path, members: dict[str, bytes], said: str) -> None:
+    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", members), limits=SMALL)
+    with pytest.raises(TooLargeError, match=said):
+        await tool.extract_zip("a.zip")
+
+
+async def test_ratio(tmp_path: Path) -> None:
+    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", {"a.txt": b"\0" * 4 * 2**20}))
+    with pytest.raises(TooLargeError, match="times its size"):
+        await tool.extract_zip("a.zip")
+
+
+async def test_a_member_that_says_it_is_small_is_not_unpacked_further(tmp_path: Path) -> None:
+    raw = bytearray(zip_bytes({"a.txt": b"\0" * 50 * 2**20}))
+    for magic, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        start = raw.index(magic) + at
+        raw[start : start + 4] = struct.pack("<I", 10)
+    (tmp_path / "a.zip").write_bytes(raw)
+    tool, files = extractor(tmp_path, tmp_path / "a.zip")
+    with pytest.raises(DocumentError):
+        await tool.extract_zip("a.zip")
+    assert files.names == ("a.zip",)
+
+
+async def test_archives_in_archives_end_somewhere(tmp_path: Path) -> None:
+    raw = zip_bytes({"end.txt": b"x"})
+    for depth in (3, 2, 1):
+        raw = zip_bytes({f"{depth}.zip": raw})
+    (tmp_path / "0.zip").write_bytes(raw)
+    tool, _ = extractor(tmp_path, tmp_path / "0.zip")
+    assert [row["name"] for row in (await tool.extract_zip("0.zip"))["files"]] == ["1.zip"]
+    assert [row["name"] for row in (await tool.extract_zip("1.zip"))["files"]] == ["2.zip"]
+    with pytest.raises(TooLargeError, match="deep"):
+        await tool.extract_zip("2.zip")
+
+
+async def test_all_archives_of_a_run_are_counted_together(tmp_path: Path) -> None:
+    paths = [zipped(tmp_path / f"{n}.zip", {f"{n}-{m}.txt": b"x" * 800 for m in range(3)}) for n in range(2)]
+    tool, _ = extractor(tmp_path, *paths, limits=SMALL)
+    await tool.extract_zip("0.zip")
+    with pytest.raises(TooLargeError, match="of this run"):
+        await tool.extract_zip("1.zip")
+
+
+async def test_many_entries_over_the_same_bytes_are_refused(tmp_path: Path) -> None:
+    """A bomb whose entries of the directory all point to one member."""
+    raw = zip_bytes({"0.txt": b"x" * 2_000})
+    start, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    entry = raw[start:end]
+    entries = b"".join(entry.replace(b"0.txt", b"%c.txt" % (65 + n)) for n in range(20))
+    tail = bytearray(raw[end:])
+    tail[8:12] = struct.pack("<HH", 20, 20)
+    tail[12:16] = struct.pack("<I", len(entries))
+    (tmp_path / "a.zip").write_bytes(raw[:start] + entries + tail)
+    tool, _ = extractor(tmp_path, tmp_path / "a.zip")
+    with pytest.raises(EgotoolsError):
+        await tool.extract_zip("a.zip")
+
+
+async def test_an_unknown_file_is_named(tmp_path: Path) -> None:
+    tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", {"a": b"x"}))
+    with pytest.raises(ToolRequestError):
+        await tool.extract_zip("../a.zip")
+
+
+async def test_needs_a_folder(tmp_path: Path) -> None:
+    files = TaskFiles([zipped(tmp_path / "a.zip", {"a": b"x"})])
+    with pytest.raises(UnsupportedError):
+        await ZipExtractor(files, FileInspector(files)).check()

@@ -1,0 +1,85 @@
+"""The tools that run Python and ask a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from egotools import ToolRequestError
+from inference.scripted import ScriptedChat
+from ontology.errors import ModelError, UnsupportedError
+from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.kgot.tools.ask_llm import ModelAsker, register_ask_llm
+from planners.kgot.tools.run_python import PythonRunner, register_run_python
+from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TaskFiles:
+    (tmp_path / "a.csv").write_text("1\n2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("3\n", encoding="utf-8")
+    return TaskFiles([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path)
+
+
+async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
+    files.add("in zip/c.csv", b"4\n")
+    code = "import glob; print(sum(int(line) for name in glob.glob('*.csv') for line in open(name)))"
+    answer = await PythonRunner(Sandbox(), files).run_python(code)
+    assert (answer.ok, answer.body) == (True, {"stdout": "10\n"})
+
+
+async def test_code_sees_the_named_files_only(files: TaskFiles) -> None:
+    runner = PythonRunner(Sandbox(), files)
+    assert (await runner.run_python("import os; print(os.listdir())", files=["b.csv"])).body == {
+        "stdout": "['b.csv']\n"
+    }
+    with pytest.raises(ToolRequestError):
+        await runner.run_python("", files=["/etc/passwd"])
+
+
+@pytest.mark.parametrize(
+    "code, status, said",
+    [
+        ("print(1); 1 / 0", "error", "ZeroDivisionError"),
+        ("while True: pass", "timeout", "longer than 1 s"),
+        ("while True: print('x' * 1000)", "output", "more than 5,000 bytes"),
+        ("import os; os.abort()", "killed", "ended"),
+    ],
+)
+async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str, said: str) -> None:
+    runner = PythonRunner(Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)), files)
+    answer = await runner.run_python(code)
+    assert (answer.ok, answer.status) == (False, status)
+    assert said in answer.body["error"] + answer.body["stderr"]
+
+
+async def test_both_are_called_by_their_documents(files: TaskFiles) -> None:
+    tools = ToolSet()
+    python, ask = (
+        register_run_python(tools, files, Sandbox()),
+        register_ask_llm(tools, ModelAsker(ScriptedChat(["Rome"]))),
+    )
+    assert (await tools.ready()).unusable == {}
+    assert (await tools.call(python, {"code": "print(2)"})).body == {"stdout": "2\n"}
+    assert (await tools.call(ask, {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
+
+
+async def test_without_a_model_nothing_is_asked() -> None:
+    asker = ModelAsker(None)
+    with pytest.raises(UnsupportedError):
+        await asker.check()
+    with pytest.raises(UnsupportedError):
+        await asker.ask_llm("?")
+
+
+async def test_a_model_that_fails_is_named() -> None:
+    with pytest.raises(ModelError, match="away"):
+        await ModelAsker(ScriptedChat([ModelError("the model is away")])).ask_llm("Why?")
+
+
+@pytest.mark.parametrize("question", ["", " \n"])
+async def test_an_empty_question_is_not_asked(question: str) -> None:
+    with pytest.raises(ToolRequestError):
+        await ModelAsker(ScriptedChat([])).ask_llm(question)

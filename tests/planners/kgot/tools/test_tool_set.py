@@ -1,0 +1,275 @@
+"""The registry of integrated tools: what is accepted, how the catalogue finds them, how they are called, which are ready."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import ClientDeadlineError, PermissionDeniedError, Tool, ToolRequestError
+from egotools.calling.tool_answer import ToolAnswer
+from inference import HashingEncoder
+from ontology.errors import (
+    BudgetExceededError,
+    InvalidArgumentError,
+    ModelError,
+    NotFoundError,
+    UnsupportedError,
+)
+from planners.calling.call_limits import CallLimits
+from planners.calling.consent import always, never
+from planners.calling.sandbox import Sandbox
+from planners.calling.tool_access import ToolAccess
+from planners.finding.tool_finder import ToolFinder
+from planners.kgot.tools.standard_tools import standard_tools
+from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
+from services.jobs.build import build_snapshot
+from tests.planners.library_server import client_of
+
+TEXT = {"type": "string"}
+
+
+async def shout(text: str, times: int = 1) -> dict[str, Any]:
+    return {"said": text.upper() * times}
+
+
+def shouting(**parts: Any) -> ToolSet:
+    tools = ToolSet()
+    given = {
+        "name": "shout",
+        "description": "Say a text loudly.",
+        "inputs": {"text": TEXT, "times": {"type": "integer"}},
+    }
+    tools.register(**{"function": shout, "required": ("text",), **given, **parts})
+    return tools
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"description": "x" * 1_025},
+        {"description": " "},
+        {"name": "Shout!"},
+        {"name": ""},
+        {"name": "x" * 65},
+        {"required": ("texts",)},
+    ],
+    ids=["long", "blank", "not a name", "no name", "long name", "unknown required"],
+)
+def test_illegal_tools_are_refused(parts: Mapping[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        shouting(**parts)
+
+
+def test_a_description_may_have_1024_characters() -> None:
+    assert shouting(description="x" * 1_024).ids == ("kgot/shout",)
+
+
+def test_a_name_is_taken_once() -> None:
+    tools = shouting()
+    with pytest.raises(InvalidArgumentError, match="registered"):
+        tools.register(shout, name="shout", description="Again.", inputs={})
+
+
+async def test_a_call_answers_json_values() -> None:
+    answer = await shouting().call("kgot/shout", {"text": "é", "times": 2})
+    assert (answer.ok, answer.body, answer.size) == (True, {"said": "ÉÉ"}, len('{"said":"ÉÉ"}'.encode()))
+
+
+@pytest.mark.parametrize(
+    "arguments, subject",
+    [
+        ({}, "text"),
+        ({"text": 3}, "text"),
+        ({"text": "a", "times": "many"}, "times"),
+        ({"text": "a", "more": 1}, "more"),
+    ],
+    ids=["missing", "wrong kind", "wrong kind of an optional one", "unknown"],
+)
+async def test_arguments_are_checked(arguments: Mapping[str, Any], subject: str) -> None:
+    with pytest.raises(ToolRequestError) as caught:
+        await shouting().call("kgot/shout", arguments)
+    assert caught.value.subject == subject
+
+
+async def test_an_unknown_id_is_not_called() -> None:
+    with pytest.raises(NotFoundError):
+        await shouting().call("kgot/whisper", {"text": "a"})
+
+
+@pytest.mark.parametrize(
+    "raised, said",
+    [
+        (ModelError("the model is away", subject="m"), "m: the model is away"),
+        (KeyError("k"), "KeyError: 'k'"),
+        (TimeoutError(), "waited too long"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError"),
+    ],
+    ids=["of ours", "of its code", "time limit of its own", "of a codec"],
+)
+async def test_what_goes_wrong_in_a_tool_is_an_answer(raised: Exception, said: str) -> None:
+    async def fail(text: str) -> None:
+        raise raised
+
+    answer = await shouting(function=fail, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
+    assert not answer.ok
+    assert said in answer.body["error"]
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [BudgetExceededError("used up"), asyncio.CancelledError(), ToolRequestError("no")],
+    ids=["budget", "cancelled", "arguments"],
+)
+async def test_what_ends_a_run_or_the_call_is_raised(raised: BaseException) -> None:
+    async def fail(text: str) -> None:
+        raise raised
+
+    with pytest.raises(type(raised)):
+        await shouting(function=fail, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
+
+
+async def test_a_slow_tool_is_given_up() -> None:
+    async def sleep(text: str) -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(ClientDeadlineError):
+        await shouting(function=sleep, inputs={"text": TEXT}, timeout_s=0.05).call("kgot/shout", {"text": "a"})
+
+
+@pytest.mark.parametrize("value", ["\ud800", object()], ids=["lone surrogate", "object"])
+async def test_what_json_does_not_have_is_an_error(value: object) -> None:
+    async def give(text: str) -> object:
+        return {"value": value}
+
+    answer = await shouting(function=give, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
+    assert not answer.ok
+
+
+async def test_a_tool_may_answer_by_itself() -> None:
+    async def refuse(text: str) -> ToolAnswer:
+        return ToolAnswer(ok=False, status="no", body={"why": float("nan")}, notes=("A note.",))
+
+    answer = await shouting(function=refuse, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
+    assert (answer.ok, answer.status, answer.body, answer.notes) == (False, "no", {"why": None}, ("A note.",))
+
+
+# Readiness.
+
+
+@pytest.mark.parametrize(
+    "raised, why", [(UnsupportedError("no model", remedy="Configure one"), "Configure one"), (OSError("gone"), "gone")]
+)
+async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) -> None:
+    async def check() -> None:
+        raise raised
+
+    tools = shouting(check=check)
+    tools.register(shout, name="call_out", description="Say a text.", inputs={"text": TEXT})
+    ready = await tools.ready()
+    assert ready.usable == ("kgot/call_out",)
+    assert why in ready.unusable["kgot/shout"]
+    answer = await tools.call("kgot/shout", {"text": "a"})
+    assert (answer.ok, answer.status) == (False, "not ready")
+    assert why in answer.body["error"]
+
+
+async def test_the_standard_tools_name_what_they_lack() -> None:
+    tools = standard_tools(TaskFiles(), Sandbox())
+    ready = await tools.ready()
+    assert {"kgot/run_python", "kgot/inspect_file", "kgot/visit"} <= set(ready.usable)
+    assert {"kgot/ask_llm", "kgot/extract_zip", "kgot/search", "kgot/transcribe_audio"} <= set(ready.unusable)
+    assert all(ready.unusable.values())
+    assert set(ready.usable) | set(ready.unusable) == set(tools.ids)
+
+
+# The catalogue.
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose only tools are the integrated ones."""
+    folder = tmp_path_factory.mktemp("kgot")
+    documents = standard_tools(TaskFiles(), Sandbox()).documents()
+    (folder / "any name.json").write_text(json.dumps(documents), encoding="utf-8")
+    build_snapshot([str(folder / "any name.json")], folder / "store", encoder=HashingEncoder())
+    return folder / "store"
+
+
+@pytest.mark.parametrize(
+    "request_, wanted",
+    [
+        ("run Python code and compute the standard deviation", "kgot/run_python"),
+        ("read the pdf file of the task as Markdown", "kgot/inspect_file"),
+        ("unpack a zip archive", "kgot/extract_zip"),
+    ],
+)
+async def test_the_catalogue_finds_them_as_they_were_registered(store: Path, request_: str, wanted: str) -> None:
+    own = {tool.id: tool for tool in standard_tools(TaskFiles(), Sandbox()).tools()}
+    async with client_of(store) as client:
+        found = await ToolFinder(client, k=3).find(request_)
+    tool = next(each.tool for each in found.tools if each.tool.id == wanted)
+    assert (tool.description, tool.effect, tool.call.operation) == (
+        own[wanted].description,
+        "read",
+        wanted.replace("/", ":"),
+    )
+    assert tool.input_schema == own[wanted].input_schema
+
+
+# Calls.
+
+
+class Others:
+    """Answers every call, and keeps the ids."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        self.ids.append(tool.id)
+        return ToolAnswer(ok=True, status="other", body=None)
+
+
+async def test_other_tools_are_handed_on() -> None:
+    others = Others()
+    tools = shouting()
+    invoker = tools.invoker(others)
+    own = tools.tools()[0]
+    assert (await invoker.invoke(own, {"text": "a"})).body == {"said": "A"}
+    assert (await invoker.invoke(replace(own, id="shop/shout"), {"text": "a"})).status == "other"
+    assert others.ids == ["shop/shout"]
+    with pytest.raises(ToolRequestError, match="nothing here"):
+        await tools.invoker().invoke(replace(own, id="shop/shout"), {})
+
+
+async def test_a_document_cannot_change_what_an_integrated_tool_takes() -> None:
+    tools = shouting()
+    forged = replace(
+        tools.tools()[0], input_schema_json='{"type": "object", "properties": {"text": {"type": "integer"}}}'
+    )
+    with pytest.raises(ToolRequestError):
+        await tools.invoker().invoke(forged, {"text": 3})
+
+
+@pytest.mark.parametrize("said", ["change", "read", ""], ids=["as it is", "forged as reading", "not said"])
+async def test_tools_that_change_something_need_consent_whatever_the_catalogue_says(said: str) -> None:
+    tools = shouting(effect="change")
+    tool = replace(tools.tools()[0], effect=said)
+    async with ToolAccess().calling(never, CallLimits(), tools.invoker) as calling:
+        with pytest.raises(PermissionDeniedError):
+            await calling.invoke(tool, {"text": "a"})
+    async with ToolAccess().calling(always, CallLimits(), tools.invoker) as calling:
+        assert (await calling.invoke(tool, {"text": "a"})).ok
+
+
+async def test_reading_tools_need_no_consent() -> None:
+    tools = shouting()
+    async with ToolAccess().calling(never, CallLimits(), tools.invoker) as calling:
+        assert (await calling.invoke(tools.tools()[0], {"text": "a"})).ok

@@ -33,7 +33,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 def spreadsheet(name: str, rows: Rows) -> bytes:
     """Return a workbook with one sheet: a row of column names, then the rows."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    lines: list[list[Cell]] = [list(rows[0]), *(list(row.values()) for row in rows)]
     cells = "".join(f"<row>{''.join(map(_cell, line))}</row>" for line in lines)
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     parts = {
@@ -79,7 +79,7 @@ def _paragraph(text: str, style: str = "") -> str:
 
 
 def _word_table(rows: Rows) -> str:
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    lines: list[list[Cell]] = [list(rows[0]), *(list(row.values()) for row in rows)]
     made = "".join(
         f"<w:tr>{''.join(f'<w:tc>{_paragraph(str(value))}</w:tc>' for value in line)}</w:tr>" for line in lines
     )

@@ -12,7 +12,7 @@ _LEFT, _TOP, _LINE, _WIDTH = 60, 740, 22, 110
 
 def pdf_page(title: str, rows: Rows) -> bytes:
     """Return the page: the title, the names of the columns and the rows below."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    lines: list[list[Cell]] = [list(rows[0]), *(list(row.values()) for row in rows)]
     drawn = [_text(_LEFT, _TOP + 40, title, size=16)]
     for number, line in enumerate(lines):
         height = _TOP - number * _LINE

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from datagen.kgot_tasks.office_files import archive, document, spreadsheet
 from datagen.kgot_tasks.pdf_page import pdf_page
-from datagen.kgot_tasks.task_rows import Rows, task_rows
+from datagen.kgot_tasks.task_rows import Cell, Rows, task_rows
 
 __all__ = ["task_files", "write_task_files"]
 
@@ -59,7 +59,7 @@ def _csv(rows: Rows) -> bytes:
 
 
 def _markdown(title: str, rows: Rows) -> bytes:
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    lines: list[list[Cell]] = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
     table = "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
     return f"# {title}\n\n{table}\n".encode()
 

@@ -20,7 +20,7 @@ from services.jobs.table_domain import key_columns, table_domain
 
 __all__ = ["DfsQuestionReader"]
 
-_LOST = re.compile(r'^"(?P<words>.+)" is not understood and left out\.$')
+_LOST = re.compile(r'^"(?P<words>.+?)" is (?:not understood and )?(?:left out|read as if)\b')
 _LIGHT = frozenset(
     "be have come make made stand contain still sell sold take taken belong hold held cost costs sit lie stored registered counted offered".split()
 )
@@ -155,7 +155,7 @@ def _with_phrases(text: str, said: str, values: Iterable[str], filters: list[Ask
     """Take a value of several words out of a text, with the words that lead to it, and add its condition."""
     for value in sorted({each for each in values if re.search(r"\W", each)}, key=len, reverse=True):
         lead = rf"(?:,? (?:with|of|for|from|in|to|on))?(?: the)?(?: {re.escape(said)})?(?: of)?"
-        found = re.search(rf"{lead} [\"“']?{re.escape(value)}s?[\"”']?(?=[ ,]|$)", text, re.I)
+        found = re.search(rf"{lead} [\"“']?{re.escape(value)}s?[\"”']?(?=[ ,.?]|$)", text, re.I)
         if found:
             filters.append(AskedFilter(variable="", field=said, operator="=", value=value))
             return text[: found.start()] + text[found.end() :]
@@ -166,9 +166,9 @@ def _with_numbers(text: str, said: str, filters: list[AskedFilter]) -> str:
     """Take a comparison of a field with a number out of a text, and add its condition."""
     lead = r"(?:,? (?:that |which )?(?:with|of|has|have|having|had))?(?: an?| the)?"
     field = rf"{re.escape(said)}s?"
-    before = rf"{lead} ({_MORE}) {_NUMBER} {field}(?=[ ,]|$)"
-    after = rf"{lead} {field}(?: of| is| was)? ({_MORE}) {_NUMBER}(?=[ ,]|$)"
-    equal = rf"(?:,? (?:on|in|with|of))?(?: the)? {field} ()(\d+(?:\.\d+)?)(?=[ ,]|$)"
+    before = rf"{lead} ({_MORE}) {_NUMBER} {field}(?=[ ,.?]|$)"
+    after = rf"{lead} {field}(?: of| is| was)? ({_MORE}) {_NUMBER}(?=[ ,.?]|$)"
+    equal = rf"(?:,? (?:on|in|with|of))?(?: the)? {field} ()(\d+(?:\.\d+)?)(?=[ ,.?]|$)"
     for pattern in (before, after, equal):
         found = re.search(pattern, text, re.I)
         if found:

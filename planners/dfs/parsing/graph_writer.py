@@ -80,7 +80,16 @@ def _refused(doc: Any, links: Links) -> list[str]:
 
 
 def _name(value: Mention, links: Links) -> None:
-    """A value that stands for an entity is its name, or the field whose form it has."""
+    """A value that stands for an entity is its name, or the field whose form it has.
+
+    :raises InvalidArgumentError: when nothing in the domain has names.
+    """
+    if not value.types:
+        raise InvalidArgumentError(
+            f'nothing in this domain is called by a name, and the request says "{value.word}"',
+            subject="request",
+            remedy="Name a field with it",
+        )
     kind = value.types[0]
     field = next((each.field for each in value.fields if each.kind == kind), links.words.names.get(kind, ""))
     value.filters.append((field, "=", value.word))

@@ -124,7 +124,7 @@ class AnswerShapes:
         properties: dict[str, Value] = dict(key)
         place = f"{node.label} {record[own]}" if own else place
         at = len(self._written)
-        fields = {field: value for field, value in record.items() if field != own}
+        fields = {field: value for field, value in record.items() if not own or field != own}
         self._fields(node, properties, fields, "", place, depth, gives=False, file="")
         rest = {field: value for field, value in properties.items() if field not in key}
         self._written[at:at] = [

@@ -154,6 +154,8 @@ class _Binder:
         if not variable.identifier:
             if not name:
                 raise _CannotError(f"the table has no column called {each.field}")
+            if told and not equal:
+                raise _CannotError(f"no row has {each.value} in the column {name}")
             return found
         lookup = variable.lookup
         can_ask = told and lookup is not None and (each.field in lookup.fields or each.field == "id")
@@ -199,10 +201,10 @@ class _Binder:
         if need.purpose not in self.memory.failed:
             self._called_with(need)
 
-    def _called_with(self, need: Need) -> ToolUse:
-        """Return the tool of a need once it was called with each of its values."""
+    def _called_with(self, need: Need) -> ToolUse | None:
+        """Return the tool of a need once it was called with each of its values; None where there is nothing to call it with."""
         if not need.values:
-            return self.memory.uses.get(need.purpose) or _NOTHING
+            return None
         use = self.memory.uses.get(need.purpose) if need.purpose not in self.memory.failed else self._use(need)
         if use is None:
             raise _NeedError(need)
@@ -259,11 +261,18 @@ class _Binder:
         lookup = edge.forward if forward else edge.backward
         way = edge.name if forward else f"{edge.name} backward"
         use = self._called_with(self._edge_need(lookup, way, known, other, nodes))
-        given = {
-            node.id: self.log.given(use.tool_id, self.log.arguments_of_value(use.binding, value))
-            for node, value in zip(nodes, _identifiers(known, nodes), strict=True)
-        }
-        found = [each for gave in given.values() for each in gave if each.label == other.label]
+        if use is None:  # nothing is known at this end, so nothing is joined to it
+            nothing = CallJoin(
+                known=known.name, identifier=known.identifier, tool="", argument="tool", given=other.name
+            )
+            self.conditions.append(nothing)
+            return []
+        found = [
+            each
+            for value in _identifiers(known, nodes)
+            for each in self.log.given(use.tool_id, self.log.arguments_of_value(use.binding, value))
+            if each.label == other.label
+        ]
         if kind and all(self.facts.after(each, kind) for each in found):
             self.conditions.append(ReferenceJoin(source=edge.source, type=kind, target=edge.target))
             return _once(source for node in nodes for source in self.facts.before(node, kind))
@@ -344,9 +353,6 @@ def _names(variable: AskedVariable, nodes: Sequence[GraphNode]) -> tuple[tuple[s
     parts = [("firstName", "lastName")] if {"firstName", "lastName"} <= held else []
     last = [(variable.identifier,)] if variable.identifier else []
     return tuple([*((name,) for name in own if "_" not in name), *parts, *last])
-
-
-_NOTHING = ToolUse(tool_id="", binding=None)  # type: ignore[arg-type]  # nothing to call
 
 
 def _identifiers(variable: AskedVariable, nodes: Sequence[GraphNode]) -> tuple[str, ...]:

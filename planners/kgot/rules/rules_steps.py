@@ -81,7 +81,9 @@ class RulesSteps:
         query = self.query(view)
         if query is not None and query not in view.fruitless:
             return Retrieve(query=query)
-        reason = found.reason if isinstance(found, Unreadable) else "its query gives nothing"
+        reason = (
+            found.reason if isinstance(found, Unreadable) else f"nothing was found for {_read_as(self.asked(view))}"
+        )
         return Insert(reason=f"{_CANNOT}{reason}.")
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote | None:
@@ -98,6 +100,16 @@ class RulesSteps:
         if not isinstance(need, Need):
             return ()
         return await calls_for(need, found, self._memory, view, self._planner)
+
+
+def _read_as(asked: Asked | Unreadable) -> str:
+    """Return how a question was read, for who wonders why nothing was found."""
+    if isinstance(asked, Unreadable):
+        return asked.reason
+    labels = {each.name: each.label for each in asked.variables}
+    filters = [f"{labels[each.variable]} {each.field} {each.operator} {each.value}" for each in asked.filters]
+    edges = [f"{labels[each.source]} {each.name} {labels[each.target]}" for each in asked.edges]
+    return "; ".join([*filters, *edges]) or labels.get(asked.variable, "it")
 
 
 class _Reader:

@@ -37,7 +37,10 @@ class ShapeWriter:
                 written += shapes.of_call(
                     answer.tool_id, arguments_text(answer.arguments), answer.body, _named(view, answer)
                 )
-        return tuple({repr(each): each for each in reversed(written)}.values())[::-1]
+        first: dict[str, Operation] = {}
+        for each in written:
+            first.setdefault(repr(each), each)  # later ones lean on it
+        return tuple(first.values())
 
     async def fix(self, operation: Operation, fault: str) -> None:
         """Return None: what a rule wrote is not written better by the same rule."""

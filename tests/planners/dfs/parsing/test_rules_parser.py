@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.dfs import QueryGraph, graph_faults
-from planners.dfs.domain import read_domain
+from planners.dfs.domain import Domain, read_domain
 from planners.dfs.parsing.rules_parser import RulesParser
 from planners.dfs.request_set import request_set
 
@@ -121,3 +121,11 @@ def test_any_text_becomes_a_graph_without_fault_or_a_named_error(text: str) -> N
 def test_quoted_text_is_a_value_and_nothing_else(text: str) -> None:
     graph = _parse(text)
     assert set(graph.vars.values()) <= {"Email", "Person"}
+
+
+def test_a_name_in_a_domain_without_names_is_refused() -> None:
+    kind = {"operators": ["="], "words": ["kind"], "values": ["csv"]}
+    types = {"File": {"variable": "f", "words": ["file"], "fields": {"kind": kind}}}
+    domain = Domain.model_validate({"name": "files", "description": "Files.", "types": types})
+    with pytest.raises(InvalidArgumentError, match='nothing in this domain is called by a name.*"East"'):
+        PARSER.parse("Find the sales in the region East", domain, TODAY)

@@ -41,6 +41,8 @@ class KgotSettings:
     :param max_calls: the most calls of one iteration; the rest is left out.
     :param vote_temperature: of votes where there are several; 0 would make them one.
     :param writes: what a model writes; a graph that is asked by Python always gets ``operations``.
+    :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
+    :param repair_json: whether what is only written wrong in an answer is repaired before that.
     :param max_answer_tokens: of one answer of a model.
     :param max_graph_chars: of the graph in a prompt; the rest is left out, and said so.
     :param max_shown_bytes: of a tool's answer in a prompt.
@@ -63,6 +65,8 @@ class KgotSettings:
     vote_temperature: float = 0.7
     prompt_format: PromptFormat = "xml"
     writes: WriteForm = "statements"
+    max_json_reasks: int = 3
+    repair_json: bool = True
     max_answer_tokens: int = 2_048
     max_graph_chars: int = 60_000
     max_shown_bytes: int = 16_384
@@ -75,7 +79,13 @@ class KgotSettings:
             _check_range(name, getattr(self, name), 1, None)
         for name in ("num_next_steps_decision", "tool_call_votes"):
             _check_range(name, getattr(self, name), 1, _MOST_VOTES)
-        for name in ("max_retrieve_query_retry", "max_cypher_fixing_retry", "max_tool_retries", "tool_retry_delay_s"):
+        for name in (
+            "max_retrieve_query_retry",
+            "max_cypher_fixing_retry",
+            "max_tool_retries",
+            "tool_retry_delay_s",
+            "max_json_reasks",
+        ):
             _check_range(name, getattr(self, name), 0, None)
         _check_range("tools", self.tools, 1, _MOST_TOOLS)
         _check_range("vote_temperature", self.vote_temperature, 0, 2)

@@ -27,7 +27,6 @@ __all__ = ["ModelAsker", "closed_object"]
 
 T = TypeVar("T")
 
-_ATTEMPTS = 4  # an answer, and three re-asks that are told the fault (appendix B.3.1)
 _THREADS = 16  # calls at once: votes, final answers and fixes of one run wait for a model, and use no processor
 _FREE = Budget()
 _KIND = "kgot"
@@ -94,14 +93,18 @@ class ModelAsker:
             kind=_KIND,
             repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
             cache=self._cache,
-            attempts=_ATTEMPTS,
+            attempts=1 + self._settings.max_json_reasks,
             whole_only=True,
         )
         parser = _parser(canonical_text(schema))
         key = request.key(self._model.name, prompt_version(name, form))
         try:
             answer = await asyncio.get_running_loop().run_in_executor(
-                self._threads, chat.call, request, key, lambda text: read(_value(parser, text))
+                self._threads,
+                chat.call,
+                request,
+                key,
+                lambda text: read(_value(parser, text, repaired=self._settings.repair_json)),
             )
         finally:
             for event in asked:
@@ -189,12 +192,12 @@ def _parser(schema: str) -> SchemaParser:
     return SchemaParser(json.loads(schema), feature="language models as the steps of a run")
 
 
-def _value(parser: SchemaParser, text: str) -> Any:
-    """Return the value of an answer; where it cannot be read as it stands, of its repaired JSON."""
+def _value(parser: SchemaParser, text: str, *, repaired: bool) -> Any:
+    """Return the value of an answer; where it cannot be read as it stands, of its repaired JSON if that may be."""
     try:
         return parser.parse(text)
     except UnusableAnswerError:
-        repaired = repaired_json(text)
-        if repaired is None:
+        mended = repaired_json(text) if repaired else None
+        if mended is None:
             raise
-        return parser.parse(repaired)
+        return parser.parse(mended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planners.graphs.column_types import ColumnType, column_value, natural_type
+from planners.graphs.cypher_patterns import closing
 from planners.graphs.cypher_tokens import CypherToken
 from planners.graphs.ladybug_tables import LadybugTables, RowKind
 from planners.graphs.property_graph import Properties, Value
@@ -48,13 +49,13 @@ def labels_that_match(
     tokens: Sequence[CypherToken],
     items: Iterable[tuple[int, int, int]],
     parameters: Mapping[str, Value],
-) -> set[str]:
-    """Return the labels of the nodes that a pattern with these properties matches; none where a value is no literal."""
+) -> set[str] | None:
+    """Return the labels of the nodes that a pattern with these properties matches; None where a value is no literal."""
     wanted: dict[str, Value] = {}
     for key, start, stop in items:
         value = _literal(tokens[start:stop], parameters)
         if value is None:
-            return set()
+            return None
         wanted[tokens[key].text] = value
     return {row.label for row in rows.nodes.values() if has_properties(row.properties, wanted)}
 
@@ -102,6 +103,22 @@ def _literals(tokens: Sequence[CypherToken], parameters: Mapping[str, Value]) ->
             literal = _literal(tokens[at : at + length], {})
             if literal is not None:
                 yield literal
+        if tokens[at].symbol("["):
+            members = [_literal(tokens[a:b], {}) for a, b in _list_items(tokens, at)]
+            if (
+                members
+                and len({type(member) for member in members}) == 1
+                and not isinstance(members[0], tuple | type(None))
+            ):
+                yield tuple(member for member in members if member is not None and not isinstance(member, tuple))
+
+
+def _list_items(tokens: Sequence[CypherToken], at: int) -> Iterator[tuple[int, int]]:
+    end, start = closing(tokens, at), at + 1
+    for place in range(start, end + 1):
+        if place == end or (tokens[place].symbol(",") and tokens[place].depth == tokens[at].depth + 1):
+            yield start, place
+            start = place + 1
 
 
 def _literal(tokens: Sequence[CypherToken], parameters: Mapping[str, Value]) -> Value | None:

@@ -23,7 +23,7 @@ from planners.graphs.graph_state import state_of_rows
 from planners.graphs.ladybug_results import ladybug_results
 from planners.graphs.ladybug_rows import PropertyNames, changed_rows, read_rows, values_of
 from planners.graphs.ladybug_statement import column_titles, ladybug_statement
-from planners.graphs.ladybug_tables import LadybugTables, Needs
+from planners.graphs.ladybug_tables import NOTHING, LadybugTables, Needs
 from planners.graphs.operation_needs import operation_needs
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import MAX_EDGES, MAX_NODES, PropertyRows, apply_typed
@@ -127,7 +127,7 @@ class LadybugGraph:
     def _prepare(self, operations: Sequence[Operation], allowed: Mapping[int, AllowedCypher]) -> None:
         """Make the tables and columns that operations name, and move values to wider columns."""
         needs = Needs()
-        labels = {node.label for node in self._rows.nodes.values()}
+        labels = {NOTHING, *(node.label for node in self._rows.nodes.values())}
         for at, operation in enumerate(operations):
             if isinstance(operation, Statement):
                 parameters = checked_properties(operation.parameters)
@@ -175,9 +175,9 @@ class LadybugGraph:
     def _translated(
         self, allowed: AllowedCypher, parameters: Mapping[str, Value], rows: PropertyRows
     ) -> tuple[str, CypherNames]:
-        names = cypher_names(allowed.tokens, parameters, self._tables, {row.label for row in rows.nodes.values()})
+        names = cypher_names(allowed.tokens, parameters, self._tables, set())
 
-        def labels_with(node: NodePattern) -> set[str]:
+        def labels_with(node: NodePattern) -> set[str] | None:
             return labels_that_match(rows, allowed.tokens, map_items(allowed.tokens, node.properties), parameters)
 
         return ladybug_statement(allowed.text, names, self._tables, labels_with), names

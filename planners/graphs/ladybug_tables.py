@@ -24,7 +24,7 @@ from ontology.errors import StatementError
 from planners.graphs.column_types import ColumnType, joined_type
 from planners.graphs.cypher_tokens import quoted_name
 
-__all__ = ["EXACT", "KEY", "MARK", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
+__all__ = ["EXACT", "KEY", "MARK", "NOTHING", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
 
 RowKind: TypeAlias = Literal["NODE", "REL"]
 MARK = "\u2060"
@@ -32,6 +32,8 @@ KEY, EXACT = "_key", "_exact"
 _HIDDEN = f"`{KEY}` INT64 DEFAULT nextval('_keys'), `{EXACT}` STRING"
 _RESERVED = frozenset({KEY, EXACT, "_id", "_label", "_src", "_dst", "_nodes", "_rels", "_length"})
 _NO_NODE, _NO_EDGE = f"_node{MARK}", f"_edge{MARK}"
+NOTHING = "_node"
+"""The label of a table that is always empty: what matches no node matches in it."""
 _FIRST_KEY = 2**40
 """Keys from here are of rows that statements insert; below are those of typed operations."""
 _MAX_TABLES, _MAX_COLUMNS = 500, 2_000
@@ -109,11 +111,6 @@ class LadybugTables:
         self._columns: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._present: dict[str, set[str]] = {}
         self._load()
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels that have a table."""
-        return [label for label in self._tables["NODE"] if label != own_name(_NO_NODE)]
 
     def table(self, kind: RowKind, name: str) -> str:
         """Return the table of a label or type that has one."""

@@ -1,0 +1,180 @@
+"""SPARQL in a process of its own: the library cannot stop a query, so what takes too long ends with its process.
+
+Bounded are the seconds of each request, the address space of the process, and the characters of an answer. A process that
+was ended is started again for the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import MissingExtraError, StatementError, StorageError
+from planners.graphs.rdf_terms import RdfTerm, Triple, triples_text
+from planners.graphs.sparql_tokens import sparql_fault
+
+__all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "fault_in_text", "read_term"]
+
+_CHILD = Path(__file__).with_name("oxigraph_child.py")
+_LINE_BYTES = 64 * 2**20
+"""Of an answer: more than the process writes."""
+_OWN_S = 30.0
+"""Seconds for requests that no model wrote: several hundred times what 522 nodes take."""
+_PLACE = re.compile(r"^error at (\d+):(\d+): ")
+_EXCERPT = 60
+
+RdfAnswer = tuple[tuple[str, ...], list[list[RdfTerm | None]]] | bool
+"""Columns and rows of a SELECT, or the answer of an ASK."""
+
+
+class OxigraphProcess:
+    """A process with one graph in memory.
+
+    :raises MissingExtraError: when pyoxigraph is not installed.
+    """
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("pyoxigraph") is None:
+            raise MissingExtraError("graphs of tasks as RDF", extra="rdf")
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+
+    async def ask(
+        self, request: dict[str, Any], seconds: float, *, first: Callable[[], dict[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """Send a request and return its answer. Requests wait for one another; the time runs from its own turn.
+
+        :param first: gives what a new process is sent before it.
+        :raises StatementError: when it fails, or takes too long; the process is then ended.
+        :raises StorageError: when no process can be started.
+        """
+        async with self._lock:
+            try:
+                async with asyncio.timeout(seconds):
+                    if self._process is None:
+                        self._process = await _start()
+                        if first is not None:
+                            await _exchange(self._process, first())
+                    answer = await _exchange(self._process, request)
+            except TimeoutError:
+                await self._end()
+                raise sparql_fault(
+                    f"it takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
+                ) from None
+            except (EOFError, ValueError, ConnectionError):
+                await self._end()
+                raise sparql_fault("it takes more memory than is allowed", "Ask for less") from None
+            except BaseException:
+                await self._end()  # cancelled: an answer to nobody would be left in the pipe
+                raise
+        if "fault" in answer:
+            raise fault_in_text(str(answer["fault"]), str(request.get("text", "")))
+        return answer
+
+    async def updated(self, triples: set[Triple], text: str, seconds: float) -> set[Triple]:
+        """Return the triples after an update; the graph of the process is not changed."""
+        answer = await self.ask({"do": "update", "triples": triples_text(triples), "text": text}, seconds)
+        return {(read_term(*s), read_term(*p), read_term(*o)) for s, p, o in answer["triples"]}
+
+    async def close(self) -> None:
+        """End the process."""
+        async with self._lock:
+            await self._end()
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+class EmbeddedEngine:
+    """The graph of a task in a process of its own; the triples stand here too, so that a new process is given them."""
+
+    def __init__(self, process: OxigraphProcess) -> None:
+        self._process = process
+        self._triples: set[Triple] = set()
+
+    async def read(self) -> set[Triple]:
+        """Return all triples."""
+        return self._triples
+
+    async def change(self, removed: set[Triple], added: set[Triple]) -> None:
+        """Remove and add triples: both, or nothing."""
+        triples = (self._triples - removed) | added
+        await self._process.ask(_load(triples), _OWN_S)
+        self._triples = triples
+
+    async def select(self, text: str, rows: int, seconds: float) -> RdfAnswer:
+        """Run a query that was checked."""
+        request = {"do": "query", "text": text, "rows": rows}
+        answer = await self._process.ask(request, seconds, first=lambda: _load(self._triples))
+        if "boolean" in answer:
+            return bool(answer["boolean"])
+        found = [[None if term is None else read_term(*term) for term in row] for row in answer["rows"]]
+        return tuple(answer["columns"]), found
+
+    async def close(self) -> None:
+        """Forget the graph. The process is not ended here."""
+        self._triples = set()
+
+
+def read_term(kind: Any, value: str, datatype: str) -> RdfTerm:
+    """Return a term of an answer; plain texts have no datatype, whether the engine names it or not."""
+    return RdfTerm(kind, value, "" if datatype.endswith(("#string", "#langString")) else datatype)
+
+
+def fault_in_text(problem: str, text: str) -> StatementError:
+    """Return the error of an engine; the place that it names in a text that was completed is told by what stands there."""
+    place = _PLACE.match(problem)
+    lines = text.split("\n")
+    if place and int(place[1]) <= len(lines):
+        here = lines[int(place[1]) - 1][int(place[2]) - 1 :][:_EXCERPT]
+        problem = (
+            f"at {here!r}: {problem[place.end() :].splitlines()[0][:200]}" if here.strip() else "it ends too early"
+        )
+    return sparql_fault(problem.rstrip("."), "Correct it; the graph is as before")
+
+
+def _load(triples: set[Triple]) -> dict[str, Any]:
+    return {"do": "load", "triples": triples_text(triples)}
+
+
+async def _start() -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(_CHILD),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={},
+            limit=_LINE_BYTES,
+        )
+    except OSError as error:
+        raise StorageError(
+            f"no process can be started for a graph as RDF: {error.strerror}",
+            subject="rdf",
+            remedy="Free memory, or allow more processes",
+        ) from None
+
+
+async def _exchange(process: asyncio.subprocess.Process, request: dict[str, Any]) -> dict[str, Any]:
+    if process.stdin is None or process.stdout is None:
+        raise EOFError
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    await process.stdin.drain()
+    line = await process.stdout.readline()
+    if not line:
+        raise EOFError
+    answer = json.loads(line)
+    return answer if isinstance(answer, dict) else {}

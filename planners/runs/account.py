@@ -86,7 +86,7 @@ def account_of(records: Iterable[RunRecord]) -> RunAccount:
             account.prompt_tokens += data.get("prompt_tokens", 0)
             for model in (account.model, account.by_step.setdefault(data["step"], ModelUse())):
                 _add_model(model, data)
-        elif record.kind == "sandbox_ended":
+        elif record.kind in ("sandbox_ended", "sandbox_failed"):
             account.sandbox_seconds += data["seconds"]
     account.unfinished = len(open_calls)
     return account

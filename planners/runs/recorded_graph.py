@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-import ontology.errors
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.graphs.property_graph import (
     DeleteNode,
@@ -22,6 +21,7 @@ from planners.graphs.property_graph import (
     Value,
 )
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import fault_json, raise_fault
 from planners.runs.run_journal import RunJournal, RunRecord, as_kept
 
 __all__ = ["RecordedGraph", "empty_graph", "state_json"]
@@ -65,7 +65,7 @@ class RecordedGraph:
         given = [[type(each).__name__, asdict(each)] for each in operations]
         key, nth, earlier = self._request("apply", given)
         if earlier is not None:
-            _raise_failure(earlier)
+            raise_fault(earlier.data)
             if self._inner is not None:
                 await self._inner.apply(operations)
             return
@@ -84,7 +84,7 @@ class RecordedGraph:
         given = [text, dict(parameters or {}), asdict(limits)]
         key, nth, earlier = self._request("query", given)
         if earlier is not None:
-            _raise_failure(earlier)
+            raise_fault(earlier.data)
             return _ROWS.validate_python(self._journal.payload(earlier.data["result"]))
         graph = self._graph("query")
         try:
@@ -100,7 +100,7 @@ class RecordedGraph:
         """See :class:`PropertyGraph`."""
         key, nth, earlier = self._request("state", None)
         if earlier is not None:
-            _raise_failure(earlier)
+            raise_fault(earlier.data)
             return _STATE.validate_python(self._journal.payload(earlier.data["state"]))
         graph = self._graph("state")
         try:
@@ -127,8 +127,7 @@ class RecordedGraph:
         return self._inner
 
     def _failed(self, op: str, key: str, nth: int, error: EgotoolsError) -> None:
-        told = {"problem": error.problem, "subject": error.subject, "remedy": error.remedy}
-        self._journal.append("graph_failed", op=op, key=key, nth=nth, error=type(error).__name__, **told)
+        self._journal.append("graph_failed", op=op, key=key, nth=nth, **fault_json(error))
 
 
 def state_json(state: GraphState) -> dict[str, Any]:
@@ -145,14 +144,3 @@ async def empty_graph(graph: PropertyGraph) -> None:
     labels = sorted({node.label for node in (await graph.state()).nodes})
     if labels:
         await graph.apply([DeleteNode(node=NodeRef(label=label, key={})) for label in labels])
-
-
-def _raise_failure(record: RunRecord) -> None:
-    """Raise the error of a request that failed."""
-    if record.kind != "graph_failed":
-        return
-    given = record.data
-    kind = getattr(ontology.errors, given["error"], EgotoolsError)
-    if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
-        kind = EgotoolsError
-    raise kind(given["problem"], subject=given["subject"], remedy=given["remedy"])

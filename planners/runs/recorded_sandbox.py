@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import fault_json, raise_fault
 from planners.runs.run_journal import RunJournal
 
 __all__ = ["RecordedSandbox"]
@@ -45,6 +46,7 @@ class RecordedSandbox(Sandbox):
         nth = self._index.next(_SANDBOX, key)
         earlier = self._index.last(_SANDBOX, key, nth)
         if earlier is not None:
+            raise_fault(earlier.data)
             return SandboxResult(**self._journal.payload(earlier.data["result"]))
         if self._inner is None:
             raise InvalidArgumentError(
@@ -53,14 +55,22 @@ class RecordedSandbox(Sandbox):
                 remedy="Replay with the release that wrote it",
             )
         started = time.perf_counter()
-        result = await self._inner.run(code, stdin=stdin, files=files)
+        try:
+            result = await self._inner.run(code, stdin=stdin, files=files)
+        except EgotoolsError as error:
+            self._journal.append("sandbox_failed", key=key, nth=nth, seconds=_since(started), **fault_json(error))
+            raise
         self._journal.append(
             "sandbox_ended",
             key=key,
             nth=nth,
             ended=result.ended,
-            seconds=round(time.perf_counter() - started, 6),
+            seconds=_since(started),
             arguments=self._journal.keep(given),
             result=self._journal.keep(asdict(result)),
         )
         return result
+
+
+def _since(started: float) -> float:
+    return round(time.perf_counter() - started, 6)

@@ -1,0 +1,303 @@
+"""Runs of tasks that are killed and go on, and are replayed: real processes, real tools, a model that is a function of its prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import Tool
+from egotools.calling.tool_answer import ToolAnswer
+from inference.chat import Completion
+from ontology.errors import BudgetExceededError, InvalidArgumentError, IsolationError, StorageError
+from planners.calling.sandbox import Sandbox, SandboxResult
+from planners.graphs.property_graph import InsertNode
+from planners.kgot.kgot_events import KgotEvent
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.recorded_run import event_lines, replay_recorded, run_is_ended, solve_recorded
+from planners.kgot.run_parts import StepMakers
+from planners.runs.account import account_of
+from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from tests.conftest import ROOT
+from tests.planners.kgot import warehouse_solve
+from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, OneFinder, WarehouseModel, make, parts
+from tests.planners.runs import warehouse_tools
+from tests.waiting import LIMIT_S, wait_until
+
+CALLS = ["find steel", "find tin", "move steel Ulm"]
+
+
+class Added(Sandbox):
+    """A sandbox of this process that knows one sum."""
+
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+        return SandboxResult(ended="ok", stdout="8\n", stderr="")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the tools leave their marks here
+
+
+def marks() -> list[str]:
+    return warehouse_tools.MARKS.read_text(encoding="utf-8").splitlines() if warehouse_tools.MARKS.exists() else []
+
+
+def lines(path: Path) -> bytes:
+    return b"".join(event_lines(read_run_journal(path)))
+
+
+async def whole_run(path: Path) -> bytes:
+    """Run in this process without a break."""
+    with open_run_journal(path, sync="batch") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    assert (run.answer, run.outcome) == ("8", "solved")
+    assert sorted(marks()) == CALLS
+    return lines(path)
+
+
+def process(path: Path, kill_at: int, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", warehouse_solve.__name__, str(path), str(kill_at), *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+async def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    whole = await whole_run(tmp_path / "whole")
+    records = len(read_run_journal(tmp_path / "whole").records)
+    chance, deaths = random.Random(17), 0
+    while True:
+        with process(tmp_path / "run", chance.randrange(records // 4, records // 2), "repeat") as running:
+            told = running.communicate(timeout=LIMIT_S)[0]
+        if running.returncode != -signal.SIGKILL:
+            break
+        deaths += 1
+    assert running.returncode == 0 and json.loads(told) == ["8", "solved"]
+    assert deaths >= 2
+    assert unmarked(lines(tmp_path / "run")) == unmarked(whole)
+
+
+def unmarked(content: bytes) -> bytes:
+    """Without the marks around answers of tools, which are those of one run."""
+    return re.sub(rb"\b[0-9a-f]{32}\b", b"mark", content)
+
+
+async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
+    whole = await whole_run(tmp_path / "run")
+    content = (tmp_path / "run").read_bytes()
+    ends = [at + 1 for at, byte in enumerate(content) if byte == 10]
+    for end in ends[:-1:3]:
+        (tmp_path / "run").write_bytes(content[:end])
+        before = read_run_journal(tmp_path / "run")
+        ended = {each.data["tool"]: each for each in before.records if each.kind == "call_ended"}
+        answered = sum(each.kind == "model_ended" for each in before.records)
+        warehouse_tools.MARKS.unlink(missing_ok=True)
+        model = WarehouseModel()
+        with open_run_journal(tmp_path / "run", sync="batch", kept="file") as journal:
+            run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
+        assert run.answer == "8"
+        assert lines(tmp_path / "run") == whole
+        assert model.asked == _asked(content) - answered
+        assert ("move steel Ulm" in marks()) == ("move_stock" not in ended)
+
+
+def _asked(content: bytes) -> int:
+    return content.count(b'"kind":"model_ended"')
+
+
+async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_path: Path) -> None:
+    (tmp_path / "hold move steel Ulm").touch()
+    with process(tmp_path / "run", 0) as running:
+        wait_until(lambda: "move steel Ulm" in marks(), process=running)
+        running.send_signal(signal.SIGKILL)
+        running.wait(timeout=LIMIT_S)
+    (tmp_path / "hold move steel Ulm").unlink()
+    told: list[KgotEvent] = []
+    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+        refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
+        with pytest.raises(InvalidArgumentError, match="settings differ"):
+            await solve_recorded(TASK, journal, refusing)
+        await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
+    assert marks().count("move steel Ulm") == 1
+    assert "it is not known whether it was done" in lines(tmp_path / "run").decode()
+    run = await replay_recorded(read_run_journal(tmp_path / "run"), make)
+    assert run.outcome != "solved"
+
+
+class Nobody(WarehouseModel):
+    def complete(self, *args: Any, **options: Any) -> Completion:
+        raise AssertionError("a model was asked")
+
+
+async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> None:
+    whole = await whole_run(tmp_path / "run")
+    told: list[KgotEvent] = []
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    run = await replay_recorded(read_run_journal(tmp_path / "run", kept="file"), make, observe=told.append)
+    assert (run.answer, run.outcome, len(run.state.nodes)) == ("8", "solved", 3)
+    assert len(told) == len(whole.splitlines())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    with open_run_journal(tmp_path / "run") as journal:  # a run that has ended is not run again
+        again = await solve_recorded(TASK, journal, parts(Nobody()))
+    assert again == run
+    assert sorted(marks()) == CALLS
+
+
+async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
+    await whole_run(tmp_path / "run")
+
+    def other(models: Mapping[str, Any], fence_key: bytes) -> StepMakers:
+        return replace(make(models, fence_key), answerer=_Stubborn())
+
+    with pytest.raises(InvalidArgumentError, match="the replay differs from the run at event"):
+        await replay_recorded(read_run_journal(tmp_path / "run"), other)
+
+
+class _Stubborn:
+    async def maths(self, view: object, partial: str) -> str | None:
+        return None
+
+    async def fix(self, code: str, fault: str) -> str | None:
+        return None
+
+    async def final(self, view: object, partial: str, nth: int) -> str | None:
+        return "9"
+
+
+class Spent(WarehouseModel):
+    """A model whose budget is used up at a call."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._at = at
+
+    def complete(self, *args: Any, **options: Any) -> Completion:
+        if self.asked >= self._at:
+            raise BudgetExceededError("all is spent", subject="budget")
+        return super().complete(*args, **options)
+
+
+async def test_a_run_that_was_stopped_by_its_budget_goes_on_with_another(tmp_path: Path) -> None:
+    whole = await whole_run(tmp_path / "whole")
+    with open_run_journal(tmp_path / "run") as journal:
+        stopped = await solve_recorded(TASK, journal, replace(parts(Spent(5)), sandbox=Added()))
+        assert stopped.outcome == "budget" and not run_is_ended(journal)
+    with pytest.raises(InvalidArgumentError, match="has not ended"):
+        await replay_recorded(read_run_journal(tmp_path / "run"), make)
+    with open_run_journal(tmp_path / "run") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
+
+
+class Failing:
+    """Tools, a search and a sandbox that fail in their ways."""
+
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        raise KeyError("foreign code")
+
+    async def find(self, request: str) -> Any:
+        raise AssertionError
+
+
+class Refused(Sandbox):
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+        raise IsolationError("there is no bwrap", subject="bwrap")
+
+
+async def test_failures_of_tools_and_sandbox_are_replayed_too(tmp_path: Path) -> None:
+    broken = replace(parts(), invoker=Failing(), sandbox=Refused())
+    with open_run_journal(tmp_path / "run") as journal:
+        run = await solve_recorded(TASK, journal, broken)
+    assert "KeyError" in lines(tmp_path / "run").decode()
+    assert await replay_recorded(read_run_journal(tmp_path / "run"), make) == run
+
+
+async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
+    await whole_run(tmp_path / "run")
+    changed: list[tuple[KgotTask, dict[str, Any], str]] = [
+        (KgotTask(question="Another?"), {}, "question"),
+        (KgotTask(question=TASK.question, files=(tmp_path / "run",)), {}, "files"),
+        (TASK, {"settings": KgotSettings()}, "settings"),
+        (TASK, {"about": {"write": "rules"}}, "about"),
+        (TASK, {"models": {}}, "models"),
+    ]
+    with open_run_journal(tmp_path / "run") as journal:
+        for task, other, what in changed:
+            with pytest.raises(InvalidArgumentError, match=f"its {what} differ"):
+                await solve_recorded(task, journal, replace(parts(), **other))
+    with open_run_journal(tmp_path / "other") as journal:
+        journal.append("run_begun", asked={})
+        with pytest.raises(InvalidArgumentError, match="another command"):
+            await solve_recorded(TASK, journal, parts())
+
+
+async def test_a_graph_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    full = parts()
+    await full.graph.apply([InsertNode(label="Mine", properties={"name": "kept"})])
+    with open_run_journal(tmp_path / "run") as journal, pytest.raises(InvalidArgumentError, match="is not empty"):
+        await solve_recorded(TASK, journal, full)
+    assert len((await full.graph.state()).nodes) == 1
+
+
+class FullDisk(RunJournal):
+    def _append(self, kind: str, data: dict[str, Any]) -> Any:
+        if len(self.records) > 20:
+            self._file = None
+        return super()._append(kind, data)
+
+
+async def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        journal.__class__ = FullDisk
+        with pytest.raises(StorageError):
+            await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    whole_marks = marks()
+    with open_run_journal(tmp_path / "run") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    assert run.answer == "8" and sorted(whole_marks + marks())
+
+
+async def test_the_account_of_a_run(tmp_path: Path) -> None:
+    await whole_run(tmp_path / "run")
+    account = account_of(read_run_journal(tmp_path / "run").records)
+    assert account.by_step["next_step"].calls == 9
+    assert account.model.usd == pytest.approx(
+        (account.model.prompt_tokens * 0.3 + account.model.completion_tokens * 0.7) / 1_000
+    )
+    assert (account.calls, account.failed, account.unfinished) == (3, 0, 0)
+
+
+async def test_a_search_that_failed_fails_again(tmp_path: Path) -> None:
+    class Down(OneFinder):
+        async def find(self, request: str) -> Any:
+            await super().find(request)
+            if self.asked == 1:
+                raise _down()
+            self.asked += 1
+            return await OneFinder().find(request)
+
+    with open_run_journal(tmp_path / "run") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added(), finder=Down()))
+    assert run.outcome == "solved" and run.iterations == 4
+    assert await replay_recorded(read_run_journal(tmp_path / "run"), make) == run
+
+
+def _down() -> Exception:
+    from egotools import UnavailableError
+
+    return UnavailableError("no server answers", code="UNAVAILABLE", subject="127.0.0.1:1")

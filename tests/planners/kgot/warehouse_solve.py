@@ -1,0 +1,140 @@
+"""A run of a task over the warehouse, in a process of its own: ``python -m tests.planners.kgot.warehouse_solve JOURNAL KILL_AT [repeat]``.
+
+Its model is a function of the prompt. It looks for two materials, moves one, and computes the sum of both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from egotools import Tool
+from inference.budget import Budget
+from inference.chat import ChatModel, Completion, Message
+from planners.calling.python_invoker import PythonInvoker
+from planners.calling.sandbox import Sandbox
+from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.graphs.memory_graph import MemoryGraph
+from planners.kgot.kgot_controller import KgotRun
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.llm_makers import llm_makers
+from planners.kgot.recorded_run import SolveParts, solve_recorded
+from planners.kgot.run_parts import StepMakers
+from planners.runs.run_journal import RunJournal, RunRecord, open_run_journal
+from tests.planners.runs.warehouse_run import MODULE, tool
+
+TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
+SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)
+
+
+def _node(label: str, key: dict[str, object], **properties: object) -> dict[str, object]:
+    return {"label": label, "key": key, "properties": properties}
+
+
+class WarehouseModel:
+    """Answers by what stands in the prompt."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.name = "warehouse"
+        self.budget = Budget(usd_per_1k_prompt=0.3, usd_per_1k_completion=0.7)
+
+    def complete(self, messages: Sequence[Message], *, schema_name: str = "answer", **options: Any) -> Completion:
+        self.asked += 1
+        text = "".join(message.content for message in messages)
+        answer = json.dumps(self._answer(schema_name, "Zmoved" in text, "Zstock" in text))
+        return Completion(text=answer, prompt_tokens=len(text) // 4, completion_tokens=len(answer))
+
+    def _answer(self, step: str, moved: bool, found: bool) -> dict[str, object]:
+        if step == "next_step":
+            return (
+                {"query_type": "RETRIEVE", "content": "5 and 3"}
+                if moved
+                else {"query_type": "INSERT", "content": "stock"}
+            )
+        if step == "tool_calls":
+            wanted = [{"tool": "find_stock", "arguments": {"material": each}} for each in ("steel", "tin")]
+            move = {"tool": "move_stock", "arguments": {"material": "steel", "target": "Ulm"}}
+            return {"calls": [move] if found else wanted}
+        if step == "write_graph":
+            stock = [_node("Zstock", {"name": "steel"}, amount=5), _node("Zstock", {"name": "tin"}, amount=3)]
+            return {"nodes": [_node("Zmoved", {"name": "steel"})] if found else stock, "edges": []}
+        answers: dict[str, dict[str, object]] = {
+            "direct_answer": {"found": False, "answer": ""},
+            "forced_answer": {"found": False, "answer": ""},
+            "merge_reasons": {"missing": "the stock"},
+            "maths_needed": {"needed": True},
+            "maths_code": {"code": "print(5 + 3)"},
+            "final_answer": {"answer": "8"},
+        }
+        return answers[step]
+
+
+class OneFinder:
+    """Finds both tools, always."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def find(self, request: str) -> FoundTools:
+        self.asked += 1
+        tools = [FoundTool(rank=n, score=1.0, explanation="", tool=tool(name)) for n, name in enumerate(_TOOLS, 1)]
+        return FoundTools(request=request, tools=tuple(tools), snapshot_id="s")
+
+
+_TOOLS = ("find_stock", "move_stock")
+
+
+def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
+    model = models["graph"]
+    return llm_makers(model, model, settings=SETTINGS, language="python", fence_key=fence_key)
+
+
+def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
+    async def ask(asked: Tool, arguments: Mapping[str, Any]) -> bool:
+        return repeat
+
+    sandbox = Sandbox()
+    return SolveParts(
+        graph=MemoryGraph(sandbox),
+        make=make,
+        models={"graph": model or WarehouseModel()},
+        finder=OneFinder(),
+        invoker=PythonInvoker([MODULE]),
+        sandbox=sandbox,
+        repeat=ask,
+        settings=SETTINGS,
+    )
+
+
+class KilledJournal(RunJournal):
+    """Kills this process with its n-th record."""
+
+    left = 0
+
+    def _append(self, kind: str, data: dict[str, Any]) -> RunRecord:
+        record = super()._append(kind, data)
+        type(self).left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return record
+
+
+async def run(path: Path, *, repeat: bool = True) -> KgotRun:
+    with open_run_journal(path, sync="batch", kept="file") as journal:
+        if KilledJournal.left:
+            journal.__class__ = KilledJournal
+        return await solve_recorded(TASK, journal, parts(repeat=repeat))
+
+
+if __name__ == "__main__":
+    KilledJournal.left = int(sys.argv[2])
+    ended = asyncio.run(run(Path(sys.argv[1]), repeat="repeat" in sys.argv))
+    sys.stdout.write(json.dumps([ended.answer, ended.outcome]))

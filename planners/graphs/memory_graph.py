@@ -10,11 +10,12 @@ from typing import Any
 from ontology.errors import StatementError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.graphs.graph_state import state_of_rows, state_rows
-from planners.graphs.networkx_code import graph_request, networkx_program, rows_of_reply
+from planners.graphs.networkx_code import graph_request, networkx_program, node_names, rows_of_reply
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import PropertyRows, apply_typed
 from planners.graphs.property_values import checked_properties
 from planners.graphs.result_rows import python_rows
+from planners.graphs.statement_effect import check_effect
 
 __all__ = ["MemoryGraph"]
 
@@ -53,6 +54,7 @@ class MemoryGraph:
             for operation in operations:
                 if isinstance(operation, Statement):
                     reply = await self._run(rows, operation.text, operation.parameters, "write", _LIMITS.rows, _WRITE_S)
+                    check_effect(node_names(rows), [name for name, _ in reply.get("nodes", ())])
                     rows = rows_of_reply(reply)
                 else:
                     apply_typed(rows, operation)

@@ -11,7 +11,7 @@ from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import checked_name, checked_properties
 
-__all__ = ["graph_request", "networkx_program", "rows_of_reply"]
+__all__ = ["graph_request", "networkx_program", "node_names", "rows_of_reply"]
 
 _PROGRAM = """\
 import json, sys, traceback
@@ -65,7 +65,7 @@ def graph_request(
     :param mode: ``read`` or ``write``.
     :param most: rows of a result.
     """
-    names = {key: f"n{at + 1}" for at, key in enumerate(rows.nodes)}
+    names = dict(zip(rows.nodes, node_names(rows), strict=True))
     return {
         "code": code,
         "mode": mode,
@@ -77,6 +77,11 @@ def graph_request(
             for row in rows.edges.values()
         ],
     }
+
+
+def node_names(rows: PropertyRows) -> list[str]:
+    """Return the names that the nodes have in ``G``, in their order."""
+    return [f"n{at + 1}" for at in range(len(rows.nodes))]
 
 
 def rows_of_reply(reply: Mapping[str, Any]) -> PropertyRows:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from ontology.errors import StatementError
 from planners.graphs.column_types import natural_type
 from planners.graphs.ladybug_tables import Needs, RowKind
 from planners.graphs.property_graph import (
     DeleteEdge,
     DeleteNode,
+    GraphState,
     InsertEdge,
     InsertNode,
     MergeEdge,
     MergeNode,
     Operation,
     Properties,
+    ReplaceGraph,
+    Statement,
 )
 from planners.graphs.property_values import checked_name, checked_properties
 
@@ -37,9 +41,22 @@ def operation_needs(operation: Operation) -> Needs:
             kind = checked_name(operation.type, "a type")
             needs.pairs.add((kind, source, target))
             _written(needs, "REL", kind, operation.properties)
-        case DeleteNode() | DeleteEdge():
+        case ReplaceGraph():
+            _of_state(needs, operation.state)
+        case DeleteNode() | DeleteEdge() | Statement():
             pass
     return needs
+
+
+def _of_state(needs: Needs, state: GraphState) -> None:
+    labels = {node.id: checked_name(node.label, "a label") for node in state.nodes}
+    for node in state.nodes:
+        _written(needs, "NODE", node.label, node.properties)
+    for edge in state.edges:
+        if edge.source not in labels or edge.target not in labels:
+            raise StatementError("an edge of a state has an end that is none of its nodes", subject=edge.type)
+        needs.pairs.add((checked_name(edge.type, "a type"), labels[edge.source], labels[edge.target]))
+        _written(needs, "REL", edge.type, edge.properties)
 
 
 def _written(needs: Needs, kind: RowKind, owner: str, properties: Properties) -> None:

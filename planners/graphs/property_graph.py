@@ -23,6 +23,7 @@ __all__ = [
     "PropertyGraph",
     "QueryLimits",
     "QueryRows",
+    "ReplaceGraph",
     "Scalar",
     "Statement",
     "Value",
@@ -104,9 +105,6 @@ class Statement:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
-Operation: TypeAlias = InsertNode | MergeNode | InsertEdge | MergeEdge | DeleteNode | DeleteEdge | Statement
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
     """A node of a state.
@@ -135,6 +133,18 @@ class GraphState:
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceGraph:
+    """Replace the whole graph by a state: a graph of another store, one of a journal, one without noise. No model writes it."""
+
+    state: GraphState
+
+
+Operation: TypeAlias = (
+    InsertNode | MergeNode | InsertEdge | MergeEdge | DeleteNode | DeleteEdge | ReplaceGraph | Statement
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

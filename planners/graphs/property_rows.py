@@ -13,6 +13,7 @@ from ontology.errors import StatementError
 from planners.graphs.property_graph import (
     DeleteEdge,
     DeleteNode,
+    GraphState,
     InsertEdge,
     InsertNode,
     MergeEdge,
@@ -20,6 +21,7 @@ from planners.graphs.property_graph import (
     NodeRef,
     Operation,
     Properties,
+    ReplaceGraph,
     Statement,
 )
 from planners.graphs.property_values import checked_name, checked_properties, has_properties
@@ -121,6 +123,8 @@ def apply_typed(rows: PropertyRows, operation: Operation) -> None:
             rows.delete_nodes(rows.matching(_ref(operation.node)))
         case DeleteEdge():
             _delete_edges(rows, operation)
+        case ReplaceGraph():
+            _replace(rows, operation.state)
         case Statement():
             raise StatementError("a statement is not a typed operation", remedy="Give it to a store of its language")
 
@@ -174,6 +178,21 @@ def _delete_edges(rows: PropertyRows, operation: DeleteEdge) -> None:
         or row.target not in targets
         or not has_properties(row.properties, properties)
     }
+
+
+def _replace(rows: PropertyRows, state: GraphState) -> None:
+    rows.nodes, rows.edges = {}, {}
+    keys = {node.id: rows.add_node(_node(node.label, node.properties)) for node in state.nodes}
+    for edge in state.edges:
+        if edge.source not in keys or edge.target not in keys:
+            raise StatementError("an edge of a state has an end that is none of its nodes", subject=edge.type)
+        row = EdgeRow(
+            type=checked_name(edge.type, "a type"),
+            source=keys[edge.source],
+            target=keys[edge.target],
+            properties=checked_properties(edge.properties),
+        )
+        rows.add_edge(row)
 
 
 def _full(what: str, limit: int) -> StatementError:

@@ -1,0 +1,56 @@
+"""Opening the graph of a task by the address of its store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from ontology.errors import InvalidArgumentError
+from planners.calling.sandbox import Sandbox
+from planners.graphs.bolt_graph import open_bolt_graph
+from planners.graphs.ladybug_graph import LadybugGraph
+from planners.graphs.memory_graph import MemoryGraph
+from planners.graphs.property_graph import PropertyGraph
+from planners.graphs.rdf_graph import open_rdf_graph
+
+__all__ = ["DEFAULT_STORE", "GRAPH_ADDRESSES", "open_graph"]
+
+DEFAULT_STORE = "ladybug"
+GRAPH_ADDRESSES = ("memory", "ladybug", "ladybug:PATH", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")
+"""What addresses look like."""
+
+
+@contextlib.asynccontextmanager
+async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
+    """Open a graph, and close it at the end.
+
+    Graphs in memory (``memory``, ``ladybug``, ``rdf``) start empty and end with the context; ``ladybug:PATH`` keeps its file;
+    of the others their own modules say what is kept.
+
+    :param sandbox: runs the Python of a graph in ``memory``; without one it refuses statements and queries.
+    :raises InvalidArgumentError: when it is no such address.
+    :raises MissingExtraError: when the store needs a package that is not installed.
+    :raises StorageError: when the store cannot be reached.
+    """
+    store, _, rest = address.partition(":")
+    if store == "memory" and not rest:
+        yield MemoryGraph(sandbox)
+    elif store == "ladybug":
+        graph = LadybugGraph(Path(rest) if rest else None)
+        try:
+            yield graph
+        finally:
+            await graph.close()
+    elif store == "neo4j" and rest:
+        async with open_bolt_graph(rest) as bolt:
+            yield bolt
+    elif store == "rdf":
+        async with open_rdf_graph(rest or None) as rdf:
+            yield rdf
+    else:
+        raise InvalidArgumentError(
+            f"no graph store has the address {store!r}",
+            subject="graph store",
+            remedy=f"Use one of {', '.join(GRAPH_ADDRESSES)}",
+        )

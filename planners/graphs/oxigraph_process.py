@@ -20,15 +20,14 @@ from ontology.errors import MissingExtraError, StatementError, StorageError
 from planners.graphs.rdf_terms import RdfTerm, Triple, triples_text
 from planners.graphs.sparql_tokens import sparql_fault
 
-__all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "fault_in_text", "read_term"]
+__all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "engine_fault", "read_term"]
 
 _CHILD = Path(__file__).with_name("oxigraph_child.py")
 _LINE_BYTES = 64 * 2**20
 """Of an answer: more than the process writes."""
 _OWN_S = 30.0
 """Seconds for requests that no model wrote: several hundred times what 522 nodes take."""
-_PLACE = re.compile(r"^error at (\d+):(\d+): ")
-_EXCERPT = 60
+_PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 RdfAnswer = tuple[tuple[str, ...], list[list[RdfTerm | None]]] | bool
 """Columns and rows of a SELECT, or the answer of an ASK."""
@@ -75,7 +74,7 @@ class OxigraphProcess:
                 await self._end()  # cancelled: an answer to nobody would be left in the pipe
                 raise
         if "fault" in answer:
-            raise fault_in_text(str(answer["fault"]), str(request.get("text", "")))
+            raise engine_fault(str(answer["fault"]))
         return answer
 
     async def updated(self, triples: set[Triple], text: str, seconds: float) -> set[Triple]:
@@ -132,15 +131,10 @@ def read_term(kind: Any, value: str, datatype: str) -> RdfTerm:
     return RdfTerm(kind, value, "" if datatype.endswith(("#string", "#langString")) else datatype)
 
 
-def fault_in_text(problem: str, text: str) -> StatementError:
-    """Return the error of an engine; the place that it names in a text that was completed is told by what stands there."""
-    place = _PLACE.match(problem)
-    lines = text.split("\n")
-    if place and int(place[1]) <= len(lines):
-        here = lines[int(place[1]) - 1][int(place[2]) - 1 :][:_EXCERPT]
-        problem = (
-            f"at {here!r}: {problem[place.end() :].splitlines()[0][:200]}" if here.strip() else "it ends too early"
-        )
+def engine_fault(problem: str) -> StatementError:
+    """Return the error of an engine. The places that its parser names are mostly the end of the text, so they are left out."""
+    if place := _PLACE.match(problem):
+        problem = f"this is no SPARQL 1.1: {problem[place.end() :].splitlines()[0][:200]}"
     return sparql_fault(problem.rstrip("."), "Correct it; the graph is as before")
 
 

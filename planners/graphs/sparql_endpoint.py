@@ -17,7 +17,7 @@ from inference.bounded_answers import MOST_ANSWER_BYTES
 from ontology.errors import StorageError
 from ontology.redaction import redacted_url
 from ontology.urls import check_http_url
-from planners.graphs.oxigraph_process import RdfAnswer, fault_in_text, read_term
+from planners.graphs.oxigraph_process import RdfAnswer, engine_fault, read_term
 from planners.graphs.rdf_terms import RdfTerm, Triple, triples_text
 from planners.graphs.sparql_tokens import sparql_fault
 
@@ -104,7 +104,7 @@ class EndpointEngine:
         if 200 <= status < 300:
             return body
         if of_model and status in (400, 408, 500, 503):
-            raise fault_in_text(body.decode(errors="replace").strip() or f"the endpoint answers HTTP {status}", text)
+            raise engine_fault(body.decode(errors="replace").strip() or f"the endpoint answers HTTP {status}")
         raise self._failure(f"answers HTTP {status}")
 
     async def _sent(self, url: str, form: dict[str, str]) -> tuple[int, bytes]:

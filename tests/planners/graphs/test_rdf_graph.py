@@ -140,8 +140,8 @@ async def test_a_statement_that_deletes_a_triple_takes_its_edges(graph: RdfGraph
     [
         ("LOAD <file:///etc/passwd>", "cannot start with 'LOAD'"),
         ("INSERT { ?s a :X } WHERE { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "SERVICE is not allowed"),
-        ("DELETE WHERE { ?s ?p ?o }", "deletes all 2 nodes"),
-        ("DELETE { ?s ?p ?o } INSERT { :new a :X } WHERE { ?s ?p ?o }", "deletes all 2 nodes"),
+        ("DELETE WHERE { ?s ?p ?o }", "deletes all 3 nodes"),
+        ("DELETE { ?s ?p ?o } INSERT { :new a :X } WHERE { ?s ?p ?o }", "deletes all 3 nodes"),
         ("INSERT DATA { :x :name 'no type' }", "no type"),
         ("INSERT DATA { :x a :A, :B }", "exactly one"),
         ("INSERT DATA { :x a :A ; :KNOWS :nobody }", "no node"),
@@ -150,7 +150,7 @@ async def test_a_statement_that_deletes_a_triple_takes_its_edges(graph: RdfGraph
         ("INSERT DATA { :x a :A ; :n 'y', 2 }", "several types"),
         ("INSERT DATA { :x a :A ; :n 123456789012345678901234567890 }", "64 bits"),
         ("INSERT DATA { :x edge:source :y }", "not one source"),
-        ("INSERT DATA { :x a :A :B }", "at '"),
+        ("INSERT DATA { :x a :A :B }", "this is no SPARQL"),
         ("INSERT DATA { ?x a :A }", "SPARQL"),
     ],
 )
@@ -161,8 +161,8 @@ async def test_statements_that_leave_no_property_graph_change_nothing(graph: Rdf
     assert await graph.state() == before
 
 
-async def test_a_query_that_fails_says_where(graph: RdfGraph) -> None:
-    with pytest.raises(StatementError, match="at '"):
+async def test_a_query_that_fails_says_why(graph: RdfGraph) -> None:
+    with pytest.raises(StatementError, match="this is no SPARQL"):
         await graph.query("SELECT ?x WHERE { ?x ?x }")
     with pytest.raises(StatementError, match="SERVICE is not allowed"):
         await graph.query("SELECT * WHERE { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }")
@@ -179,7 +179,7 @@ async def test_rows_are_cut_at_the_limit(graph: RdfGraph) -> None:
 async def test_an_endless_query_is_stopped(graph: RdfGraph) -> None:
     await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
     start = time.monotonic()
-    with pytest.raises(StatementError, match="longer than 0.5 s"):
+    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
         await graph.query(_ENDLESS, limits=QueryLimits(seconds=0.5))
     assert time.monotonic() - start < 5
     assert (await graph.query("SELECT (COUNT(?x) AS ?n) WHERE { ?x a :N }")).rows == ((60,),)
@@ -190,11 +190,12 @@ async def test_an_endless_statement_is_stopped(graph: RdfGraph, monkeypatch: pyt
     await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
     before = await graph.state()
     pattern = _ENDLESS.partition("WHERE")[2]
-    with pytest.raises(StatementError, match="longer than 0.5 s"):
+    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
         await graph.apply([Statement(text=f"INSERT {{ ?a :x 1 }} WHERE {pattern}")])
     assert await graph.state() == before
 
 
+@pytest.mark.slow
 async def test_a_query_that_takes_all_memory_is_stopped() -> None:
     async with open_rdf_graph() as graph:
         await graph.apply([InsertNode(label="N", properties={"n": n, "text": "x" * 100}) for n in range(200)])

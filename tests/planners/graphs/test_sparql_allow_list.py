@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import StatementError
+from planners.graphs.property_graph import Value
 from planners.graphs.rdf_terms import PROLOGUE
 from planners.graphs.sparql_allow_list import allowed_query, allowed_update
 
@@ -93,6 +94,6 @@ def test_own_prefixes_are_left_out() -> None:
 
 def test_parameters_are_values_never_text() -> None:
     text = "ASK { ?s :name $name ; :age $age ; :other ?name }"
-    parameters = {"name": 'x" } ; DROP ALL #\n', "age": 3}
+    parameters: dict[str, Value] = {"name": 'x" } ; DROP ALL #\n', "age": 3}
     expected = 'ASK { ?s :name "x\\" } ; DROP ALL #\\n" ; :age "3"^^<http://www.w3.org/2001/XMLSchema#integer> ; :other ?name }'
     assert allowed_query(text, parameters, 3) == PROLOGUE + expected

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planners.finding.typed_binding import Wanted
-from planners.graphs.property_graph import GraphNode, Scalar, Value
+from planners.graphs.property_graph import GraphNode
 from planners.kgot.asked import Asked, AskedEdge, AskedFilter, AskedLookup, AskedVariable, Unreadable
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.rules.graph_facts import GraphFacts, meets, property_for
@@ -24,14 +24,22 @@ from planners.kgot.rules.resolved_question import (
     ReferenceJoin,
     ResolvedQuestion,
 )
-from planners.kgot.rules.shape_names import identifier_of, reference_type
+from planners.kgot.rules.shape_names import reference_type
+from planners.kgot.rules.thing_names import (
+    as_held,
+    identifiers,
+    naming_properties,
+    noun_of,
+    once,
+    reference_of,
+    said_identifier,
+)
 
 __all__ = ["MOST_CALLS", "bind_question"]
 
 MOST_CALLS = 200
 """For one step of a question: three times what the largest of the shipped tasks needs."""
-_NAME, _SURE = "name", ("name", "id", "email")
-_NO_NAMES = ("first", "last", "file", "user", "middle", "trading")
+_SURE = ("name", "id", "email")
 
 
 class _NeedError(Exception):
@@ -112,13 +120,18 @@ class _Binder:
         nodes = [node for node in nodes if node.label == variable.label]
         if variable.is_self or not self._filters(variable.name):
             self.conditions.append(CallCondition(variable=variable.name, tool=use.tool_id))
-        return self._filtered(variable, nodes)
+        found = self._filtered(variable, nodes)
+        sure = [each for each in self._filters(variable.name) if each.field in _SURE]
+        if sure and not found:  # how many of its things there are is then no question
+            said = " and ".join(f"{each.field} is {each.value}" for each in sure)
+            raise _CannotError(f"no {noun_of(variable)} was found whose {said}")
+        return found
 
     def _looked_up(self, variable: AskedVariable, filters: Sequence[AskedFilter]) -> tuple[ToolUse, dict[str, object]]:
         """Return the tool that finds things by their fields, and the arguments of the call that was made."""
         lookup, purpose = variable.lookup, f"find {variable.label}"
         if lookup is None:
-            raise _CannotError(f"nothing says how a {_noun(variable)} is found")
+            raise _CannotError(f"nothing says how a {noun_of(variable)} is found")
         values = {each.field: str(each.value) for each in filters if each.operator in ("=", "contains")}
         need = Need(request=lookup.request, purpose=purpose, wanted=wanted_by_lookup(variable, lookup), filters=values)
         use = self._use(need)
@@ -149,7 +162,7 @@ class _Binder:
         name = property_for(every, self._field_of(variable, each))
         equal = bool(name) and any(meets(node.properties.get(name), each) for node in every)
         told = each.operator in ("=", "contains")
-        value = _as_held([node.properties[name] for node in every if name in node.properties], each.value)
+        value = as_held([node.properties[name] for node in every if name in node.properties], each.value)
         found = PropertyCondition(variable=variable.name, property=name, operator=each.operator, value=value)
         if not variable.identifier:
             if not name:
@@ -172,7 +185,7 @@ class _Binder:
         if lacking := [node for node in nodes if not name or name not in node.properties]:
             self._details(variable, lacking)
         if not name:
-            raise _CannotError(f"no {_noun(variable)} has a field called {each.field}")
+            raise _CannotError(f"no {noun_of(variable)} has a field called {each.field}")
         return found
 
     def _field_of(self, variable: AskedVariable, each: AskedFilter) -> str:
@@ -186,9 +199,9 @@ class _Binder:
 
     def _details(self, variable: AskedVariable, nodes: Sequence[GraphNode]) -> None:
         """Have each of some things got by its identifier, where a tool does that."""
-        noun = _noun(variable)
+        noun = noun_of(variable)
         need = Need(
-            request=f"get one {noun} with its details by {_said(variable.identifier)}",
+            request=f"get one {noun} with its details by {said_identifier(variable.identifier)}",
             purpose=f"get {variable.label}",
             wanted=Wanted(
                 source=entity_name(variable),
@@ -196,7 +209,7 @@ class _Binder:
                 takes=variable.identifier,
                 gives=variable.identifier,
             ),
-            values=_identifiers(variable, nodes),
+            values=identifiers(variable, nodes),
         )
         if need.purpose not in self.memory.failed:
             self._called_with(need)
@@ -226,7 +239,7 @@ class _Binder:
         known, other = (edge.source, edge.target) if forward else (edge.target, edge.source)
         variable, wanted = self.asked.of(known), self.asked.of(other)
         nodes = self.bound[known]
-        kind = reference_type(_reference_of(edge.field)) if edge.field else ""
+        kind = reference_type(reference_of(edge.field)) if edge.field else ""
         found = self._after(edge, variable, wanted, nodes, kind) if forward else None
         if found is None:
             found = self._before(edge, variable, wanted, nodes, kind, forward=forward)
@@ -246,7 +259,7 @@ class _Binder:
         lacking = [node for node in nodes if not self.facts.after(node, kind)]
         self._called_with(self._edge_need(edge.forward, edge.name, known, other, lacking))
         self.conditions.append(ReferenceJoin(source=edge.source, type=kind, target=edge.target))
-        return _once(target for node in nodes for target in self.facts.after(node, kind))
+        return once(target for node in nodes for target in self.facts.after(node, kind))
 
     def _before(
         self,
@@ -269,13 +282,13 @@ class _Binder:
             return []
         found = [
             each
-            for value in _identifiers(known, nodes)
+            for value in identifiers(known, nodes)
             for each in self.log.given(use.tool_id, self.log.arguments_of_value(use.binding, value))
             if each.label == other.label
         ]
         if kind and all(self.facts.after(each, kind) for each in found):
             self.conditions.append(ReferenceJoin(source=edge.source, type=kind, target=edge.target))
-            return _once(source for node in nodes for source in self.facts.before(node, kind))
+            return once(source for node in nodes for source in self.facts.before(node, kind))
         self.conditions.append(
             CallJoin(
                 known=known.name,
@@ -285,7 +298,7 @@ class _Binder:
                 given=other.name,
             )
         )
-        return _once(found)
+        return once(found)
 
     def _edge_need(
         self,
@@ -299,7 +312,7 @@ class _Binder:
             request=lookup.request,
             purpose=f"{known.label} {way} {other.label}",
             wanted=wanted_by_edge(known, other, lookup),
-            values=_identifiers(known, nodes),
+            values=identifiers(known, nodes),
         )
 
     # What is said of them
@@ -316,7 +329,7 @@ class _Binder:
             name = property_for(nodes or every, asked.fields[0], numeric=numeric)
             if not name:
                 raise _CannotError(
-                    f"no {_noun(variable)} has a {'number' if numeric else 'field'} called {asked.fields[0]}"
+                    f"no {noun_of(variable)} has a {'number' if numeric else 'field'} called {asked.fields[0]}"
                 )
         elif numeric:
             raise _CannotError("it is not said which number is meant")
@@ -326,7 +339,7 @@ class _Binder:
             variable=variable.name,
             measure=asked.measure,
             property=name,
-            names=_names(variable, every),
+            names=naming_properties(variable, every),
             order=self._order(),
             groups=tuple(tuple(self._condition(variable, each, nodes) for each in group) for group in asked.groups),
             combination=asked.combination,
@@ -341,53 +354,3 @@ class _Binder:
         if not name:
             raise _CannotError(f"nothing is known by which they could be ordered ({order.field})")
         return AnswerOrder(variable=order.variable, property=name, descending=order.descending, nth=order.nth)
-
-
-def _names(variable: AskedVariable, nodes: Sequence[GraphNode]) -> tuple[tuple[str, ...], ...]:
-    """Return the properties that name a thing: its name, else its parts, at last its identifier."""
-    held = {name for node in nodes for name in node.properties}
-    own = sorted(
-        (name for name in held if name.casefold().endswith(_NAME) and not name.casefold().startswith(_NO_NAMES)),
-        key=lambda name: (name != _NAME, len(name), name),
-    )
-    parts = [("firstName", "lastName")] if {"firstName", "lastName"} <= held else []
-    last = [(variable.identifier,)] if variable.identifier else []
-    return tuple([*((name,) for name in own if "_" not in name), *parts, *last])
-
-
-def _identifiers(variable: AskedVariable, nodes: Sequence[GraphNode]) -> tuple[str, ...]:
-    return tuple(str(node.properties.get(variable.identifier, "")) for node in nodes)
-
-
-def _as_held(held: Sequence[Value], value: Scalar) -> Scalar:
-    """Return a value as the property has it: a number where all of its values are numbers."""
-    if (
-        isinstance(value, str)
-        and held
-        and all(isinstance(each, int | float) and not isinstance(each, bool) for each in held)
-    ):
-        try:
-            return int(value) if value.lstrip("-").isdigit() else float(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _once(nodes: object) -> list[GraphNode]:
-    return list({node.id: node for node in nodes}.values())  # type: ignore[attr-defined]
-
-
-def _reference_of(path: str) -> str:
-    """Return the field whose edge leads to the thing: ``accountOwner`` of ``accountOwner.employeeId``."""
-    owner, _, last = path.rpartition(".")
-    return owner.rpartition(".")[2] if owner and identifier_of(last) is not None else last
-
-
-def _noun(variable: AskedVariable) -> str:
-    return (variable.nouns or (variable.label,))[0].casefold()
-
-
-def _said(identifier: str) -> str:
-    from ontology.names import words
-
-    return " ".join(words(identifier)).casefold()

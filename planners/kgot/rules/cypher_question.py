@@ -19,6 +19,7 @@ from planners.kgot.rules.shape_names import CALL, GAVE
 
 __all__ = ["cypher_of"]
 
+_BLANK = " + ' ' + "
 _AGGREGATES: dict[Measure, str] = {"sum": "sum", "mean": "avg", "least": "min", "most": "max"}
 
 
@@ -109,8 +110,16 @@ def _said(question: ResolvedQuestion) -> str:
     variable = question.variable
     if question.property:
         return _field(variable, question.property)
-    made = [" + ' ' + ".join(_field(variable, each) for each in parts) for parts in question.names]
+    made = [_joined([_field(variable, each) for each in parts]) for parts in question.names]
     return f"coalesce({', '.join(made)})" if len(made) > 1 else made[0]
+
+
+def _joined(fields: Sequence[str]) -> str:
+    """Return fields side by side, where all of them have a value: engines differ on a text and nothing."""
+    if len(fields) == 1:
+        return fields[0]
+    held = " AND ".join(f"{field} IS NOT NULL" for field in fields)
+    return f"CASE WHEN {held} THEN {_BLANK.join(fields)} END"
 
 
 def _field(variable: str, name: str) -> str:

@@ -19,7 +19,9 @@ _SCALARS = st.one_of(
     _TEXTS, st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False)
 )
 _NAMES = st.one_of(
-    st.sampled_from(["id", "name", "a b", "a_b", "A_B", "supplierId", "items", "of", "row", "label", "type", "`x`", "$"]),
+    st.sampled_from(
+        ["id", "name", "a b", "a_b", "A_B", "supplierId", "items", "of", "row", "label", "type", "`x`", "$"]
+    ),
     _TEXTS,
 )
 _BODIES = st.recursive(
@@ -27,7 +29,12 @@ _BODIES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=4),
     max_leaves=12,
 )
-_ORDER = {"orderId": "O1", "customerId": "C7", "lines": [{"sku": "x", "pieces": 2}, {"sku": "y", "pieces": 1}], "total": 3.5}
+_ORDER = {
+    "orderId": "O1",
+    "customerId": "C7",
+    "lines": [{"sku": "x", "pieces": 2}, {"sku": "y", "pieces": 1}],
+    "total": 3.5,
+}
 
 
 def _scalars(body: Any) -> Iterator[Any]:
@@ -73,7 +80,9 @@ def test_the_same_answer_twice_is_the_same_graph(body: Any) -> None:
 
 
 def test_a_thing_with_an_identifier_is_one_node_however_often_it_is_answered() -> None:
-    state = state_of(written(answer({"orders": [_ORDER]}), answer({**_ORDER, "state": "open"}, "shop/get", orderId="O1")))
+    state = state_of(
+        written(answer({"orders": [_ORDER]}), answer({**_ORDER, "state": "open"}, "shop/get", orderId="O1"))
+    )
     (order,) = [node for node in state.nodes if node.label == "Order"]
     assert order.properties == {"orderId": "O1", "customerId": "C7", "total": 3.5, "state": "open"}
 
@@ -108,7 +117,10 @@ def test_rows_of_tables_are_nodes_with_the_types_of_their_columns() -> None:
 
 def test_pages_of_one_file_are_rows_of_their_own() -> None:
     text = "| a | b |\n|---|---|\n| 1 | 2 |\n"
-    pages = [answer({"text": text}, "kgot/inspect_file", file="a.md"), answer({"text": text}, "kgot/inspect_file", file="a.md", page=2)]
+    pages = [
+        answer({"text": text}, "kgot/inspect_file", file="a.md"),
+        answer({"text": text}, "kgot/inspect_file", file="a.md", page=2),
+    ]
     assert len([node for node in state_of(written(*pages)).nodes if node.label != "ToolCall"]) == 2
 
 

@@ -15,6 +15,8 @@ from planners.kgot.rules.shape_writer import ShapeWriter
 
 __all__ = ["answer", "state_of", "view_of", "written"]
 
+_EMPTY = GraphState()
+
 
 def answer(body: Any, tool_id: str = "shop/list", **arguments: Any) -> MadeCall:
     """A call that was answered."""
@@ -22,7 +24,9 @@ def answer(body: Any, tool_id: str = "shop/list", **arguments: Any) -> MadeCall:
 
 
 def written(
-    *answers: MadeCall, state: GraphState = GraphState(), most_nodes: int = 10_000  # noqa: B008  # frozen
+    *answers: MadeCall,
+    state: GraphState = _EMPTY,
+    most_nodes: int = 10_000,
 ) -> tuple[Operation, ...]:
     """What the writer makes of answers."""
     view = TaskView(task=KgotTask(question="?"), iteration=1, graph=state, graph_text="")
@@ -40,9 +44,7 @@ def state_of(operations: Sequence[Operation]) -> GraphState:
     return asyncio.run(applied())
 
 
-def view_of(
-    question: str, *calls: MadeCall, files: Sequence[str] = (), state: GraphState | None = None
-) -> TaskView:
+def view_of(question: str, *calls: MadeCall, files: Sequence[str] = (), state: GraphState | None = None) -> TaskView:
     """A view after calls."""
     held = state_of(written(*calls)) if state is None else state
     task = KgotTask(question=question, files=tuple(map(Path, files)))

@@ -42,6 +42,10 @@ class PageOptions:
             help="A module of Python whose functions runs of the page may call. The domain personal needs none."
         ),
     ] = ()
+    web_runs: Annotated[
+        Path | None,
+        typer.Option(help="A folder with journals of egotools solve; the page shows these runs step by step."),
+    ] = None
 
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run, as of the command plan
@@ -78,7 +82,14 @@ def page_beside(
         names = [options.web_name] if options.web_name else []
         plan = _plan(options, server, calling) if options.web_domain else None
         domains = [Path(name).stem for name in options.web_domain]
-        settings = WebSettings(host=options.web_host, port=options.web_port, names=names, plan=plan, domains=domains)
+        settings = WebSettings(
+            host=options.web_host,
+            port=options.web_port,
+            names=names,
+            plan=plan,
+            domains=domains,
+            solves=options.web_runs,
+        )
         async with serve_web(server, stores, settings) as address:
             stderr.print(f"The page is at {address}", highlight=False)
             yield

@@ -24,6 +24,7 @@ from services.web.page_guard import PageGuard
 from services.web.page_requests import SignIn, read_body
 from services.web.retrieval_routes import RETRIEVAL_ROUTES
 from services.web.run_routes import RUN_ROUTES
+from services.web.solve_routes import SOLVE_ROUTES
 from services.web.trust_routes import TRUST_ROUTES
 
 __all__ = ["STATIC", "page_app"]
@@ -50,6 +51,7 @@ def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
             Route("/api/session", _sign_in, methods=["POST"]),
             *RETRIEVAL_ROUTES,
             *RUN_ROUTES,
+            *SOLVE_ROUTES,
             *TRUST_ROUTES,
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -80,6 +82,7 @@ async def _session(request: Request) -> JSONResponse:
             "csrf": context.access.csrf_token(request),
             "planner": context.runs.plan is not None,
             "domains": list(context.domains),
+            "solves": context.solves is not None,
         }
     )
 

@@ -25,6 +25,7 @@ class PageContext:
 
     :param stores: tenant → folder of the store with its findings.
     :param domains: names of the planner's domains, the default first.
+    :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
     :param secure: whether cookies are for TLS only.
     """
 
@@ -33,6 +34,7 @@ class PageContext:
     runs: LiveRuns
     stores: Mapping[str, Path] = field(default_factory=dict)
     domains: Sequence[str] = ()
+    solves: Path | None = None
     secure: bool = False
 
 

@@ -31,6 +31,7 @@ class WebSettings:
     :param names: host names by which the page may be called, beside those of loopback and ``host``.
     :param plan: None: the page only looks for tools.
     :param domains: of the planner, the default first.
+    :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
     """
 
     host: str = "127.0.0.1"
@@ -38,6 +39,7 @@ class WebSettings:
     names: Sequence[str] = ()
     plan: Plan | None = None
     domains: Sequence[str] = ()
+    solves: Path | None = None
 
 
 @asynccontextmanager
@@ -76,6 +78,7 @@ async def serve_web(
         runs=runs,
         stores=stores,
         domains=settings.domains,
+        solves=settings.solves,
         secure=tls is not None,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])

@@ -5,8 +5,9 @@ import { CatalogueView } from "./catalogue_view.js";
 import { byId, element, showProblem } from "./dom.js";
 import { RetrievalView } from "./retrieval_view.js";
 import { RunView } from "./run_view.js";
+import { SolveView } from "./solve_view.js";
 
-const VIEWS = ["ask", "catalogue"];
+const VIEWS = ["ask", "catalogue", "solved"];
 const EXAMPLES = {
   personal: [
     "Find the webpage mentioned in the email from the person you met at an event in February.",
@@ -15,29 +16,33 @@ const EXAMPLES = {
   ],
   enterprise: ["Which suppliers are blocked?", "Find the orders of the customers that I manage.", "Which contracts expire before 2026-07-01?"],
 };
-let planner = false;
+let planner = false, solves = false;
 const catalogue = new CatalogueView();
 const retrieval = new RetrievalView((key) => {
   location.hash = "catalogue";
   catalogue.open(key, true);
 });
 const run = new RunView();
+const solve = new SolveView();
 
 function show() {
-  const name = VIEWS.includes(location.hash.slice(1)) ? location.hash.slice(1) : "ask";
+  const asked = location.hash.slice(1), name = VIEWS.includes(asked) && (asked !== "solved" || solves) ? asked : "ask";
   for (const view of VIEWS) {
     byId(view).hidden = view !== name;
     if (view === name) byId(`to-${view}`).setAttribute("aria-current", "page");
     else byId(`to-${view}`).removeAttribute("aria-current");
   }
   if (name === "catalogue") catalogue.load();
+  if (name === "solved") solve.load();
 }
 
 async function start() {
   const found = await session();
   const refused = found.problem !== null;
   planner = found.planner;
+  solves = found.solves;
   byId("sign-in").hidden = !refused;
+  byId("to-solved").hidden = !solves;
   byId("sign-out").hidden = found.open || refused;
   showProblem(byId("problem"), refused && found.problem.code !== "UNAUTHENTICATED" ? found.problem : null);
   byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));

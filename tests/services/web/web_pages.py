@@ -14,14 +14,20 @@ from services.web.web_page import WebSettings, serve_web
 
 
 @asynccontextmanager
-async def web_page(store: Path, plan: Plan | None = None, settings: ServerSettings | None = None) -> AsyncIterator[str]:
-    """Serve a store with its page; yields the page's address."""
+async def web_page(
+    store: Path, plan: Plan | None = None, settings: ServerSettings | None = None, *, solves: Path | None = None
+) -> AsyncIterator[str]:
+    """Serve a store with its page; yields the page's address.
+
+    :param solves: folder with recorded runs.
+    """
     server = Server(settings or ServerSettings(port=0, workers=2, drain_s=0.0))
     await server.start()
     try:
         await server.load(lambda: open_engine(store))
         domains = ("personal", "enterprise") if plan else ()
-        async with serve_web(server, {"": store}, WebSettings(port=0, plan=plan, domains=domains)) as address:
+        shown = WebSettings(port=0, plan=plan, domains=domains, solves=solves)
+        async with serve_web(server, {"": store}, shown) as address:
             yield address
     finally:
         await server.stop(grace_s=1.0)

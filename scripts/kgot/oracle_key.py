@@ -53,7 +53,7 @@ def oracle_plan(task: AccountTask) -> OraclePlan:
 
 
 def _file_calls(names: Sequence[str], rows: Sequence[Row]) -> Iterator[Call]:
-    unpacked = [str(each["name"]) for each in rows if each["label"] == "File"]
+    unpacked = [str(each["name"]) for each in rows if each["label"] == "Files" and not each["read"]]
     for name in (*names, *unpacked):
         yield Call("extract_zip" if name.endswith(".zip") else "inspect_file", {"file": name})
 

@@ -1,0 +1,156 @@
+"""Ratios of the task graph's parts at the paper's largest graph, 522 nodes: stores, bookkeeping, journal, sandbox, equal calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from planners.graphs.open_graph import open_graph
+
+from planners.calling.sandbox import Sandbox
+from planners.graphs.graph_text import state_text
+from planners.graphs.property_graph import MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
+from planners.kgot.kgot_events import GraphChanged, event_json
+from planners.runs.run_journal import open_run_journal
+
+__all__ = ["NODES", "Ratio", "graph_ratios", "journal_ratio", "sandbox_ratio", "task_operations"]
+
+NODES = 522
+"""Of the paper's largest task graph."""
+_STEP = 75
+"""Nodes that a step adds: 522 in seven iterations."""
+_ROUNDS = 7
+_STEPS = 10_000
+_QUERIES: Mapping[str, str] = {
+    "cypher": "MATCH (a:Item {number: 7})-[:NEXT]->(b:Item) RETURN b.name",
+    "python": "result = [G.nodes[b]['name'] for a, b in G.edges() if G.nodes[a]['number'] == 7]",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One ratio and its bound.
+
+    :param above, below: what is divided, in seconds or bytes.
+    :param most: the bound; a lower one where ``at_least``.
+    """
+
+    name: str
+    above: float
+    below: float
+    most: float
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def value(self) -> float:
+        """The ratio."""
+        return self.above / self.below
+
+    @property
+    def met(self) -> bool:
+        """Whether it is within its bound."""
+        return self.value >= self.most if self.at_least else self.value <= self.most
+
+
+def task_operations(first: int, count: int) -> list[Operation]:
+    """Return writes of so many nodes and edges, as a step of a run makes them."""
+    found: list[Operation] = []
+    for number in range(first, first + count):
+        node = NodeRef(label="Item", key={"number": number})
+        name = f'item {number}, with "quotes" and a \\ backslash'
+        found.append(MergeNode(node=node, properties={"name": name, "price": number / 4, "open": number % 2 == 0}))
+        if number:
+            before = NodeRef(label="Item", key={"number": number - 1})
+            found.append(MergeEdge(type="NEXT", source=before, target=node))
+    return found
+
+
+async def graph_ratios(folder: Path) -> list[Ratio]:
+    """Measure a step at 522 nodes in both embedded stores: its writes, one query, the state; and the bookkeeping beside them."""
+    sandbox = Sandbox()
+    await sandbox.check()
+    steps: dict[str, float] = {}
+    ratios = []
+    for store in ("memory", "ladybug"):
+        async with open_graph(store, sandbox) as graph:
+            await graph.apply(task_operations(0, NODES - _STEP * 0))
+            writes, queries, states = [], [], []
+            for nth in range(_ROUNDS):
+                operations = task_operations(NODES + nth * _STEP, _STEP)
+                writes.append(await _timed(lambda operations=operations: graph.apply(operations)))
+                queries.append(await _timed(lambda: graph.query(_QUERIES[graph.language])))
+                states.append(await _timed(graph.state))
+            steps[store] = median(writes) + median(queries) + median(states)
+            kept = await _bookkeeping(graph, folder / f"{store}.jsonl")
+            if store == "ladybug":
+                ratios.append(
+                    Ratio(
+                        name="bookkeeping of a step / writes of the store", above=kept, below=median(writes), most=1.0
+                    )
+                )
+    note = "writes, one query, state"
+    return [*ratios, Ratio(name="ladybug / memory", above=steps["ladybug"], below=steps["memory"], most=5.0, note=note)]
+
+
+async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
+    times = []
+    with open_run_journal(path, sync="batch") as journal:
+        for nth in range(_ROUNDS):
+            started = time.perf_counter()
+            state = await graph.state()
+            state_text(state)
+            body = event_json(GraphChanged(iteration=nth, state=state))
+            kept = journal.keep({**body.pop("state"), "nth": nth})
+            journal.append("event", what=body, state=kept)
+            times.append(time.perf_counter() - started)
+    return median(times)
+
+
+async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+    started = time.perf_counter()
+    await work()
+    return time.perf_counter() - started
+
+
+async def sandbox_ratio() -> Ratio:
+    """Compare the start of the sandbox with that of bare Python."""
+    sandbox = Sandbox()
+    await sandbox.check()
+    inside, bare = [], []
+    for _ in range(_ROUNDS):
+        inside.append(await _timed(lambda: sandbox.run("print(1)")))
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "print(1)"], check=True, capture_output=True)
+        bare.append(time.perf_counter() - started)
+    return Ratio(name="start of the sandbox / bare Python", above=median(inside), below=median(bare), most=5.0)
+
+
+def journal_ratio(folder: Path) -> Ratio:
+    """Compare the memory that a journal holds after 10,000 steps with that after 1,000."""
+    held: dict[int, int] = {}
+    tracemalloc.start()
+    try:
+        with open_run_journal(folder / "long.jsonl", sync="batch", kept="file") as journal:
+            for step in range(1, _STEPS + 1):
+                journal.append(
+                    "event", nth=step, what={"event": "Missing", "iteration": step, "text": "what is missing"}
+                )
+                if step in (_STEPS // 10, _STEPS):
+                    held[step] = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    note = "bytes of Python objects, 1,000 and 10,000 records"
+    return Ratio(
+        name="journal of 10,000 steps / of 1,000, memory",
+        above=held[_STEPS],
+        below=held[_STEPS // 10],
+        most=1.1,
+        note=note,
+    )

@@ -1,0 +1,224 @@
+"""The tables of ``docs/kgot.md``, made of ``docs/kgot.json`` and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from eval.bootstrap import interval, resampled_means
+from eval.graph_quality.proportion import Proportion
+from ontology.files import write_file
+from scripts.bench_sets import ROOT
+from scripts.document_blocks import replace_block
+
+__all__ = ["FIGURES", "PAGE", "keep_section", "page_blocks", "write_page"]
+
+PAGE = ROOT / "docs" / "kgot.md"
+FIGURES = ROOT / "docs" / "kgot.json"
+_RESAMPLES = 10_000
+_SYSTEMS = {
+    "kgot": "task graph",
+    "no graph": "the same, no graph",
+    "nearest chunks": "the same, nearest chunks (simple RAG)",
+    "tool calling": "plain tool calling",
+    "zero-shot": "the model alone",
+}
+_NO_FIGURES = "Not measured yet."
+
+
+def keep_section(name: str, figures: Any, path: Path = FIGURES) -> None:
+    """Put the figures of a section into the file, and leave the others alone."""
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    write_file(path, json.dumps({**kept, name: figures}, indent=1, sort_keys=True) + "\n")
+
+
+def write_page(figures: Path = FIGURES, page: Path = PAGE) -> None:
+    """Write every block of the page anew."""
+    for name, text in page_blocks(json.loads(figures.read_text(encoding="utf-8"))).items():
+        replace_block(page, name, text)
+
+
+def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the blocks by name."""
+    makers = {
+        "oracle": _oracle,
+        "faults": _faults,
+        "tools-shown": _tools_shown,
+        "real": _real,
+        "real-runs": _real_runs,
+        "speed": _speed,
+    }
+    sections = {"real-runs": "real", "tools-shown": "tools"}
+    return {
+        name: make(figures[sections.get(name, name)]) if sections.get(name, name) in figures else _NO_FIGURES
+        for name, make in makers.items()
+    }
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
+def _share(hits: int, of: int) -> str:
+    found = Proportion(hits, of)
+    if found.low is None or found.high is None:
+        return "–"
+    return f"{hits} of {of} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
+
+
+def _oracle(rows: Sequence[Mapping[str, Any]]) -> str:
+    head = ("store", "retrieval", "solved", "answer in the graph", "seconds a task")
+    return _table(
+        head,
+        (
+            (
+                each["store"],
+                each["retrieve"],
+                f"{each['solved']} of {each['tasks']}",
+                f"{each['in_graph']} of {each['tasks']}",
+                f"{each['seconds'] / max(1, each['tasks']):.2f}",
+            )
+            for each in rows
+        ),
+    )
+
+
+def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
+    rates = sorted({each["rate"] for each in rows})
+    layers = list(dict.fromkeys(each["layers"] for each in rows))
+    found = {(each["layers"], each["rate"]): each for each in rows}
+    return _table(
+        ("containment", *(f"{100 * rate:.0f} % faults" for rate in rates)),
+        (
+            (
+                name,
+                *(_share(one["solved"], one["tasks"]) if (one := found.get((name, rate))) else "–" for rate in rates),
+            )
+            for name in layers
+        ),
+    )
+
+
+def _tools_shown(section: Mapping[str, Any]) -> str:
+    rows = section["rows"]
+    head = (
+        "requests",
+        "n",
+        "tools shown, mean",
+        "prompt tokens, mean",
+        "against all",
+        "every needed tool shown",
+        "needed tools shown",
+    )
+    table = _table(
+        head,
+        (
+            (
+                each["requests"],
+                each["n"],
+                f"{each['shown']:.1f}",
+                f"{each['tokens']:,.0f}",
+                f"{100 * each['tokens'] / section['all_tokens']:.1f} %",
+                _share(each["complete"], each["n"]),
+                _share(each["found"], each["needed"]),
+            )
+            for each in rows
+        ),
+    )
+    return f"{table}\n\nAll {section['tools']} tools bound into a prompt: {section['all_tokens']:,} tokens ({section['counter']})."
+
+
+def _real(section: Mapping[str, Any]) -> str:
+    rows = [each for each in section["rows"] if each["run"] == 0]
+    systems = _complete(rows)
+    by_system = {name: {each["task"]: each for each in rows if each["system"] == name} for name in systems}
+    tasks = sorted(set.intersection(*(set(each) for each in by_system.values()))) if by_system else []
+    if not tasks:
+        return _NO_FIGURES
+    head = (
+        "system",
+        "solved",
+        "wrong",
+        "not attempted",
+        "prompt tokens",
+        "completion tokens",
+        "seconds",
+        "solved against the task graph",
+    )
+    lines = []
+    for name, label in _SYSTEMS.items():
+        if name not in by_system:
+            continue
+        ours = [by_system[name][task] for task in tasks]
+        verdicts = Counter(each["verdict"] for each in ours)
+        lines.append(
+            (
+                label,
+                _share(verdicts["solved"], len(ours)),
+                verdicts["wrong"],
+                verdicts["not attempted"],
+                *(
+                    f"{fmean(each[key] for each in ours):,.0f}"
+                    for key in ("prompt_tokens", "completion_tokens", "seconds")
+                ),
+                "" if name == "kgot" else _paired(by_system["kgot"], by_system[name], tasks),
+            )
+        )
+    kinds = Counter(by_system[systems[0]][task]["kind"] for task in tasks)
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    said = f"{len(tasks)} of {section['planned']} planned tasks were run by all systems ({counted}); means a task."
+    return f"{said}\n\n{_table(head, lines)}"
+
+
+def _complete(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    found = {each["system"] for each in rows}
+    return [name for name in _SYSTEMS if name in found]
+
+
+def _paired(ours: Mapping[str, Any], others: Mapping[str, Any], tasks: Sequence[str]) -> str:
+    """The difference of shares solved, the task graph's minus the other's, with a paired bootstrap interval of 95 %."""
+    gains = [float(ours[task]["verdict"] == "solved") - float(others[task]["verdict"] == "solved") for task in tasks]
+    means = resampled_means(np.array([gains], dtype=np.float32).T, resamples=_RESAMPLES, seed=7, stratum="kgot")
+    low, high = (float(each[0]) for each in interval(means))
+    return f"{100 * fmean(gains):+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+
+
+def _real_runs(section: Mapping[str, Any]) -> str:
+    rows = section["rows"]
+    runs = 1 + max((each["run"] for each in rows), default=0)
+    if runs < 2:
+        return "One run of each task so far, so several runs of a system cannot be compared yet."
+    lines = []
+    for name in _complete(rows):
+        by_task: dict[str, dict[int, str]] = {}
+        for each in rows:
+            if each["system"] == name:
+                by_task.setdefault(each["task"], {})[each["run"]] = each["verdict"]
+        whole = [list(each.values()) for each in by_task.values() if len(each) == runs]
+        solved = sum("solved" in each for each in whole)
+        most = sum(2 * each.count("solved") > len(each) for each in whole)
+        lines.append((_SYSTEMS[name], len(whole), _share(solved, len(whole)), _share(most, len(whole))))
+    return _table(("system", "tasks", f"solved by any of {runs} runs", f"solved by most of {runs}"), lines)
+
+
+def _speed(rows: Sequence[Mapping[str, Any]]) -> str:
+    head = ("ratio", "measured", "bound", "")
+    return _table(
+        head,
+        (
+            (
+                each["name"] + (f" ({each['note']})" if each["note"] else ""),
+                f"{each['above'] / each['below']:.2f}",
+                f"{'≥' if each['at_least'] else '≤'} {each['most']:g}",
+                "met" if each["met"] else "**missed**",
+            )
+            for each in rows
+        ),
+    )

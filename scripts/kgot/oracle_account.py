@@ -1,0 +1,158 @@
+"""The oracle over every store and every kind of retrieval; and the oracle with faults, with each layer of containment and without."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+from planners.graphs.open_graph import open_graph
+
+from inference.chat import ChatModel
+from planners.graphs.property_graph import GraphState
+from planners.kgot.kgot_controller import KgotRun, solve_task
+from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.llm_makers import llm_makers
+from scripts.kgot.account_tasks import AccountTask
+from scripts.kgot.answer_verdict import verdict_of
+from scripts.kgot.injected_faults import FaultyModel
+from scripts.kgot.kept_rows import KeptRows
+from scripts.kgot.oracle_model import OracleModel
+from scripts.kgot.task_world import TaskWorld
+
+__all__ = [
+    "KINDS",
+    "LAYERS",
+    "RATES",
+    "fault_section",
+    "measure_faults",
+    "measure_oracle",
+    "oracle_section",
+    "run_once",
+]
+
+KINDS: tuple[RetrieveKind, ...] = ("query", "script", "direct", "fusion")
+RATES = (0.0, 0.1, 0.2, 0.4)
+_FULL = KgotSettings()
+LAYERS: Mapping[str, KgotSettings] = {
+    "all layers": _FULL,
+    "without repair of JSON": replace(_FULL, repair_json=False),
+    "without re-asks": replace(_FULL, max_json_reasks=0),
+    "without fixes and new queries": replace(_FULL, max_cypher_fixing_retry=0, max_retrieve_query_retry=0),
+    "without votes": replace(_FULL, num_next_steps_decision=1, max_final_solution_parsing=1),
+    "none of them": replace(
+        _FULL,
+        repair_json=False,
+        max_json_reasks=0,
+        max_cypher_fixing_retry=0,
+        max_retrieve_query_retry=0,
+        num_next_steps_decision=1,
+        max_final_solution_parsing=1,
+    ),
+}
+"""Name → settings of a run."""
+
+
+async def run_once(
+    world: TaskWorld, task: AccountTask, model: ChatModel, oracle: ChatModel, *, store: str, settings: KgotSettings
+) -> KgotRun:
+    """Run a task on a new graph.
+
+    :param oracle: what answers the tool that asks a model.
+    """
+    async with AsyncExitStack() as stack:
+        graph = await stack.enter_async_context(open_graph(store, world.sandbox))
+        makers = llm_makers(model, model, settings=settings, language=graph.language)
+        asked = KgotTask(question=task.question, files=task.files)
+        invoker = await world.invoker(task, oracle)
+        return await solve_task(asked, graph, makers, world.finder(), invoker, world.sandbox, settings=settings)
+
+
+async def measure_oracle(
+    world: TaskWorld, tasks: Sequence[AccountTask], stores: Iterable[str], rows: KeptRows, wanted: KeptRows
+) -> None:
+    """Run all tasks with the oracle in these stores.
+
+    :param wanted: gets which tools each step wanted, and which the prompt showed.
+    """
+    for store in stores:
+        for kind in KINDS:
+            settings = KgotSettings(retrieve=kind)
+            for task in tasks:
+                if rows.has(store=store, retrieve=kind, task=task.id):
+                    continue
+                oracle, started = OracleModel(tasks), time.perf_counter()
+                run = await run_once(world, task, oracle, oracle, store=store, settings=settings)
+                solved = verdict_of(run.answer, task.answer) == "solved"
+                rows.add(
+                    store=store,
+                    retrieve=kind,
+                    task=task.id,
+                    kind=task.kind,
+                    solved=solved,
+                    outcome=run.outcome,
+                    in_graph=_stands(run.state, task.answer),
+                    iterations=run.iterations,
+                    nodes=len(run.state.nodes),
+                    seconds=round(time.perf_counter() - started, 3),
+                )
+                if not wanted.has(task=task.id):
+                    wanted.add(task=task.id, kind=task.kind, steps=oracle.wanted)
+
+
+def _stands(state: GraphState, answer: str) -> bool:
+    """Whether a node has the answer as a value."""
+    values = (value for node in state.nodes for value in node.properties.values())
+    return any(not isinstance(value, tuple) and verdict_of(str(value), answer) == "solved" for value in values)
+
+
+async def measure_faults(
+    world: TaskWorld, tasks: Sequence[AccountTask], rows: KeptRows, *, store: str, seed: int
+) -> None:
+    """Run tasks with faults at each rate, with all layers and without each."""
+    for rate in RATES:
+        for layers, settings in LAYERS.items():
+            for task in tasks:
+                if rows.has(rate=rate, layers=layers, task=task.id):
+                    continue
+                oracle = OracleModel(tasks)
+                faulty = FaultyModel(oracle, rate=rate, seed=seed)
+                run = await run_once(world, task, faulty, oracle, store=store, settings=settings)
+                solved = verdict_of(run.answer, task.answer) == "solved"
+                rows.add(
+                    rate=rate, layers=layers, task=task.id, solved=solved, outcome=run.outcome, faults=dict(faulty.made)
+                )
+
+
+def oracle_section(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row of figures for each store and kind of retrieval."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for row in rows:
+        counts = found.setdefault((row["store"], row["retrieve"]), Counter())
+        counts["tasks"] += 1
+        counts["solved"] += row["solved"]
+        counts["in_graph"] += row["in_graph"]
+        counts["ms"] += round(1_000 * row["seconds"])
+    return [
+        {"store": store, "retrieve": kind, **{name: counts[name] for name in ("tasks", "solved", "in_graph")}}
+        | {"seconds": counts["ms"] / 1_000}
+        for (store, kind), counts in found.items()
+    ]
+
+
+def fault_section(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row of figures for each rate and set of layers."""
+    found: dict[tuple[float, str], Counter[str]] = {}
+    for row in rows:
+        counts = found.setdefault((row["rate"], row["layers"]), Counter())
+        counts["tasks"] += 1
+        counts["solved"] += row["solved"]
+        counts["faults"] += sum(row["faults"].values())
+    return [
+        {"rate": rate, "layers": layers, **{name: counts[name] for name in ("tasks", "solved", "faults")}}
+        for (rate, layers), counts in found.items()
+    ]

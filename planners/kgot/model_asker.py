@@ -14,7 +14,7 @@ from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from inference.result_cache import ResultCache
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
-from ontology.errors import ModelError
+from ontology.errors import BudgetExceededError, ModelError
 from ontology.json_object import canonical_text
 from planners.calling.fence_marks import FenceMarks
 from planners.kgot.json_repair import repaired_json
@@ -155,6 +155,8 @@ class _HeardModel:
             completion = self._model.complete(
                 messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
             )
+        except BudgetExceededError:
+            raise  # nothing was asked
         except ModelError as error:
             self._tell(started, None, error.problem)
             raise

@@ -17,6 +17,7 @@ from planners.graphs.property_graph import (
     Properties,
     Statement,
 )
+from planners.kgot.statement_touches import statement_touches
 
 __all__ = ["write_chains"]
 
@@ -27,15 +28,18 @@ _Touch: TypeAlias = tuple[str, Properties]
 def write_chains(operations: Sequence[Operation]) -> list[list[int]]:
     """Return the indexes of operations in chains: of two in different chains none touches a node of the other.
 
-    A chain keeps the order of its operations; chains are in the order of their first ones. Where one operation is a statement, whose
-    nodes are not known, there is one chain.
+    A chain keeps the order of its operations; chains are in the order of their first ones. Where the nodes of one operation are not
+    known, as of most statements that are no plain Cypher, there is one chain.
 
     Two operations are joined where they name nodes of one label that could be the same: a property that all operations on the
     label name tells them apart by its value; without such a property, all on the label are joined.
     """
-    if any(isinstance(each, Statement) for each in operations):
-        return [list(range(len(operations)))]
-    touches = [list(_touches(each)) for each in operations]
+    touches: list[list[_Touch]] = []
+    for operation in operations:
+        touched = _known_touches(operation)
+        if touched is None:
+            return [list(range(len(operations)))]
+        touches.append([(label.casefold(), properties) for label, properties in touched])
     shared = _shared_keys(touches)
     groups = _Groups(len(operations))
     first: dict[Hashable, int] = {}
@@ -49,8 +53,14 @@ def write_chains(operations: Sequence[Operation]) -> list[list[int]]:
     return list(chains.values())
 
 
+def _known_touches(operation: Operation) -> list[_Touch] | None:
+    if isinstance(operation, Statement):
+        return statement_touches(operation)
+    return list(_touches(operation))
+
+
 def _touches(operation: Operation) -> Iterator[_Touch]:
-    """Yield the nodes that an operation reads or changes: as they are before it, and after it."""
+    """Yield the nodes that a typed operation reads or changes: as they are before it, and after it."""
     match operation:
         case InsertNode():
             yield operation.label, operation.properties
@@ -62,8 +72,6 @@ def _touches(operation: Operation) -> Iterator[_Touch]:
         case InsertEdge() | MergeEdge() | DeleteEdge():
             yield operation.source.label, operation.source.key
             yield operation.target.label, operation.target.key
-        case Statement():
-            return
 
 
 def _shared_keys(touches: Sequence[Sequence[_Touch]]) -> dict[str, tuple[str, ...]]:

@@ -58,7 +58,7 @@ def test_every_wrapper_hands_the_sample_on(wrapper: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("model", [ScriptedChat, OpenAIChat, CountedModel, CountedChat])
-def test_every_model_takes_what_the_interface_says(model: type) -> None:
+def test_every_model_takes_what_the_interface_says(model: type[ChatModel]) -> None:
     assert inspect.signature(model.complete).parameters == inspect.signature(ChatModel.complete).parameters
 
 

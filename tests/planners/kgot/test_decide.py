@@ -1,0 +1,143 @@
+"""Decisions over HTTP: votes are drawn apart, the majority decides, unusable ones do not count, ties enhance, a judge may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from planners.kgot.kgot_events import Decided, Dropped, Missing
+from planners.kgot.step_makers import Insert, Retrieve
+from tests.inference.loopback import as_json
+from tests.planners.kgot.run_fakes import INSERT, QUESTION, FakeFinder, FakeTextGraph, StepServer, run_task
+
+pytest.importorskip("openai", reason="the extra 'llm' is not installed")
+
+FINAL = {"maths_needed": [{"needed": False}], "final_answer": [{"answer": "Tides"}]}
+FORCED = {"forced_query": [{"query": "NOTHING"}], "forced_answer": [{"found": False, "answer": ""}]}
+QUERIES = {"GOOD": ["Tides"], "NOTHING": []}
+
+
+def retrieve(query: str) -> dict[str, str]:
+    return {"query_type": "RETRIEVE", "content": query}
+
+
+def by_seed(*votes: Any) -> Any:
+    """Votes by the seed of the request: those of one iteration arrive in any order."""
+    return lambda body, nth: votes[body["seed"] % 1_000]
+
+
+async def test_five_votes_send_five_seeds_at_a_temperature_above_0() -> None:
+    with StepServer(next_step=[retrieve("GOOD")], **FINAL) as server:
+        ran = await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=5)
+    votes = server.of("next_step")
+    assert len(votes) == 5
+    assert sorted(body["seed"] for body in votes) == [1_000, 1_001, 1_002, 1_003, 1_004]
+    assert {body["temperature"] for body in votes} == {0.7}
+    assert len({str(body["messages"]) for body in votes}) == 1
+    assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
+
+
+async def test_a_further_iteration_draws_anew() -> None:
+    with StepServer(next_step=[INSERT], merge_reasons=[{"missing": "books"}], **FORCED) as server:
+        await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3)
+    seeds = [body["seed"] for body in server.of("next_step")]
+    assert sorted(seeds) == [1_000, 1_001, 1_002, 2_000, 2_001, 2_002]
+
+
+async def test_a_single_vote_is_the_most_probable_answer() -> None:
+    with StepServer(next_step=[retrieve("GOOD")], **FINAL) as server:
+        await run_task(server, FakeTextGraph(queries=QUERIES))
+    assert [(body["seed"], body["temperature"]) for body in server.of("next_step")] == [(0, 0)]
+
+
+MAJORITIES: dict[str, tuple[list[Any], str]] = {
+    "three of five retrieve": ([retrieve("GOOD")] * 3 + [INSERT] * 2, "solve"),
+    "two of five retrieve": ([retrieve("GOOD")] * 2 + [INSERT] * 3, "enhance"),
+    "a tie enhances": ([retrieve("GOOD")] * 2 + [INSERT] * 2, "enhance"),
+    "unusable ones do not count": ([retrieve("GOOD"), "prose", "prose", "prose"], "solve"),
+    "an empty content is unusable": (
+        [INSERT, {"query_type": "RETRIEVE", "content": " "}, retrieve("GOOD"), retrieve("GOOD")],
+        "solve",
+    ),
+    "none is usable": (["prose", "prose"], "enhance"),
+}
+
+
+@pytest.mark.parametrize("case", MAJORITIES)
+async def test_the_majority_of_the_usable_votes_decides(case: str) -> None:
+    votes, decision = MAJORITIES[case]
+    answers = {"merge_reasons": [{"missing": "books"}], **FINAL, **FORCED}
+    with StepServer(next_step=by_seed(*votes), **answers) as server:
+        ran = await run_task(
+            server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=len(votes), max_iterations=1
+        )
+    decided = ran.of(Decided)[0]
+    assert decided.decision == decision
+    unusable = [at for at, vote in enumerate(votes) if vote == "prose" or str(vote).count("' '")]
+    assert [at for at, vote in enumerate(decided.votes) if vote is None] == unusable
+    assert [each.step for each in ran.of(Dropped)].count("vote") == len(unusable)
+    assert ("solved" if decision == "solve" else "no solution") == ran.run.outcome
+
+
+async def test_without_any_reason_the_task_itself_is_missing() -> None:
+    finder = FakeFinder()
+    with StepServer(next_step=["prose"], **FORCED) as server:
+        ran = await run_task(server, FakeTextGraph(queries=QUERIES), finder=finder, max_iterations=1)
+    assert finder.requests == [QUESTION]
+    assert [each.text for each in ran.of(Missing)] == [QUESTION]
+
+
+async def test_a_dead_model_gives_no_votes_and_the_run_ends_by_name() -> None:
+    with StepServer(next_step=[as_json({}, status=500)]) as server:
+        ran = await run_task(server, max_iterations=1)
+    assert ran.run.outcome == "no solution"
+    assert [each.step for each in ran.of(Dropped)] == ["vote", "calls", "query", "forced answer"]
+    assert "HTTP 500" in ran.of(Dropped)[0].problem
+
+
+async def test_a_judge_chooses_among_the_votes() -> None:
+    votes = [retrieve("BAD"), INSERT, retrieve("GOOD")]
+    with StepServer(next_step=by_seed(*votes), judge=[{"best": 3}], **FINAL) as server:
+        graph = FakeTextGraph(queries=QUERIES)
+        ran = await run_task(server, graph, num_next_steps_decision=3, next_step="judge")
+    assert ran.of(Decided)[0].judged == Retrieve(query="GOOD")
+    assert graph.queried == ["GOOD"]
+    prompt = server.prompts("judge")[0]
+    assert all(line in prompt for line in ("1. RETRIEVE: BAD", "2. INSERT: her books are missing", "3. RETRIEVE: GOOD"))
+
+
+async def test_a_judge_may_decide_against_the_majority() -> None:
+    votes = [retrieve("GOOD"), INSERT, retrieve("GOOD")]
+    with StepServer(next_step=by_seed(*votes), judge=[{"best": 2}], **FORCED) as server:
+        ran = await run_task(
+            server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, next_step="judge", max_iterations=1
+        )
+    assert ran.of(Decided)[0].decision == "enhance"
+    assert [each.text for each in ran.of(Missing)] == ["her books are missing"]
+    assert "merge_reasons" not in server.steps
+
+
+async def test_a_judge_that_cannot_be_used_leaves_the_majority() -> None:
+    votes = [retrieve("GOOD"), INSERT, retrieve("GOOD")]
+    with StepServer(next_step=by_seed(*votes), judge=[{"best": 9}], **FINAL) as server:
+        ran = await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, next_step="judge")
+    assert ran.run.outcome == "solved"
+    assert [each.step for each in ran.of(Dropped)] == ["judge"]
+    assert server.steps.count("judge") == 4  # an answer and three re-asks
+
+
+async def test_votes_are_told_in_their_order_whatever_arrives_first() -> None:
+    def slow_first(body: Mapping[str, Any], nth: int) -> dict[str, str]:
+        import time
+
+        at = body["seed"] % 1_000
+        time.sleep(0.05 * (3 - at))
+        return {"query_type": "INSERT", "content": f"reason {at}"}
+
+    with StepServer(next_step=slow_first, merge_reasons=[{"missing": "all"}], **FORCED) as server:
+        ran = await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, max_iterations=1)
+    assert ran.of(Decided)[0].votes == tuple(Insert(reason=f"reason {at}") for at in range(3))
+    prompt = server.prompts("merge_reasons")[0]
+    assert prompt.index("reason 0") < prompt.index("reason 1") < prompt.index("reason 2")

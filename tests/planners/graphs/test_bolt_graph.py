@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -13,15 +13,8 @@ from ontology.errors import InvalidArgumentError, MissingExtraError, StatementEr
 from planners.graphs.bolt_graph import BoltGraph, open_bolt_graph
 from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
 from tests.ingest.bolt import Bolt, serving
-from tests.planners.graphs.neo4j_server import running_neo4j
 
 pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
-
-
-@pytest.fixture(scope="module")
-def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_neo4j(tmp_path_factory.mktemp("neo4j")) as address:
-        yield address
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import asyncio
 import importlib.util
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -38,15 +38,9 @@ _ENDLESS = (
 )
 
 
-@pytest.fixture(scope="module")
-def oxigraph() -> Iterator[str]:
-    with running_oxigraph() as address:
-        yield address
-
-
 @pytest.fixture(params=["embedded", "endpoint"])
 async def graph(request: pytest.FixtureRequest) -> AsyncIterator[RdfGraph]:
-    url = request.getfixturevalue("oxigraph") if request.param == "endpoint" else None
+    url = request.getfixturevalue("oxigraph_address") if request.param == "endpoint" else None
     async with open_rdf_graph(url) as opened:
         yield opened
 
@@ -215,15 +209,15 @@ async def test_a_cancelled_query_leaves_the_graph_usable() -> None:
         assert len((await graph.query("SELECT ?x WHERE { ?x a :N }")).rows) == 60
 
 
-async def test_graphs_of_one_endpoint_are_apart_and_vanish(oxigraph: str) -> None:
-    async with open_rdf_graph(oxigraph) as one, open_rdf_graph(oxigraph) as other:
+async def test_graphs_of_one_endpoint_are_apart_and_vanish(oxigraph_address: str) -> None:
+    async with open_rdf_graph(oxigraph_address) as one, open_rdf_graph(oxigraph_address) as other:
         await asyncio.gather(
             *(graph.apply([InsertNode(label=label)]) for graph, label in ((one, "A"), (other, "B"), (one, "C")))
         )
         assert [node.label for node in (await one.state()).nodes] == ["A", "C"]
         assert (await other.query("SELECT ?t WHERE { ?x a ?t }")).rows == (("B",),)
     async with httpx.AsyncClient() as client:
-        left = await client.post(f"{oxigraph}/query", data={"query": "ASK { GRAPH ?g { ?s ?p ?o } }"})
+        left = await client.post(f"{oxigraph_address}/query", data={"query": "ASK { GRAPH ?g { ?s ?p ?o } }"})
     assert left.json()["boolean"] is False
 
 

@@ -44,7 +44,7 @@ class PageOptions:
     ] = ()
     web_runs: Annotated[
         Path | None,
-        typer.Option(help="A folder with journals of egotools solve; the page shows these runs step by step."),
+        typer.Option(file_okay=False, help="A folder with journals of egotools solve; the page shows these runs."),
     ] = None
 
 

@@ -9,9 +9,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from planners.graphs.open_graph import open_graph
-
 from inference.chat import ChatModel
+from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind

@@ -62,7 +62,7 @@ class OracleModel:
     """Implements :class:`inference.chat.ChatModel`.
 
     :param tasks: that it can be asked about.
-    :ivar wanted: of each answer that defines calls: the tools it wanted, and those that the prompt showed.
+    :ivar wanted: of each answer that defines calls: what was missing, and the tools that it wanted.
     """
 
     name = "oracle.v1"
@@ -70,7 +70,7 @@ class OracleModel:
     def __init__(self, tasks: Sequence[AccountTask]) -> None:
         self._plans = {_words(task.question): oracle_plan(task) for task in tasks}
         self.lock = Lock()
-        self.wanted: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        self.wanted: list[tuple[str, tuple[str, ...]]] = []
 
     def complete(
         self,
@@ -158,7 +158,7 @@ def _tool_calls(model: OracleModel, messages: Sequence[Message]) -> dict[str, An
     named = {id_.removeprefix(f"{NAMESPACE}/"): id_ for id_ in shown}
     calls = [{"tool": named[call.tool], "arguments": dict(call.arguments)} for call in wanted if call.tool in named]
     with model.lock:
-        model.wanted.append((tuple(dict.fromkeys(call.tool for call in wanted)), tuple(named)))
+        model.wanted.append((parts["missing_information"], tuple(dict.fromkeys(call.tool for call in wanted))))
     return {"calls": calls}
 
 

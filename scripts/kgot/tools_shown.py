@@ -1,0 +1,92 @@
+"""Prompt tokens of the tools that a search returns against those of all tools, and how often the needed ones are among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from egotools import Tool
+from planners.finding.prompt_tokens import PromptTokens
+from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.kgot.llm_tool_chooser import tools_text
+from planners.kgot.tools.tool_set import NAMESPACE
+from scripts.bench_sets import ROOT
+from scripts.kgot.account_tasks import AccountTask
+from scripts.kgot.oracle_key import oracle_plan
+from scripts.kgot.task_world import TaskWorld
+
+__all__ = ["tool_section"]
+
+_BENCHMARK = ROOT / "examples" / "enterprise" / "benchmark"
+
+
+async def tool_section(
+    world: TaskWorld, tasks: Sequence[AccountTask], wanted: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the figures.
+
+    :param wanted: of the oracle's runs: for each step the tools that it wanted, and what it said is missing.
+    """
+    counter = PromptTokens()
+    documents = [await world.client.get_tool(each, schema_format="openai") async for each in world.client.tool_ids()]
+    every = counter.count(tools_text(_found(documents)))
+    asked: dict[str, list[tuple[str, frozenset[str]]]] = {
+        "what the oracle says is missing, own tasks": _steps(wanted, own=True),
+        "what the oracle says is missing, public tasks": _steps(wanted, own=False),
+        "own tasks as they are asked, first tools": [
+            (each.question, _first_tools(each)) for each in tasks if each.level
+        ],
+    }
+    for name in ("hand", "generated"):
+        lines = (_BENCHMARK / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        labelled = [(row["query"], frozenset(row["tools"])) for row in map(json.loads, lines)]
+        asked[f"labelled requests of the shipped company, {name}"] = labelled
+    rows = [await _measured(world, name, requests, counter) for name, requests in asked.items() if requests]
+    return {"tools": len(documents), "all_tokens": every, "counter": counter.name, "rows": rows}
+
+
+def _steps(wanted: Iterable[Mapping[str, Any]], *, own: bool) -> list[tuple[str, frozenset[str]]]:
+    """Return what was missing in each step of the oracle, with the tools that it wanted."""
+    return [
+        (missing, frozenset(map(_id, tools)))
+        for row in wanted
+        if (row["kind"] == "own") == own
+        for missing, tools in row["steps"]
+    ]
+
+
+def _first_tools(task: AccountTask) -> frozenset[str]:
+    """Return the tools that a task needs at the beginning: those of the plan's first calls, or Python where it only computes."""
+    first = {_id(call.tool) for call in oracle_plan(task).calls(())}
+    return frozenset(first or {_id("run_python")})
+
+
+def _id(tool: str) -> str:
+    return tool if "/" in tool else f"{NAMESPACE}/{tool}"
+
+
+async def _measured(
+    world: TaskWorld, name: str, requests: Sequence[tuple[str, frozenset[str]]], counter: PromptTokens
+) -> dict[str, Any]:
+    finder = world.finder()
+    shown, tokens, complete, found, needed = 0, 0, 0, 0, 0
+    for request, tools in requests:
+        answer = await finder.find(request)
+        ids = {each.tool.id for each in answer.tools}
+        shown += len(ids)
+        tokens += counter.count(tools_text(answer))
+        complete += tools <= ids
+        found += len(tools & ids)
+        needed += len(tools)
+    n = len(requests)
+    return {"requests": name, "n": n, "shown": shown / n, "tokens": tokens / n} | {
+        "complete": complete,
+        "found": found,
+        "needed": needed,
+    }
+
+
+def _found(tools: Sequence[Tool]) -> FoundTools:
+    ranked = (FoundTool(rank=rank, score=0.0, explanation="", tool=each) for rank, each in enumerate(tools, 1))
+    return FoundTools(request="", tools=tuple(ranked), snapshot_id="")

@@ -25,7 +25,16 @@ from planners.graphs.ladybug_rows import PropertyNames, changed_rows, read_rows,
 from planners.graphs.ladybug_statement import column_titles, ladybug_statement
 from planners.graphs.ladybug_tables import NOTHING, LadybugTables, Needs
 from planners.graphs.operation_needs import operation_needs
-from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
+from planners.graphs.property_graph import (
+    GraphState,
+    Language,
+    Operation,
+    QueryLimits,
+    QueryRows,
+    ReplaceGraph,
+    Statement,
+    Value,
+)
 from planners.graphs.property_rows import MAX_EDGES, MAX_NODES, PropertyRows, apply_typed
 from planners.graphs.property_values import checked_properties
 from planners.graphs.statement_effect import check_effect
@@ -63,6 +72,7 @@ class LadybugGraph:
             )
             self._tables = LadybugTables(self._connection)
             self._rows = read_rows(self._connection, self._tables)
+            self._settle()
 
     @property
     def language(self) -> Language:
@@ -143,8 +153,16 @@ class LadybugGraph:
             with self._transaction("BEGIN TRANSACTION"):
                 self._write(self._rows, self._rows, moved)
 
-    def _write(self, old: PropertyRows, new: PropertyRows, moved: PropertyNames = frozenset()) -> None:  # type: ignore[assignment]
-        for text, parameters in changed_rows(old, new, self._tables, moved):
+    def _settle(self) -> None:
+        """Move values of an opened file to the columns that hold them now: a process that was killed may have left some behind."""
+        moved = self._tables.moved_ever() & values_of(self._rows)
+        if moved:
+            moved |= self._tables.ensure(operation_needs(ReplaceGraph(state=state_of_rows(self._rows))), moved)
+            with self._transaction("BEGIN TRANSACTION"):
+                self._write(self._rows, self._rows, moved)
+
+    def _write(self, old: PropertyRows, new: PropertyRows, moved: PropertyNames | None = None) -> None:
+        for text, parameters in changed_rows(old, new, self._tables, moved or set()):
             self._connection.execute(text, parameters).close()
 
     def _run(self, allowed: AllowedCypher, parameters: Mapping[str, Value], before: PropertyRows) -> PropertyRows:

@@ -50,17 +50,14 @@ def properties_of(raw: Mapping[str, Any], tables: LadybugTables, kind: RowKind) 
     for name in sorted((name for name in raw if name not in _OWN), key=len):
         if raw[name] is not None:
             own = own_name(name)
-            found[own] = _exact_value(raw[name], exact.get(own), tables, kind, own)
+            found[own] = _exact_value(raw[name], exact.get(own), tables.type_of(kind, name))
     return checked_properties(found)
 
 
-def _exact_value(raw: Any, exact: Any, tables: LadybugTables, kind: RowKind, name: str) -> Value:
+def _exact_value(raw: Any, exact: Any, type_: ColumnType) -> Value:
     """Return the exact value where it is still the one that the column shows: a statement may have set another."""
-    column = tables.column(kind, name)
-    if exact is not None and column is not None:
-        value = kept_value(exact)
-        if column_value(value, column.type) == raw:
-            return value
+    if exact is not None and column_value(kept_value(exact), type_) == raw:
+        return kept_value(exact)
     return kept_value(raw)
 
 

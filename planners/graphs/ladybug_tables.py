@@ -109,6 +109,7 @@ class LadybugTables:
         self._taken: set[str] = set()
         self._pairs: set[tuple[str, str, str]] = set()
         self._columns: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
+        self._versions: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._present: dict[str, set[str]] = {}
         self._load()
 
@@ -129,6 +130,15 @@ class LadybugTables:
     def column(self, kind: RowKind, name: str) -> Column | None:
         """Return the column of a property, if it has one."""
         return self._columns[kind].get(name)
+
+    def type_of(self, kind: RowKind, column: str) -> ColumnType:
+        """Return the type of a column."""
+        return self._versions[kind][column.casefold()].type
+
+    def moved_ever(self) -> set[tuple[RowKind, str]]:
+        """Return the properties that have had several columns."""
+        names = [(kind, own_name(column.name)) for kind, found in self._versions.items() for column in found.values()]
+        return {name for name in names if names.count(name) > 1}
 
     def older(self, kind: RowKind, owner: str, name: str) -> list[str]:
         """Return the columns that held a property before another took over, in the table of a label or type."""
@@ -185,17 +195,22 @@ class LadybugTables:
             )
             joined = "STRING[]" if joined == "[]" else joined
             if old is None or old.type != joined:
-                self._columns[kind][name] = Column(name=self._column_name(kind, name, old), type=joined)
+                self._columns[kind][name] = self._version(kind, name, joined)
                 if old is not None and (kind, name) in used:
                     moved.add((kind, name))
         return moved
 
-    def _column_name(self, kind: RowKind, name: str, old: Column | None) -> str:
-        taken = {column.name.casefold() for column in self._columns[kind].values()} | _RESERVED
-        if len(taken) >= _MAX_COLUMNS:
+    def _version(self, kind: RowKind, name: str, type_: ColumnType) -> Column:
+        """Return the column of a property that has a type, a new one where none has."""
+        versions = self._versions[kind]
+        for column in versions.values():
+            if own_name(column.name) == name and column.type == type_:
+                return column
+        if len(versions) >= _MAX_COLUMNS:
             raise _too_many("properties", _MAX_COLUMNS)
-        start = old.name + MARK if old else name
-        return self._free_name(start, taken, started=old is not None)
+        column = Column(name=self._free_name(name, {*versions, *_RESERVED}), type=type_)
+        versions[column.name.casefold()] = column
+        return column
 
     def _add(self, kind: RowKind, owner: str | None, name: str, everywhere: set[tuple[RowKind, str]]) -> None:
         """Add the column of a property to the tables that need it: that of its owner, or to any where it has none."""
@@ -210,8 +225,8 @@ class LadybugTables:
                 self._define(f"ALTER TABLE {quoted_name(table)} ADD {quoted_name(column.name)} {column.type}")
                 self._present[table].add(column.name)
 
-    def _free_name(self, name: str, taken: set[str], *, started: bool = False) -> str:
-        if name.endswith(MARK) and not started:
+    def _free_name(self, name: str, taken: set[str]) -> str:
+        if name.endswith(MARK):
             raise StatementError("a name ends with an invisible character", subject=name[:40], remedy="Leave it out")
         while name.casefold() in taken:
             name += MARK
@@ -249,6 +264,7 @@ class LadybugTables:
             if name in (KEY, EXACT):
                 continue
             self._present[table].add(name)
+            self._versions[kind][name.casefold()] = Column(name=name, type=type_)
             known = self._columns[kind].get(own_name(name))
             if known is None or len(known.name) < len(name):
                 self._columns[kind][own_name(name)] = Column(name=name, type=type_)

@@ -66,6 +66,10 @@ class BrowsingSession:
             del self._pages[next(iter(self._pages))]
         return page
 
+    def has(self, url: str) -> bool:
+        """Whether a page is open."""
+        return url in self._pages or any(page.url == url for page in self._pages.values())
+
     def page(self, url: str = "") -> OpenPage:
         """Return an open page.
 

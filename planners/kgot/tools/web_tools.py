@@ -87,20 +87,28 @@ class WebTools:
         return page.shown()
 
     async def page_down(self, url: str = "") -> dict[str, Any]:
-        """Go on in an open page. Errors as of :meth:`BrowsingSession.turn`."""
+        """Go on in a page. Errors as of :meth:`BrowsingSession.turn` and, where it is not open yet, of :meth:`visit`."""
+        await self._open(url)
         return self._session.turn(url, 1).shown()
 
     async def page_up(self, url: str = "") -> dict[str, Any]:
-        """Go back in an open page. Errors as of :meth:`BrowsingSession.turn`."""
+        """Go back in a page. Errors as of :meth:`page_down`."""
+        await self._open(url)
         return self._session.turn(url, -1).shown()
 
     async def find(self, words: str, url: str = "") -> dict[str, Any]:
-        """Go to words in an open page. Errors as of :meth:`BrowsingSession.find`."""
+        """Go to words in a page. Errors as of :meth:`BrowsingSession.find` and, where it is not open yet, of :meth:`visit`."""
+        await self._open(url)
         return self._session.find(url, words[:_QUERY_CHARS])
 
     async def find_next(self, url: str = "") -> dict[str, Any]:
         """Go to the next place of the words. Errors as of :meth:`BrowsingSession.find_next`."""
         return self._session.find_next(url)
+
+    async def _open(self, url: str) -> None:
+        """Visit a page that a model names and that is not open: it was not visited, or in a process that ended."""
+        if url and not self._session.has(url):
+            await self.visit(url)
 
 
 _PAGE = {
@@ -111,9 +119,7 @@ _PAGE = {
     "text": {"type": "string", "description": "Text of this part."},
 }
 _QUERY_INPUT = {"query": {"type": "string", "description": "Words, as for a search engine."}}
-_OPEN_INPUT = {
-    "url": {"type": "string", "description": "Address of an open page; leave it out for the last visited one."}
-}
+_OPEN_INPUT = {"url": {"type": "string", "description": "Address of the page; leave it out for the last visited one."}}
 
 
 def register_web_tools(tools: ToolSet, web: WebTools) -> tuple[str, ...]:
@@ -145,11 +151,11 @@ def register_web_tools(tools: ToolSet, web: WebTools) -> tuple[str, ...]:
             inputs={"url": {"type": "string", "description": "Address, for example https://example.org/page."}},
             required=("url",),
         ),
-        register(web.page_down, "Read the next part of a web page that is open.", inputs=_OPEN_INPUT),
-        register(web.page_up, "Read the part before in a web page that is open.", inputs=_OPEN_INPUT),
+        register(web.page_down, "Read the next part of a web page.", inputs=_OPEN_INPUT),
+        register(web.page_up, "Read the part before in a web page.", inputs=_OPEN_INPUT),
         register(
             web.find,
-            "Look for words in a web page that is open, and show the part where they stand first.",
+            "Look for words in a whole web page, and show the part where they stand first.",
             inputs={"words": {"type": "string", "description": "Words as they stand in the page."}, **_OPEN_INPUT},
             required=("words",),
         ),

@@ -57,7 +57,10 @@ export class SolveView {
       showProblem(byId("solve-problem"), null);
       if (!run.ended) this.timer = setTimeout(() => this.#read(turn), AGAIN_MS);
     } catch (failure) {
-      if (turn === this.turn) showProblem(byId("solve-problem"), errorOf(failure));
+      if (turn !== this.turn) return;
+      const error = errorOf(failure);
+      showProblem(byId("solve-problem"), error);
+      if (this.run && !error.code) this.timer = setTimeout(() => this.#read(turn), AGAIN_MS); // the server may come back
     }
   }
 
@@ -99,7 +102,11 @@ export class SolveView {
   // The graph after an event; every state is asked for once.
   #state(n) {
     if (n === null) return Promise.resolve({ nodes: [], edges: [] });
-    if (!this.states.has(n)) this.states.set(n, get(`/api/solves/${encodeURIComponent(this.name)}/state`, { event: n }));
+    if (!this.states.has(n)) {
+      const asked = get(`/api/solves/${encodeURIComponent(this.name)}/state`, { event: n }), { states } = this;
+      states.set(n, asked);
+      asked.catch(() => states.delete(n));
+    }
     return this.states.get(n);
   }
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import socket
 import struct
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from egotools import ToolRequestError
 from inference.budget import Budget
@@ -25,6 +30,7 @@ from ontology.errors import (
     UnsupportedError,
 )
 from planners.kgot.tools import image_text
+from planners.kgot.tools.image_file import read_image
 from planners.kgot.tools.inspect_image import ImageInspector, register_inspect_image
 from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
 from planners.kgot.tools.task_files import TaskFiles
@@ -180,6 +186,30 @@ async def test_an_image_that_lies_or_is_huge_is_refused(tmp_path: Path, content:
     (tmp_path / "x.png").write_bytes(content)
     with pytest.raises(kind):
         await ImageInspector(_files(tmp_path / "x.png")).inspect_image("x.png")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=20),
+    st.sampled_from(["JPEG", "PNG", "TIFF"]),
+)
+def test_a_damaged_image_is_read_or_named(changes: list[tuple[int, int]], kind: str) -> None:
+    content = bytearray(_small(kind))
+    for at, byte in changes:
+        content[at % len(content)] = byte
+    with contextlib.suppress(DocumentError, TooLargeError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of damaged metadata
+        assert read_image("x", bytes(content)).mode == "RGB"
+
+
+@cache
+def _small(kind: str) -> bytes:
+    from PIL import Image
+
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010E] = 6, "a" * 40
+    encoded = io.BytesIO()
+    Image.linear_gradient("L").resize((20, 20)).save(encoded, format=kind, exif=exif)
+    return encoded.getvalue()
 
 
 async def test_only_files_of_the_task_are_read(tmp_path: Path) -> None:

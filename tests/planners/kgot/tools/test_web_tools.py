@@ -102,10 +102,18 @@ async def test_an_open_page_is_named_by_the_address_that_was_asked_or_reached(we
     await web.visit(f"{server.url}/long")
     assert (await web.find("head", f"{server.url}/hop1"))["url"] == f"{server.url}/page"
     assert (await web.find("head", f"{server.url}/page"))["matches"] == 1
-    with pytest.raises(ToolRequestError, match="not open"):
-        await web.page_down("http://other.example/")
     with pytest.raises(ToolRequestError, match="nothing was searched for"):
         await web.find_next(f"{server.url}/long")
+
+
+async def test_a_page_that_a_model_names_without_a_visit_is_opened(web: WebTools, server: Loopback) -> None:
+    assert (await web.find("needle", f"{server.url}/long"))["matches"] == 1
+    again = WebTools(allowed_networks=_HERE)
+    assert (await again.page_down(f"{server.url}/long"))["page"] == 2
+    assert (await again.page_down(f"{server.url}/long"))["page"] == 3
+    with pytest.raises(ToolRequestError, match="not open"):
+        await again.find_next(f"{server.url}/page")
+    assert [each.path for each in server.arrived] == ["/long", "/long"]
 
 
 async def test_what_comes_before_any_visit_is_refused(web: WebTools) -> None:

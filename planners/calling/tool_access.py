@@ -11,6 +11,7 @@ from egotools.calling.address_guard import Network
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
+from inference.retry import RetryPolicy
 from planners.calling.call_limits import CallLimits, LimitedInvoker
 from planners.calling.call_policy import CallPolicy
 from planners.calling.consent import Ask, ConsentingInvoker
@@ -54,12 +55,17 @@ class ToolAccess:
 
     @contextlib.asynccontextmanager
     async def calling(
-        self, ask: Ask, limits: CallLimits, own: Callable[[ToolInvoker], ToolInvoker] | None = None
+        self,
+        ask: Ask,
+        limits: CallLimits,
+        own: Callable[[ToolInvoker], ToolInvoker] | None = None,
+        retries: RetryPolicy | None = None,
     ) -> AsyncIterator[ToolInvoker]:
         """Yield what calls tools: policy and consent first, then limits, then retries, then the protocol. MCP sessions are kept
         until the end, and belong to this block: give each caller (tenant and subject) one of its own.
 
         :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
+        :param retries: of safe calls; the usual ones where None.
         """
         http = HttpInvoker(
             servers=self.servers,
@@ -74,5 +80,5 @@ class ToolAccess:
             if self.sessions:
                 protocols["mcp"] = mcp
             called: ToolInvoker = ProtocolInvoker(protocols)
-            limited = LimitedInvoker(RetryingInvoker(called if own is None else own(called)), limits)
+            limited = LimitedInvoker(RetryingInvoker(called if own is None else own(called), retries), limits)
             yield ConsentingInvoker(limited, ask, self.policy, mcp.look_up)

@@ -38,7 +38,16 @@ from planners.runs.recorded_model import RecordedModel
 from planners.runs.recorded_sandbox import RecordedSandbox
 from planners.runs.run_journal import RunJournal, RunRecord
 
-__all__ = ["MakeSteps", "SolveParts", "event_lines", "header_of", "replay_recorded", "run_is_ended", "solve_recorded"]
+__all__ = [
+    "MakeSteps",
+    "SolveParts",
+    "event_lines",
+    "header_of",
+    "replay_recorded",
+    "run_is_ended",
+    "settings_of",
+    "solve_recorded",
+]
 
 MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
 """Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
@@ -146,7 +155,7 @@ async def replay_recorded(
         RecordedFinder(None, journal, failures=index),
         ReplayInvoker(journal, index=index),
         RecordedSandbox(None, journal, index=index),
-        settings=_settings_of(header["settings"]),
+        settings=settings_of(header),
         observe=events.tell,
         fence_key=fence_key,
     )
@@ -289,9 +298,9 @@ def _prices(header: Mapping[str, Any], role: str) -> Budget:
     return Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
 
 
-def _settings_of(given: Mapping[str, Any]) -> KgotSettings:
+def settings_of(header: Mapping[str, Any]) -> KgotSettings:
     """Return the settings of a run for its replay, which has no limit of time, and waits for nothing."""
-    return _SETTINGS_JSON.validate_python({**given, "max_seconds": None, "tool_retry_delay_s": 0.0})
+    return _SETTINGS_JSON.validate_python({**header["settings"], "max_seconds": None, "tool_retry_delay_s": 0.0})
 
 
 def _end_json(run: KgotRun) -> dict[str, Any]:

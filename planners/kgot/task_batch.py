@@ -24,7 +24,7 @@ from planners.runs.run_journal import RunJournal, open_run_journal
 __all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "run_batch", "solve_in_folder"]
 
 _LOG = logging.getLogger(__name__)
-OpenParts: TypeAlias = Callable[[BatchTask], AbstractAsyncContextManager[SolveParts]]
+OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]
 """Opens what a task is solved with: a store, a sandbox and tools of its own."""
 SolveTask: TypeAlias = Callable[[BatchTask], Awaitable[TaskResult]]
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
@@ -51,9 +51,13 @@ async def run_batch(
             results[each.id] = await solve(each)
             observe(results[each.id])
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(max(1, min(workers, len(given)))):
-            group.create_task(work())
+    working = [asyncio.create_task(work()) for _ in range(max(1, min(workers, len(given))))]
+    try:
+        await asyncio.gather(*working)
+    finally:  # one that cannot write its result ends all
+        for each in working:
+            each.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
     return [results[each.id] for each in given]
 
 
@@ -77,7 +81,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
 async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> str:
     """Solve a task; return the error that ended it, or empty."""
     try:
-        async with parts(task) as opened:
+        async with parts(task, journal) as opened:
             await solve_recorded(task.task, journal, opened)
     except (EgotoolsError, ClientError) as error:
         return str(error)

@@ -37,6 +37,7 @@ from services.cli.search import search
 from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
 from services.cli.show import show
 from services.cli.snapshots import rollback, snapshots
+from services.cli.solve_command import solve
 from services.cli.sync import sync
 from services.cli.tokens import tokens_app
 from services.cli.tune import tune
@@ -202,6 +203,7 @@ command(app)(call)
 command(app)(mcp)
 command(app)(rest)
 command(app)(plan)
+command(app)(solve)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)

@@ -6,8 +6,10 @@ import contextlib
 import os
 from pathlib import Path
 
+from inference.budget import Budget
 from inference.chat import ChatModel
 from inference.result_cache import ResultCache
+from inference.retry import RetryPolicy
 from ingest.extract.extractor import Extractor
 from ingest.usage.usage_build import RulesUsage, UsageMaker
 from ontology.errors import InvalidArgumentError
@@ -53,24 +55,27 @@ def answer_cache(file: Path) -> ResultCache:
     return ResultCache(file)
 
 
-def open_chat(endpoint: ChatEndpoint, *, needed_by: str) -> ChatModel:
+def open_chat(
+    endpoint: ChatEndpoint, *, needed_by: str, budget: Budget | None = None, policy: RetryPolicy | None = None
+) -> ChatModel:
     """The chat model at an OpenAI-compatible endpoint. The key comes from ``OPENAI_API_KEY``.
 
     :param needed_by: what needs the model, for the error.
+    :param budget: shared with other models; that of the endpoint where None.
+    :param policy: retries of failed attempts; the usual ones where None.
     :raises InvalidArgumentError: when the address or the model is missing.
     :raises MissingExtraError: when the extra ``llm`` is not installed.
     """
     for option, value in (("--llm-url", endpoint.base_url), ("--llm-model", endpoint.model)):
         if not value:
             raise InvalidArgumentError(f"{needed_by} needs this option", subject=option)
-    from inference.budget import Budget
     from inference.openai_chat import OpenAIChat
 
-    budget = Budget(
+    budget = budget or Budget(
         max_tokens=endpoint.max_tokens or None,
         max_usd=endpoint.max_usd or None,
         usd_per_1k_prompt=endpoint.usd_per_1k,
         usd_per_1k_completion=endpoint.usd_per_1k,
     )
     key = os.environ.get("OPENAI_API_KEY", "")
-    return OpenAIChat(endpoint.model, base_url=endpoint.base_url, api_key=key, budget=budget)
+    return OpenAIChat(endpoint.model, base_url=endpoint.base_url, api_key=key, budget=budget, policy=policy)

@@ -1,0 +1,52 @@
+"""Tools of two catalogues for one request: those of the service, and those that a planner brings along."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Protocol
+
+from planners.finding.tool_finder import FoundTool, FoundTools
+
+__all__ = ["JoinedFinder"]
+
+
+class _Finder(Protocol):
+    async def find(self, request: str) -> FoundTools: ...
+
+
+class JoinedFinder:
+    """Asks two finders, and takes their tools in turns: scores of two catalogues cannot be compared.
+
+    :param first: whose tool stands before that of the same rank of the other.
+    :param most: tools of an answer.
+    """
+
+    def __init__(self, first: _Finder, second: _Finder, *, most: int) -> None:
+        self._finders = (first, second)
+        self._most = most
+
+    async def find(self, request: str) -> FoundTools:
+        """Return the tools for a request.
+
+        :raises ClientError: when a server does not answer, or refuses.
+        """
+        first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
+        tools = list(_in_turns(first, second))[: self._most]
+        return FoundTools(
+            request=request,
+            tools=tuple(replace(each, rank=rank) for rank, each in enumerate(tools, 1)),
+            snapshot_id=f"{first.snapshot_id}+{second.snapshot_id}",
+            gone=(*first.gone, *second.gone),
+        )
+
+
+def _in_turns(first: FoundTools, second: FoundTools) -> Iterator[FoundTool]:
+    seen: set[str] = set()
+    for pair in zip_longest(first.tools, second.tools):
+        for each in pair:
+            if each is not None and each.tool.id not in seen:
+                seen.add(each.tool.id)
+                yield each

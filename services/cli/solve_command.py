@@ -1,0 +1,220 @@
+"""The command ``egotools solve``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from egotools.client_errors import ClientError
+from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError, InvalidArgumentError, NotFoundError
+from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.cli.command_error import command_error
+from services.cli.console import plain, print_json, stderr
+from services.cli.options import Json, On
+from services.cli.solve_options import (
+    NO_BATCH,
+    NO_ENDPOINT,
+    NO_MODELS,
+    NO_RUN,
+    BatchOptions,
+    RunOptions,
+    ToolModelOptions,
+)
+from services.jobs.plans import AllowedModels, ChatEndpoint
+from services.threads import pin_threads
+
+if TYPE_CHECKING:
+    from planners.kgot.kgot_controller import KgotRun
+    from services.cli.solve_run import Solved
+
+__all__ = ["outcome_error", "solve"]
+
+
+def solve(
+    question: Annotated[
+        str, typer.Argument(help="The task in plain words. Not needed with --replay, --tasks or --demo.")
+    ] = "",
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--file", "-f", help="A file of the task; tools know it by its name. Repeat for several."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", "-s", envvar="EGOTOOLS_STORE", help="Store with tools. Default: the integrated tools alone."
+        ),
+    ] = None,
+    server: Annotated[
+        str, typer.Option(help="Find the tools through a running server (HOST:PORT) instead of a store.")
+    ] = "",
+    allowed_models: AllowedModels = (),
+    tools_cache: Annotated[
+        Path | None,
+        typer.Option("--tools-cache", help="Folder for the store of the integrated tools. Default: the user's cache."),
+    ] = None,
+    run: RunOptions = NO_RUN,
+    endpoint: ChatEndpoint = NO_ENDPOINT,
+    models: ToolModelOptions = NO_MODELS,
+    modules: Annotated[
+        list[str] | None, typer.Option("--python", help="A module of Python whose functions may be called.")
+    ] = None,
+    calling: CallOptions = NO_CALL_OPTIONS,
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="Write the run to this file. A run that was interrupted goes on, without repeating a call."),
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Take the steps of the journal's finished run again; nobody is asked.")
+    ] = False,
+    batch: BatchOptions = NO_BATCH,
+    on: On = "local",
+    demo: Annotated[bool, typer.Option("--demo", help="Solve five tasks by rules, and replay a recorded run.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Do not ask before a call that may change something, but where the policy says ask."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Solve a task step by step: what is found out by tools is kept in a graph, which is asked for the answer.
+
+    With --llm-url and --llm-model a model takes the steps; without, rules do, for questions that they can read. Each step is printed.
+    """
+    pin_threads()  # before a numeric library is imported
+    if demo:
+        from services.cli.solve_demo import solve_demo
+
+        return solve_demo()
+    if replay:
+        return _replay(journal, as_json)
+    from services.cli.ask_at_terminal import ask_at_terminal
+    from services.cli.solve_run import Catalogue
+
+    if modules and os.getcwd() not in sys.path:  # as `egotools build python:…` finds them, and `python -m`
+        sys.path.insert(0, os.getcwd())
+    plan = run.plan(endpoint, models)
+    catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
+    access = calling.access(modules or [], yes=yes)
+    if batch.tasks is not None:
+        from services.cli.solve_batch import solve_batch
+
+        return solve_batch(plan, catalogue, access, batch, on=on, as_json=as_json)
+    from planners.kgot.kgot_task import KgotTask
+    from services.cli import solve_run
+
+    if not question.strip():
+        raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+    show = _Shown(as_json)
+    task = KgotTask(question=question, files=tuple(files or ()))
+    solved = _ended(
+        lambda: asyncio.run(
+            solve_run.solve(
+                plan,
+                catalogue,
+                task,
+                access,
+                ask_at_terminal(),
+                journal=journal,
+                observe=show.tell,
+                unusable=show.unusable,
+            )
+        )
+    )
+    show.end(solved)
+
+
+def _replay(journal: Path | None, as_json: bool) -> None:
+    if journal is None:
+        raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
+    from services.cli import solve_run
+
+    show = _Shown(as_json)
+    show.end(_ended(lambda: asyncio.run(solve_run.replay(journal, show.tell))))
+
+
+def _ended(run: Callable[[], Solved]) -> Solved:
+    """Run, with the errors of the client as those of the command."""
+    try:
+        return run()
+    except ClientError as error:
+        raise command_error(error) from error
+
+
+class _Shown:
+    """What is shown of a run: each step, or JSON at the end."""
+
+    def __init__(self, as_json: bool) -> None:
+        from services.cli.show_solve import SolvePrinter
+
+        self._as_json = as_json
+        self._printer = SolvePrinter()
+
+    def tell(self, event: Any) -> None:
+        """Take an event."""
+        if not self._as_json:
+            self._printer.tell(event)
+
+    def unusable(self, reasons: Mapping[str, str]) -> None:
+        """Say which integrated tools cannot be used here."""
+        for tool_id, reason in reasons.items():
+            stderr.print(f"[dim]not ready[/] {plain(f'{tool_id}: {reason}')}", soft_wrap=True, highlight=False)
+
+    def end(self, solved: Solved) -> None:
+        """Show the outcome.
+
+        :raises EgotoolsError: when the task was not solved.
+        """
+        if self._as_json:
+            print_json(_to_json(solved))
+        else:
+            from services.cli.show_solve import show_outcome
+
+            show_outcome(solved.run, solved.account, spared=solved.spared)
+        failed = outcome_error(solved.run)
+        if failed is not None:
+            raise failed
+
+
+def outcome_error(run: KgotRun) -> EgotoolsError | None:
+    """Return why a run has no answer; None where it has one, also a forced one."""
+    if run.outcome == "budget":
+        return BudgetExceededError(
+            run.missing.rstrip("."), subject="budget", remedy="Raise it and run the command again with the same journal"
+        )
+    if run.outcome == "deadline":
+        return DeadlineError(
+            run.missing.rstrip("."),
+            subject="--max-seconds",
+            remedy="Raise it and run the command again with the same journal",
+        )
+    if run.answer:
+        return None
+    return NotFoundError(
+        f"no answer was found: {run.missing.rstrip('.')}",
+        subject="task",
+        remedy="Read its steps; more tools, steps or another model may help",
+    )
+
+
+def _to_json(solved: Solved) -> dict[str, Any]:
+    from planners.runs.recorded_graph import state_json
+
+    run = solved.run
+    return {
+        "answer": run.answer,
+        "outcome": run.outcome,
+        "missing": run.missing,
+        "iterations": run.iterations,
+        "calls": [asdict(call) for call in run.calls],
+        "graph": state_json(run.state),
+        "account": asdict(solved.account),
+        "spared_prompt_tokens": solved.spared,
+    }

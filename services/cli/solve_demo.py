@@ -1,0 +1,112 @@
+"""``egotools solve --demo``: five tasks solved by rules over a mock company and files, and the recorded run of a real model."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+import planners.kgot
+from egotools import AsyncClient
+from planners.calling.consent import never
+from planners.calling.tool_access import ToolAccess
+from planners.kgot.answer_match import answer_matches
+from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.recorded_run import header_of, solve_recorded
+from planners.kgot.task_file import BatchTask, read_tasks
+from planners.runs.account import account_of
+from planners.runs.run_journal import open_run_journal, read_run_journal
+from services.cli.console import plain, stdout
+from services.cli.demo_company import demo_company
+from services.cli.show_solve import SolvePrinter, show_outcome
+from services.cli.tools_client import tools_client
+from services.company.shipped_documents import SHIPPED_CATALOG
+from services.jobs.integrated_store import integrated_documents
+from services.jobs.solve_parts import SolveTools, open_solve_parts
+from services.jobs.solve_plan import SolvePlan
+
+__all__ = ["DEMO_TASKS", "RECORDED_RUN", "solve_demo"]
+
+_TASKS = Path(planners.kgot.__file__).parent / "tasks"
+RECORDED_RUN = _TASKS / "recorded" / "run.jsonl"
+"""The journal of a run of a real model."""
+DEMO_TASKS = ("task-01", "task-04", "task-06", "task-11", "task-22")
+"""Two hops and one over a company, a sum of amounts, a file, arithmetic; none needs an extra."""
+_DAY = "2026-11-20"  # on which the mock company stands
+_BY_RULES = KgotSettings(num_next_steps_decision=1, max_final_solution_parsing=1)
+
+
+def solve_demo(folder: Path | None = None) -> None:
+    """Solve the tasks and print each step, then replay the recorded run.
+
+    :param folder: for the store and the journals; a temporary one where None.
+    """
+    with tempfile.TemporaryDirectory(prefix="egotools-solve-demo-") as temporary:
+        asyncio.run(_demo(folder or Path(temporary)))
+    _recorded()
+
+
+async def _demo(folder: Path) -> None:
+    tasks = {task.id: task for task in read_tasks(_TASKS / "tasks.jsonl")}
+    started = time.perf_counter()
+    store = _build(folder)
+    _say(
+        f"One store with the tools of a mock company and the integrated ones, in {time.perf_counter() - started:.1f} s.\n"
+    )
+    plan = SolvePlan(settings=_BY_RULES, today=_DAY)
+    right = 0
+    with demo_company(SHIPPED_CATALOG, folder / "company") as systems:
+        access = ToolAccess(servers=systems)
+        async with tools_client("", store) as client:
+            for id_ in DEMO_TASKS:
+                right += await _solved(tasks[id_], plan, client, access, folder)
+    _say(f"[bold]{right} of {len(DEMO_TASKS)}[/] answers are those expected. No model was asked.\n")
+
+
+async def _solved(task: BatchTask, plan: SolvePlan, client: AsyncClient, access: ToolAccess, folder: Path) -> bool:
+    _say(f"[bold]{plain(task.task.question)}[/]")
+    tools = SolveTools(client=client, own=None, access=access, ask=never)
+    printer = SolvePrinter()
+    with open_run_journal(folder / f"{task.id}.jsonl", sync="batch", kept="file") as journal:
+        async with open_solve_parts(plan, tools, task.task, journal) as parts:
+            run = await solve_recorded(task.task, journal, parts, observe=printer.tell)
+        show_outcome(run, account_of(journal.records))
+    stdout.print()
+    return answer_matches(run.answer, task.expected, in_order=task.in_order)
+
+
+def _recorded() -> None:
+    """Replay the recorded run; without its answers nothing of it could be made here."""
+    if not RECORDED_RUN.is_file():
+        return
+    from services.cli import solve_run
+
+    journal = read_run_journal(RECORDED_RUN, kept="file")
+    header = header_of(journal) or {}
+    models = " and ".join(sorted({name.partition("@")[0] for name in header["models"].values()}))
+    day = next(iter(journal.records)).at[:10]
+    _say(f"[bold]{plain(header['question'])}[/]")
+    _say(
+        f"[yellow]Recorded[/]: this run was made on {day} with {plain(models)}. It is replayed, and no model is asked now."
+    )
+    printer = SolvePrinter()
+    solved = asyncio.run(solve_run.replay(RECORDED_RUN, printer.tell))
+    show_outcome(solved.run, solved.account, spared=solved.spared)
+
+
+def _build(folder: Path) -> Path:
+    """Build one store of the company's documents and those of the integrated tools."""
+    from inference import DEFAULT_ENCODER, load_encoder
+    from ontology.files import write_file
+    from services.jobs.build import build_snapshot
+
+    integrated = write_file(folder / "integrated.json", integrated_documents())
+    store = folder / "store"
+    encoder = load_encoder(DEFAULT_ENCODER, workers=2)
+    build_snapshot([str(SHIPPED_CATALOG), str(integrated)], store, encoder=encoder, workers=1)
+    return store
+
+
+def _say(line: str) -> None:
+    stdout.print(line, soft_wrap=True, highlight=False)

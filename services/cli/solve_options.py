@@ -1,0 +1,151 @@
+"""The options of ``egotools solve``: store, steps, models, tools, journal, batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from ontology.errors import InvalidArgumentError
+from services.jobs.plans import ChatEndpoint
+
+if TYPE_CHECKING:
+    from services.jobs.solve_plan import SolvePlan
+
+__all__ = ["NO_BATCH", "NO_ENDPOINT", "NO_MODELS", "NO_RUN", "BatchOptions", "RunOptions", "ToolModelOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run goes."""
+
+    graph: Annotated[
+        str,
+        Option(
+            "--graph",
+            help="Store of the task's graph: ladybug, memory, rdf, ladybug:PATH, rdf:http://… or neo4j:bolt://USER:PASSWORD@HOST:PORT. "
+            "It must be empty, and is emptied when a run goes on.",
+        ),
+    ] = "ladybug"
+    retrieve: Annotated[
+        str,
+        Option(
+            "--retrieve", help="How the graph is asked: query, script (Python), direct (read by the model), fusion."
+        ),
+    ] = "query"
+    write: Annotated[
+        str, Option("--write", help="Who turns answers of tools into writes: model, or rules (fewer tokens).")
+    ] = "model"
+    next_step: Annotated[str, Option("--next-step", help="How votes decide: majority, or judge.")] = "majority"
+    prompts: Annotated[str, Option("--prompts", help="Form of the prompts: xml or markdown.")] = "xml"
+    max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
+    votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
+    tool_call_votes: Annotated[int, Option(min=1, max=100, help="Answers that define calls.")] = 1
+    max_seconds: Annotated[
+        float, Option(min=0.0, help="Seconds for a whole run; 0: no limit. The same command goes on with a journal.")
+    ] = 0.0
+    max_calls: Annotated[int, Option(min=1, help="Calls of tools of a run.")] = 1_000
+    domain: Annotated[
+        str,
+        Option("--domain", help="By which rules read questions, without a model: a shipped domain, or a YAML file."),
+    ] = "enterprise"
+    today: Annotated[str, Option(help="The day against which rules read dates (YYYY-MM-DD). Default: today.")] = ""
+
+    def plan(self, endpoint: ChatEndpoint, models: ToolModelOptions) -> SolvePlan:
+        """Return the plan of a run.
+
+        :raises InvalidArgumentError: for a value that is not known.
+        """
+        from planners.kgot.kgot_settings import KgotSettings
+        from services.jobs.solve_plan import ModelAddress, SolvePlan
+
+        given: dict[str, Any] = {
+            "retrieve": self.retrieve,
+            "next_step": self.next_step,
+            "prompt_format": self.prompts,
+            "write": self.write,
+        }
+        settings = KgotSettings(
+            max_iterations=self.max_iterations,
+            num_next_steps_decision=self.votes if endpoint.model else 1,
+            max_final_solution_parsing=3 if endpoint.model else 1,
+            tool_call_votes=self.tool_call_votes,
+            max_seconds=self.max_seconds or None,
+            **{name: value for name, value in given.items() if name != "write"},
+        )
+        return SolvePlan(
+            graph=self.graph,
+            write=given["write"],
+            settings=settings,
+            endpoint=endpoint,
+            tool_model=ModelAddress(url=models.tool_url, model=models.tool_model),
+            vision_model=ModelAddress(url=models.vision_url, model=models.vision_model),
+            speech_model=ModelAddress(url=models.speech_url, model=models.speech_model),
+            domain=self.domain,
+            today=_day(self.today),
+            search=models.search_url,
+            wiki=models.wiki_url,
+            max_calls=self.max_calls,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolModelOptions:
+    """The model of the tool executor, and what integrated tools ask."""
+
+    tool_model: Annotated[
+        str, Option("--tool-model", help="Model that defines the calls of tools. Default: that of --llm-model.")
+    ] = ""
+    tool_url: Annotated[str, Option("--tool-url", help="Its endpoint. Default: that of --llm-url.")] = ""
+    vision_model: Annotated[
+        str,
+        Option("--vision-model", help="Model that looks at images. Default: none, text in images is read (extra ocr)."),
+    ] = ""
+    vision_url: Annotated[str, Option("--vision-url", help="Its endpoint. Default: that of --llm-url.")] = ""
+    speech_model: Annotated[str, Option("--speech-model", help="Model that writes down recordings. Default: none.")] = (
+        ""
+    )
+    speech_url: Annotated[str, Option("--speech-url", help="Its endpoint. Default: that of --llm-url.")] = ""
+    search_url: Annotated[
+        str,
+        Option(
+            "--search-url",
+            envvar="EGOTOOLS_SEARCH_URL",
+            help="Search engine of the web tools, with {query}: it answers as SearXNG or SerpAPI. Default: none.",
+        ),
+    ] = ""
+    wiki_url: Annotated[
+        str, Option("--wiki-url", help="A wiki that runs MediaWiki, up to the folder of api.php. Default: none.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """Many tasks."""
+
+    tasks: Annotated[
+        Path | None,
+        Option(
+            "--tasks", help="Solve the tasks of a file, JSON Lines: id, question, and perhaps files, answer, level."
+        ),
+    ] = None
+    out: Annotated[
+        Path | None, Option("--out", "-o", help="With --tasks: folder for journals, results and the report.")
+    ] = None
+    workers: Annotated[int, Option(min=1, max=256, help="With --tasks: tasks that are solved at once.")] = 1
+
+
+NO_RUN = RunOptions()
+NO_MODELS = ToolModelOptions()
+NO_BATCH = BatchOptions()
+NO_ENDPOINT = ChatEndpoint()
+
+
+def _day(text: str) -> str:
+    try:
+        return (date.fromisoformat(text) if text else date.today()).isoformat()
+    except ValueError:
+        raise InvalidArgumentError(f"{text!r} is no day", subject="--today", remedy="Write YYYY-MM-DD") from None

@@ -1,0 +1,123 @@
+"""One run of ``egotools solve``: catalogue, parts and journal are opened, the task is solved or its run replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from egotools import AsyncClient
+from ontology.errors import InvalidArgumentError
+from planners.calling.consent import Ask
+from planners.calling.tool_access import ToolAccess
+from planners.kgot.kgot_controller import KgotRun
+from planners.kgot.kgot_events import KgotEvent
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.recorded_run import header_of, replay_recorded, settings_of, solve_recorded
+from planners.runs.account import RunAccount, account_of
+from planners.runs.recorded_plans import RecordedPlanner
+from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from services.cli.tools_client import tools_client
+from services.jobs.integrated_store import integrated_store
+from services.jobs.solve_parts import SolveTools, open_solve_parts
+from services.jobs.solve_plan import SolvePlan, steps_maker
+
+__all__ = ["Catalogue", "Solved", "opened_tools", "replay", "solve"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """Where tools are found.
+
+    :param store: of the tools; None and no server: the integrated tools alone.
+    :param server: address of a running server.
+    :param cache: folder for the store of the integrated tools; the user's cache where None.
+    """
+
+    store: Path | None = None
+    server: str = ""
+    allowed_models: tuple[str, ...] = ()
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """What came of a run.
+
+    :param spared: prompt tokens that rules spared beside a model.
+    """
+
+    run: KgotRun
+    account: RunAccount
+    spared: int = 0
+
+
+@contextlib.asynccontextmanager
+async def opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> AsyncIterator[SolveTools]:
+    """Open the catalogues, and close them at the end."""
+    async with contextlib.AsyncExitStack() as stack:
+        own = await stack.enter_async_context(tools_client("", integrated_store(catalogue.cache)))
+        given: AsyncClient | None = None
+        if catalogue.server or catalogue.store is not None:
+            store = catalogue.store or Path()
+            given = await stack.enter_async_context(tools_client(catalogue.server, store, catalogue.allowed_models))
+        yield SolveTools(client=given or own, own=own if given is not None else None, access=access, ask=ask)
+
+
+async def solve(
+    plan: SolvePlan,
+    catalogue: Catalogue,
+    task: KgotTask,
+    access: ToolAccess,
+    ask: Ask,
+    *,
+    journal: Path | None,
+    observe: Callable[[KgotEvent], None],
+    unusable: Callable[[Mapping[str, str]], None],
+) -> Solved:
+    """Solve a task, or go on with its run.
+
+    :param journal: None: it is kept in a temporary folder and removed at the end.
+    :raises EgotoolsError: when a part cannot be opened, or the journal is of another run.
+    :raises ClientError: when the server does not answer.
+    """
+    spared: list[Callable[[], int]] = []
+    with _journal(journal) as kept:
+        async with (
+            opened_tools(catalogue, access, ask) as tools,
+            open_solve_parts(plan, tools, task, kept, spared=spared.append, unusable=unusable) as parts,
+        ):
+            run = await solve_recorded(task, kept, parts, observe=observe)
+        return Solved(run=run, account=account_of(kept.records), spared=sum(tokens() for tokens in spared))
+
+
+async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
+    """Take the steps of a finished run again; nobody is asked and nothing is called.
+
+    :raises InvalidArgumentError: when it is the journal of no finished run, or the replay differs.
+    """
+    journal = read_run_journal(path, kept="file")
+    header = header_of(journal)
+    if header is None:
+        raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
+    journal.check_payloads()
+    spared: list[Callable[[], int]] = []
+    make = steps_maker(
+        header["about"],
+        language=header["language"],
+        settings=settings_of(header),
+        planner=RecordedPlanner(None, journal) if not header["models"] else None,
+        spared=spared.append,
+    )
+    run = await replay_recorded(journal, make, observe=observe)
+    return Solved(run=run, account=account_of(journal.records), spared=sum(tokens() for tokens in spared))
+
+
+@contextlib.contextmanager
+def _journal(path: Path | None) -> Iterator[RunJournal]:
+    with contextlib.ExitStack() as stack:
+        if path is None:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-run-"))) / "run.jsonl"
+        yield stack.enter_context(open_run_journal(path, sync="batch", kept="file"))

@@ -1,0 +1,182 @@
+"""What one run of ``egotools solve`` works with, opened and closed again: store, sandbox, tools, models, the search for tools."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from egotools import AsyncClient, NotFoundError
+from inference.budget import Budget
+from inference.chat import ChatModel
+from inference.retry import RetryPolicy
+from planners.calling.call_limits import CallLimits
+from planners.calling.consent import Ask, always
+from planners.calling.sandbox import Sandbox
+from planners.calling.tool_access import ToolAccess
+from planners.finding.joined_finder import JoinedFinder
+from planners.finding.tool_finder import ToolFinder
+from planners.graphs.open_graph import open_graph
+from planners.kgot.kgot_settings import MODEL_RETRIES
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.recorded_run import SolveParts
+from planners.kgot.run_parts import TaskFinder
+from planners.kgot.tools.standard_tools import ToolModels, standard_tools
+from planners.kgot.tools.task_files import TaskFiles
+from planners.kgot.tools.tool_set import ToolSet
+from planners.runs.recorded_plans import RecordedPlanner
+from planners.runs.run_journal import RunJournal
+from services.jobs.model_factory import open_chat
+from services.jobs.plans import ChatEndpoint
+from services.jobs.solve_plan import ModelAddress, SolvePlan, steps_maker
+
+__all__ = ["SolveTools", "chat_budget", "open_solve_parts", "task_finder"]
+
+_OWN_TOOL = "kgot/run_python"  # whoever has this one has all
+_OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
+_NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
+_UNPACKING = "kgot/extract_zip"  # it keeps files in this process, that later calls name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveTools:
+    """Where tools are found, and how they are called.
+
+    :param client: of the catalogue.
+    :param own: of the catalogue of the integrated tools; None where the first has them.
+    :param ask: who is asked before a call that may change something.
+    """
+
+    client: AsyncClient
+    own: AsyncClient | None
+    access: ToolAccess
+    ask: Ask
+
+
+async def task_finder(tools: SolveTools, most: int) -> TaskFinder:
+    """Return what finds tools in both catalogues.
+
+    :raises ClientError: when the server does not answer.
+    """
+    first = ToolFinder(tools.client, k=most, auto_k=True)
+    if tools.own is None:
+        return first
+    try:
+        await tools.client.get_tool(_OWN_TOOL)
+    except NotFoundError:
+        return JoinedFinder(first, ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=True), most=most)
+    return first
+
+
+def chat_budget(endpoint: ChatEndpoint) -> Budget:
+    """Return the budget of all models of a command."""
+    return Budget(
+        max_tokens=endpoint.max_tokens or None,
+        max_usd=endpoint.max_usd or None,
+        usd_per_1k_prompt=endpoint.usd_per_1k,
+        usd_per_1k_completion=endpoint.usd_per_1k,
+    )
+
+
+@contextlib.asynccontextmanager
+async def open_solve_parts(
+    plan: SolvePlan,
+    tools: SolveTools,
+    task: KgotTask,
+    journal: RunJournal,
+    *,
+    budget: Budget | None = None,
+    spared: Callable[[Callable[[], int]], None] = lambda tokens: None,
+    unusable: Callable[[Mapping[str, str]], None] = lambda reasons: None,
+) -> AsyncIterator[SolveParts]:
+    """Open what a run works with.
+
+    :param budget: shared by several runs; one of this run where None.
+    :param spared: see :func:`services.jobs.solve_plan.steps_maker`.
+    :param unusable: gets the integrated tools that cannot be used here, with the reason.
+    :raises EgotoolsError: when a file, the store or a model cannot be opened.
+    :raises ClientError: when the server does not answer.
+    """
+    budget = budget or chat_budget(plan.endpoint)
+    async with contextlib.AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
+        sandbox = Sandbox()
+        models = _models(plan, budget)
+        own = _integrated(plan, tools, TaskFiles(task.files, Path(folder)), sandbox, models.get("tool"), budget)
+        unusable((await own.ready()).unusable)
+        await _unpack_again(own, journal)
+        graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
+        limits = CallLimits(calls=plan.max_calls, seconds=plan.settings.max_seconds)
+        calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
+        yield SolveParts(
+            graph=graph,
+            make=steps_maker(
+                plan.about(),
+                language=graph.language,
+                settings=plan.settings,
+                planner=RecordedPlanner(tools.client, journal) if plan.by_rules else None,
+                spared=spared,
+            ),
+            models=models,
+            finder=await task_finder(tools, plan.settings.tools),
+            invoker=calling,
+            sandbox=sandbox,
+            repeat=always if tools.access.policy.confirmed else tools.ask,
+            settings=plan.settings,
+            about=plan.about(),
+        )
+
+
+def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
+    """The models by their role."""
+    if plan.by_rules:
+        return {}
+    graph = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
+    if not plan.tool_model.model:
+        return {"graph": graph, "tool": graph}
+    other = ChatEndpoint(base_url=plan.tool_model.url or plan.endpoint.base_url, model=plan.tool_model.model)
+    return {"graph": graph, "tool": open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)}
+
+
+def _integrated(
+    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, chat: ChatModel | None, budget: Budget
+) -> ToolSet:
+    from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
+    from planners.kgot.tools.web_endpoints import WebEndpoints
+    from planners.kgot.tools.web_tools import WebTools
+
+    def address(given: ModelAddress) -> dict[str, Any]:
+        return {
+            "base_url": given.url or plan.endpoint.base_url,
+            "api_key": os.environ.get("OPENAI_API_KEY", ""),
+            "policy": MODEL_RETRIES,
+        }
+
+    vision, speech = plan.vision_model, plan.speech_model
+    models = ToolModels(
+        chat=chat,
+        vision=VisionEndpoint(vision.model, budget=budget, **address(vision)) if vision.model else None,
+        speech=SpeechEndpoint(speech.model, **address(speech)) if speech.model else None,
+    )
+    web = WebTools(
+        WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
+        allowed_networks=tools.access.allowed_networks,
+    )
+    return standard_tools(files, sandbox, models=models, web=web)
+
+
+async def _unpack_again(own: ToolSet, journal: RunJournal) -> None:
+    """Unpack what an earlier process of the run has unpacked: later calls name these files."""
+    begun: dict[tuple[str, int], str] = {}
+    for record in journal.records:
+        if record.data.get("tool") != _UNPACKING:
+            continue
+        key = (record.data["key"], record.data["nth"])
+        if record.kind == "call_begun":
+            begun[key] = record.data["arguments"]
+        elif record.kind == "call_ended" and record.data["ok"]:
+            await own.call(_UNPACKING, journal.payload(begun[key]))

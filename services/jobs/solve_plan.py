@@ -1,0 +1,136 @@
+"""What ``egotools solve`` is told, and who takes the steps of its runs: a model, rules, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from inference.chat import ChatModel
+from ontology.errors import InvalidArgumentError
+from planners.kgot.kgot_settings import KgotSettings
+from services.jobs.plans import ChatEndpoint
+
+if TYPE_CHECKING:
+    from planners.graphs.property_graph import Language
+    from planners.kgot.recorded_run import MakeSteps
+    from planners.kgot.rules.needed_calls import CallPlanner
+    from planners.kgot.run_parts import StepMakers
+
+__all__ = ["ModelAddress", "SolvePlan", "WriteBy", "steps_maker"]
+
+WriteBy: TypeAlias = Literal["model", "rules"]
+"""Who turns answers of tools into writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAddress:
+    """A model behind an OpenAI-compatible endpoint; empty: none."""
+
+    url: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvePlan:
+    """How tasks are solved. It can be sent to another process.
+
+    :param graph: address of the store of each run, see :data:`planners.graphs.open_graph.GRAPH_ADDRESSES`.
+    :param endpoint: of the graph executor, with the budget of all models; without a model rules take all steps.
+    :param tool_model: of the tool executor; that of the graph executor where it is none.
+    :param domain: by which rules read questions without files.
+    :param today: the day against which rules read dates, ISO 8601.
+    :param search: address of a search engine for the web tools.
+    :param wiki: address of a wiki for the web tools.
+    :param max_calls: calls of tools of a run.
+    """
+
+    graph: str = "ladybug"
+    write: WriteBy = "model"
+    settings: KgotSettings = field(default_factory=KgotSettings)
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+    tool_model: ModelAddress = field(default_factory=ModelAddress)
+    vision_model: ModelAddress = field(default_factory=ModelAddress)
+    speech_model: ModelAddress = field(default_factory=ModelAddress)
+    domain: str = "enterprise"
+    today: str = ""
+    search: str = field(default="", repr=False)
+    wiki: str = ""
+    max_calls: int = 1_000
+
+    def __post_init__(self) -> None:
+        if self.write not in ("model", "rules"):
+            raise InvalidArgumentError(f"{self.write!r} writes nothing", subject="--write", remedy="Use model or rules")
+        if not self.by_rules and self.write == "model":
+            return
+        if self.settings.retrieve in ("script", "direct", "fusion") and self.by_rules:
+            raise InvalidArgumentError(
+                "without a model the graph is asked by compiled queries",
+                subject="--retrieve",
+                remedy="Leave it out, or name a model with --llm-url and --llm-model",
+            )
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether no model takes steps."""
+        return not self.endpoint.model
+
+    def about(self) -> dict[str, Any]:
+        """Return what a journal's run must agree in, without credentials."""
+        return {
+            "graph": self.graph.partition(":")[0],
+            "write": "rules" if self.by_rules else self.write,
+            "domain": self.domain if self.by_rules else "",
+            "today": self.today if self.by_rules else "",
+        }
+
+
+def steps_maker(
+    about: Mapping[str, Any],
+    *,
+    language: Language,
+    settings: KgotSettings,
+    planner: CallPlanner | None = None,
+    spared: Callable[[Callable[[], int]], None] = lambda tokens: None,
+) -> MakeSteps:
+    """Return what makes the steps of a run, also of one that is replayed.
+
+    :param about: see :meth:`SolvePlan.about`.
+    :param planner: of calls, for rules.
+    :param spared: gets what tells the prompt tokens that rules spared, where they write beside a model.
+    """
+
+    def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
+        if not models:
+            return _by_rules(about, language, planner)
+        from planners.kgot.llm_makers import llm_makers
+
+        makers = llm_makers(models["graph"], models["tool"], settings=settings, language=language, fence_key=fence_key)
+        if about["write"] != "rules":
+            return makers
+        from planners.calling.fence_marks import FenceMarks
+        from planners.finding.prompt_tokens import PromptTokens
+        from planners.kgot.rules.shape_writer import ShapeWriter
+        from planners.kgot.spared_writes import SparingWriter
+
+        writer = SparingWriter(
+            ShapeWriter(),
+            language=language,
+            settings=settings,
+            marks=FenceMarks(fence_key),
+            count=PromptTokens().count,
+        )
+        spared(lambda: writer.prompt_tokens)
+        return replace(makers, writer=writer)
+
+    return make
+
+
+def _by_rules(about: Mapping[str, Any], language: Language, planner: CallPlanner | None) -> StepMakers:
+    from planners.dfs.domain import read_domain
+    from planners.kgot.rules.rules_steps import rules_makers
+    from services.jobs.question_reader import DfsQuestionReader
+
+    reader = DfsQuestionReader(read_domain(about["domain"]), today=date.fromisoformat(about["today"]))
+    return rules_makers(reader, language=language, planner=planner)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from planners.kgot.graph_writes import apply_writes
 from planners.kgot.kgot_events import Missing, ToolsFound, Written
+from planners.kgot.noise_step import remove_noise
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit
 from planners.kgot.tool_calling import call_tools, wanted_calls
@@ -19,10 +20,17 @@ _MISSING_CHARS = 4_000  # of a text that a model wrote; a search takes 20,000
 
 
 async def enhance(run: RunState, reasons: Sequence[str]) -> None:
-    """Enlarge the graph once.
+    """Enlarge the graph once, and tell it as it is then.
 
     :param reasons: of the votes; without one, the task itself is what is missing.
     """
+    await _enlarge(run, reasons)
+    await run.read_graph()
+    if run.settings.noise != "keep":
+        await remove_noise(run)
+
+
+async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     run.missing = await _missing(run, reasons)
     emit(Missing(iteration=run.iteration, text=run.missing))
     found = await run.contained("find", run.finder.find(run.missing), None)
@@ -46,7 +54,6 @@ async def enhance(run: RunState, reasons: Sequence[str]) -> None:
         return
     operations = await run.contained("write", run.makers.writer.write(before, run.missing, answers), ())
     emit(await apply_writes(run, operations) if operations else Written(iteration=run.iteration, operations=()))
-    await run.read_graph()
 
 
 async def _missing(run: RunState, reasons: Sequence[str]) -> str:

@@ -66,7 +66,8 @@ async def solve_task(
     :param graph: of this run; what stands in it is part of the state.
     :param makers: who take the steps.
     :param finder: of tools for what is missing.
-    :param invoker: asks for consent before calls that change something; its own retries multiply with those of the settings.
+    :param invoker: asks for consent before calls that change something. Safe calls are tried again here, so open it without retries of
+        its own (``RetryPolicy(max_retries=0)``): they multiply.
     :param sandbox: for scripts and for computations.
     :param observe: gets each event, on the event loop, in a fixed order.
     :param fence_key: of the marks around answers of tools; equal keys give equal prompts. A new one where empty.

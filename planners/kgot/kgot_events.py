@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
-from planners.graphs.property_graph import GraphState, Operation, QueryRows
+from planners.graphs.property_graph import GraphNode, GraphState, Operation, QueryRows
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.step_makers import Vote
 
@@ -26,6 +26,7 @@ __all__ = [
     "KgotEvent",
     "Missing",
     "ModelAsked",
+    "NoiseRemoved",
     "Outcome",
     "Parsed",
     "Queried",
@@ -107,8 +108,20 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseRemoved:
+    """What was removed from the graph that was told before; its ids are of that one, which takes it back.
+
+    :param merged: node → the node that stands for it.
+    """
+
+    iteration: int
+    removed: tuple[GraphNode, ...]
+    merged: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphChanged:
-    """The graph after a step that wrote to it; iteration 0 is the beginning."""
+    """The graph after a step that may have written to it; iteration 0 is the beginning."""
 
     iteration: int
     state: GraphState
@@ -195,6 +208,7 @@ KgotEvent: TypeAlias = (
     | ToolsFound
     | CallMade
     | Written
+    | NoiseRemoved
     | GraphChanged
     | Queried
     | Computed
@@ -239,6 +253,7 @@ _KINDS = frozenset(
         "InsertNode",
         "MergeEdge",
         "MergeNode",
+        "ReplaceGraph",
         "Retrieve",
         "Statement",
     }

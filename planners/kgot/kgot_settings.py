@@ -9,11 +9,21 @@ from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 from planners.graphs.property_graph import QueryLimits
 
-__all__ = ["MODEL_RETRIES", "KgotSettings", "NextStepKind", "PromptFormat", "RetrieveKind", "WriteForm"]
+__all__ = [
+    "MODEL_RETRIES",
+    "KgotSettings",
+    "NextStepKind",
+    "NoiseKind",
+    "PromptFormat",
+    "RetrieveKind",
+    "WriteForm",
+]
 
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
 """How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
 NextStepKind: TypeAlias = Literal["majority", "judge"]
+NoiseKind: TypeAlias = Literal["keep", "duplicates", "all"]
+"""What is removed from the graph after writes: nothing, near-duplicates, or also what joins to nothing that is asked (appendix B.6)."""
 PromptFormat: TypeAlias = Literal["xml", "markdown"]
 WriteForm: TypeAlias = Literal["statements", "operations"]
 """What a model writes: statements in the language of the graph, or nodes and edges as JSON."""
@@ -41,6 +51,7 @@ class KgotSettings:
     :param max_calls: the most calls of one iteration; the rest is left out.
     :param vote_temperature: of votes where there are several; 0 would make them one.
     :param writes: what a model writes; a graph that is asked by Python always gets ``operations``.
+    :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether what is only written wrong in an answer is repaired before that.
     :param max_answer_tokens: of one answer of a model.
@@ -65,6 +76,7 @@ class KgotSettings:
     vote_temperature: float = 0.7
     prompt_format: PromptFormat = "xml"
     writes: WriteForm = "statements"
+    noise: NoiseKind = "keep"
     max_json_reasks: int = 3
     repair_json: bool = True
     max_answer_tokens: int = 2_048
@@ -119,6 +131,7 @@ class KgotSettings:
 _CHOICES: dict[str, tuple[str, ...]] = {
     "retrieve": get_args(RetrieveKind),
     "next_step": get_args(NextStepKind),
+    "noise": get_args(NoiseKind),
     "prompt_format": get_args(PromptFormat),
     "writes": get_args(WriteForm),
 }

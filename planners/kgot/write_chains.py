@@ -15,6 +15,7 @@ from planners.graphs.property_graph import (
     MergeNode,
     Operation,
     Properties,
+    ReplaceGraph,
     Statement,
 )
 from planners.kgot.statement_touches import statement_touches
@@ -56,6 +57,8 @@ def write_chains(operations: Sequence[Operation]) -> list[list[int]]:
 def _known_touches(operation: Operation) -> list[_Touch] | None:
     if isinstance(operation, Statement):
         return statement_touches(operation)
+    if isinstance(operation, ReplaceGraph):
+        return None
     return list(_touches(operation))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from egotools import AsyncClient, NotFoundError, Tool
+from egotools import AsyncClient, NotFoundError, Response, Tool
 from inference import HashingEncoder
 from inference.chat import Message
 from inference.scripted import ScriptedChat
@@ -53,6 +53,21 @@ async def test_filters_narrow_the_catalogue(library_store: Path) -> None:
         filters = {"id": ["tests.planners.dfs.library_tools/find_*"]}
         found = await ToolFinder(client, filters=filters).find(REQUEST)
     assert {each.tool.name for each in found.tools} == {"find_books", "find_authors"}
+
+
+async def test_the_server_may_choose_how_many(library_store: Path) -> None:
+    asked: list[tuple[int, bool]] = []
+
+    class Asking(AsyncClient):
+        async def retrieve(self, query: str, k: int = 10, *rest: object, **options: object) -> Response:
+            asked.append((k, bool(options["auto_k"])))
+            return await super().retrieve(query, k, *rest, **options)  # type: ignore[arg-type]
+
+    async with serving(library_store) as server, Asking(server.address) as client:
+        chosen = await ToolFinder(client, k=8, auto_k=True).find(REQUEST)
+        await ToolFinder(client, k=8).find(REQUEST)
+    assert asked == [(8, True), (8, False)]
+    assert 1 <= len(chosen.tools) <= 8
 
 
 async def test_documents_are_read_once_for_a_snapshot(library_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ WRONG: dict[str, Any] = {
     "next_step": "dice",
     "prompt_format": "html",
     "writes": "poems",
+    "noise": "loud",
 }
 
 

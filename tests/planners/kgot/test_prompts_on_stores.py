@@ -1,0 +1,143 @@
+"""What the prompts show runs: the statements and queries of their examples, on the real stores; a whole run on each of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ontology.errors import StatementError
+from planners.calling.fence_marks import FenceMarks
+from planners.calling.sandbox import Sandbox
+from planners.graphs.open_graph import open_graph
+from planners.graphs.property_graph import GraphState, Operation, Statement
+from planners.kgot.graph_json import read_operations
+from planners.kgot.kgot_events import CallMade, Dropped, Queried, Written
+from planners.kgot.prompts.kgot_prompt import prompt_messages
+from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
+
+pytest.importorskip("openai", reason="the extra 'llm' is not installed")
+
+STORES = {"ladybug": "cypher", "rdf": "sparql", "memory": "python"}
+CALL = {"calls": [{"tool": "library/list_books", "arguments": {"of": "Ann Reed"}}]}
+
+
+def shown(prompt: str, language: str) -> list[Any]:
+    """The answers that the examples of a prompt show."""
+    system = prompt_messages(prompt, {}, form="xml", marks=FenceMarks(b"k"), language=language)[0].content
+    return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
+
+
+def writes(language: str) -> Mapping[str, Any]:
+    [answer] = shown("write_graph", "operations" if language == "python" else language)
+    written: Mapping[str, Any] = answer
+    return written
+
+
+def operations(answer: Mapping[str, Any]) -> tuple[Operation, ...]:
+    if "statements" in answer:
+        return tuple(Statement(text=text) for text in answer["statements"])
+    return read_operations(answer)
+
+
+def store(name: str) -> Any:
+    if name == "rdf":
+        pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
+    return open_graph(name, Sandbox())
+
+
+def named(state: GraphState) -> list[Any]:
+    return sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_the_examples_of_the_prompts_run(name: str) -> None:
+    language = STORES[name]
+    async with store(name) as graph:
+        assert graph.language == language
+        await graph.apply(operations(writes(language)))
+        state = await graph.state()
+        assert named(state) == [("Author", ("name", "Ann Reed")), ("Book", ("pages", 210), ("title", "Tides"))]
+        assert [edge.type for edge in state.edges] == ["WROTE"]
+        queries = [each["query"] for each in shown("write_query", language)]
+        queries += [each["content"] for each in shown("next_step", language) if each["query_type"] == "RETRIEVE"]
+        for query in queries:
+            assert [list(row) for row in (await graph.query(query)).rows] == [["Tides"]]
+        assert len(queries) == 2
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_a_run_on_a_real_store(name: str) -> None:
+    language = STORES[name]
+    [query] = [each["query"] for each in shown("write_query", language)]
+    vote = {"query_type": "RETRIEVE", "content": query}
+    steps = {
+        "next_step": lambda body, nth: vote if "Tides" in body["messages"][-1]["content"] else INSERT,
+        "tool_calls": [CALL],
+        "write_graph": [writes(language)],
+        "maths_needed": [{"needed": False}],
+        "final_answer": [{"answer": "Tides"}],
+    }
+    invoker = FakeInvoker(list_books={"books": [{"title": "Tides", "pages": 210}]})
+    async with store(name) as graph:
+        with StepServer(**steps) as server:
+            ran = await run_task(server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker)
+        assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
+        assert ran.run.state == await graph.state()
+    assert not ran.of(Dropped)
+
+
+HOSTILE = [
+    "MATCH (n) DETACH DELETE n",
+    "LOAD FROM '/etc/passwd' RETURN *",
+    "COPY Book FROM '/etc/passwd'",
+    "MATCH (b:Book) SET b.title = 'x' RETURN",
+]
+
+
+async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
+    [good] = writes("cypher")["statements"]
+    steps = {
+        "next_step": [INSERT],
+        "tool_calls": [CALL],
+        "write_graph": [{"statements": [good, *HOSTILE]}],
+        "fix_query": lambda body, nth: {"query": HOSTILE[nth % 2]},
+        "forced_query": [{"query": "MATCH (n) DETACH DELETE n"}],
+        "forced_answer": [{"found": False, "answer": ""}],
+    }
+    invoker = FakeInvoker(list_books={"books": []})
+    async with store("ladybug") as graph:
+        with StepServer(**steps) as server:
+            ran = await run_task(
+                server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker, max_iterations=1
+            )
+        assert len((await graph.state()).nodes) == 2
+    [written] = ran.of(Written)
+    assert written.operations == (Statement(text=good),)
+    assert len(written.dropped) == len(HOSTILE)
+    assert len(ran.run.state.nodes) == 2
+    assert all(each.fault for each in ran.of(Queried))
+    assert ran.run.outcome == "no solution"
+
+
+async def test_a_script_runs_on_a_copy_in_the_sandbox() -> None:
+    code = "G.clear(); result = 1"
+    vote = {"query_type": "RETRIEVE", "content": code}
+    steps = {"next_step": [vote], "maths_needed": [{"needed": False}], "final_answer": [{"answer": "1"}]}
+    async with store("ladybug") as graph:
+        await graph.apply(operations(writes("cypher")))
+        with StepServer(**steps) as server:
+            ran = await run_task(server, graph, retrieve="script", sandbox=Sandbox())
+        assert len((await graph.state()).nodes) == 2
+    assert ran.run.answer == "1"
+    assert not ran.of(CallMade)
+
+
+async def test_a_statement_with_a_fault_says_what_is_wrong() -> None:
+    async with store("ladybug") as graph:
+        with pytest.raises(StatementError) as caught:
+            await graph.apply([Statement(text="MERGE (a:Author {name: 'Ann")])
+    assert caught.value.problem

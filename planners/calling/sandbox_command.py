@@ -151,7 +151,8 @@ def _shown_folders() -> list[Path]:
 
 def _module_folders() -> list[str]:
     """Where libraries are installed; links into other folders do not work in the sandbox."""
-    return [folder for folder in site.getsitepackages() if os.path.isdir(folder)]
+    own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    return [folder for folder in (*site.getsitepackages(), *own) if os.path.isdir(folder)]
 
 
 def _interpreter(limits: SandboxLimits, as_root: bool) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from planners.graphs.property_graph import GraphState, MergeEdge, MergeNode, NodeRef, Operation, Scalar, Value
+from planners.kgot.rules.own_identifiers import is_key, own_identifier
 from planners.kgot.rules.shape_names import (
     CALL,
     GAVE,
@@ -20,7 +21,7 @@ from planners.kgot.rules.shape_names import (
 )
 from planners.kgot.rules.shape_tables import json_in, tables_in
 
-__all__ = ["MOST_NODES", "AnswerShapes", "known_identifiers"]
+__all__ = ["MOST_NODES", "AnswerShapes", "Known", "known_identifiers"]
 
 MOST_NODES = 1_000
 """Of one answer: twice the largest graph of the paper (522 nodes)."""
@@ -30,61 +31,35 @@ _INT64 = range(-(2**63), 2**63)
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 Known: TypeAlias = Mapping[str, tuple[str, str]]
-"""Value of an identifier → label and field of the thing that it names."""
+"""Value of an identifier → label and property of the one thing that it names."""
 
 
-def known_identifiers(graph: GraphState, bodies: Sequence[Any]) -> Known:
-    """Return the identifiers of what stands in a graph or in answers; one that names several things is none."""
+def known_identifiers(graph: GraphState) -> dict[str, set[tuple[str, str]]]:
+    """Return the identifiers of what stands in a graph: value → labels and properties of the things that it names."""
     found: dict[str, set[tuple[str, str]]] = {}
     for node in graph.nodes:
         for name, value in node.properties.items():
             of = identifier_of(name)
             if of is not None and label_of(of or node.label) == node.label:
                 found.setdefault(str(value), set()).add((node.label, name))
-    for owner, name, value in _own_identifiers(bodies):
-        found.setdefault(str(value), set()).add((owner, name))
-    return {value: next(iter(named)) for value, named in found.items() if len(named) == 1}
-
-
-def _own_identifiers(bodies: Any) -> Iterator[tuple[str, str, Scalar]]:
-    held = [(bodies, 0)]
-    while held:
-        each, depth = held.pop()
-        if isinstance(each, dict):
-            if (name := _own(each)) and (of := identifier_of(name)):
-                yield label_of(of), name, each[name]
-            held += [(inner, depth + 1) for inner in each.values() if depth < _MOST_DEPTH]
-        elif isinstance(each, list):
-            held += [(inner, depth + 1) for inner in each if depth < _MOST_DEPTH]
-
-
-def _own(record: Mapping[Any, Any]) -> str:
-    """Return the field by which a record is identified: ``id``, or its first field where that is an identifier; else empty."""
-    first = next(iter(record), "")
-    for name in ("id", "_id", first):
-        value = record.get(name)
-        if isinstance(name, str) and identifier_of(name) is not None and _is_key(value):
-            return name
-    return ""
-
-
-def _is_key(value: Any) -> bool:
-    return (isinstance(value, str) and 0 < len(value) <= 256) or (
-        isinstance(value, int) and not isinstance(value, bool)
-    )
+    return found
 
 
 class AnswerShapes:
     """Makes the writes of one answer.
 
-    :param known: see :func:`known_identifiers`.
+    :param known: value of an identifier → label and property of the thing that it names, where it names one.
+    :param expected: field that identifies what the call gives, where whoever chose the tool knows it.
     """
 
-    def __init__(self, known: Known, *, most_nodes: int = MOST_NODES) -> None:
+    def __init__(self, known: Known, *, expected: str = "", most_nodes: int = MOST_NODES) -> None:
         self._known = known
+        self._expected = expected
         self._left = most_nodes
         self._left_out = 0
         self._written: list[Operation] = []
+        self.named: dict[str, set[tuple[str, str]]] = {}
+        """Identifiers of what the answer gives, as :func:`known_identifiers` has them."""
 
     def of_call(self, tool_id: str, arguments: str, body: Any, file: str) -> list[Operation]:
         """Return the writes of a call.
@@ -101,8 +76,10 @@ class AnswerShapes:
                 own[_free(own, f"arg_{property_name(name)}")] = _scalar(value)
         page = given.get("page", 1) if isinstance(given, dict) else 1
         place = f"{PurePath(file).name}{f' page {page}' if page != 1 else ''}" if file else f"{tool_id} {arguments}"
-        if isinstance(body, dict) and _own(body):
-            self._child(call, GAVE, body, tool_id.rpartition("/")[2], place, 0)
+        whole = body if isinstance(body, dict) else {}
+        asked = given if isinstance(given, dict) else {}
+        if whole_own := own_identifier(whole, called="", arguments=asked, expected=self._expected):
+            self._child(call, GAVE, whole, tool_id.rpartition("/")[2], place, 0, own=whole_own)
         else:
             fields = body if isinstance(body, dict) else {"answer": body}
             self._fields(call, own, fields, "", place, 0, gives=True, file=file)
@@ -111,17 +88,23 @@ class AnswerShapes:
         properties = {name: value for name, value in own.items() if name not in key}
         return [MergeNode(node=call, properties=properties), *self._written]
 
-    def _child(self, parent: NodeRef, kind: str, record: Mapping[Any, Any], name: str, place: str, depth: int) -> None:
-        """Write a record as a node, and the edge that leads to it."""
+    def _child(
+        self, parent: NodeRef, kind: str, record: Mapping[Any, Any], name: str, place: str, depth: int, own: str
+    ) -> None:
+        """Write a record as a node, and the edge that leads to it.
+
+        :param own: the field that identifies it, or empty.
+        """
         if self._left <= 0:
             self._left_out += 1
             return
         self._left -= 1
-        own = _own(record)
         of = identifier_of(own) if own else None
         key: dict[str, Value] = {"of": _scalar(place[-200:])} if not own else {property_name(own): _scalar(record[own])}
         node = NodeRef(label=label_of(of or name), key=key)
         properties: dict[str, Value] = dict(key)
+        if own:
+            self.named.setdefault(str(record[own]), set()).add((node.label, property_name(own)))
         place = f"{node.label} {record[own]}" if own else place
         at = len(self._written)
         fields = {field: value for field, value in record.items() if not own or field != own}
@@ -150,10 +133,11 @@ class AnswerShapes:
             kind = GAVE if gives else reference_type(str(field))
             if value is None or depth > _MOST_DEPTH:
                 continue
-            if isinstance(value, dict) and not _own(value):
+            own = own_identifier(value, called=str(field), arguments={}) if isinstance(value, dict) else ""
+            if isinstance(value, dict) and not own:
                 self._fields(node, properties, value, f"{name}_", inner, depth + 1, gives=gives, file=file)
             elif isinstance(value, dict):
-                self._child(node, kind, value, str(field), inner, depth + 1)
+                self._child(node, kind, value, str(field), inner, depth + 1, own)
             elif isinstance(value, list):
                 self._list(node, properties, name, value, kind, inner, depth)
             elif gives and isinstance(value, str) and self._text(node, value, file, place, depth):
@@ -178,9 +162,12 @@ class AnswerShapes:
             if len({type(value) for value in made}) == 1:
                 properties[_free(properties, property_name(name))] = tuple(made)
                 return
-        for number, value in enumerate(held, start=1):
-            record = value if isinstance(value, dict) else {"value": value}
-            self._child(node, kind, record, name.rpartition("_")[2] or name, f"{place}/{number}", depth + 1)
+        records = [value if isinstance(value, dict) else {"value": value} for value in held]
+        called = name.rpartition("_")[2] or name
+        expected = self._expected if kind == GAVE else ""
+        for number, record in enumerate(records, start=1):
+            own = own_identifier(record, called=called, arguments={}, expected=expected, siblings=records)
+            self._child(node, kind, record, called, f"{place}/{number}", depth + 1, own)
 
     def _text(self, node: NodeRef, text: str, file: str, place: str, depth: int) -> bool:
         """Write the rows of a text that is JSON or holds tables; returns whether it is one."""
@@ -211,7 +198,7 @@ class AnswerShapes:
     def _reference(self, node: NodeRef, field: str, value: Any) -> None:
         """Write the edge of a field that holds the identifier of another thing."""
         of = identifier_of(field)
-        if not of or not _is_key(value):
+        if not of or not is_key(value):
             return
         label, name = self._known.get(str(value), (label_of(of), field))
         target = NodeRef(label=label, key={property_name(name): _scalar(value)})

@@ -5,7 +5,7 @@ Things are bound from the surest one outward, edge by edge: what a name or an id
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planners.finding.typed_binding import Wanted
@@ -13,7 +13,7 @@ from planners.graphs.property_graph import GraphNode
 from planners.kgot.asked import Asked, AskedEdge, AskedFilter, AskedLookup, AskedVariable, Unreadable
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.rules.graph_facts import GraphFacts, meets, property_for
-from planners.kgot.rules.made_calls import CallLog
+from planners.kgot.rules.made_calls import CallLog, arguments_text
 from planners.kgot.rules.needs import Need, RulesMemory, ToolUse, entity_name, wanted_by_edge, wanted_by_lookup
 from planners.kgot.rules.resolved_question import (
     AnswerOrder,
@@ -138,7 +138,13 @@ class _Binder:
         arguments = self.log.arguments_of_lookup(use.binding, values)
         if not self.log.was_called(use.tool_id, arguments):
             raise _NeedError(need)
+        self._refuse_fault(use, arguments)
         return use, arguments
+
+    def _refuse_fault(self, use: ToolUse, arguments: Mapping[str, object]) -> None:
+        """Give up where a call failed: of what it would have given nothing is known."""
+        if fault := self.log.fault(use.tool_id, arguments):
+            raise _CannotError(f"the call of {use.tool_id} with {arguments_text(arguments)} failed ({fault})")
 
     def _use(self, need: Need) -> ToolUse:
         if need.purpose in self.memory.failed:
@@ -230,6 +236,8 @@ class _Binder:
             raise _CannotError(f"{len(left)} calls would be needed to {need.request}")
         if left:
             raise _NeedError(need)
+        for value in need.values:
+            self._refuse_fault(use, self.log.arguments_of_value(use.binding, value))
         return use
 
     # Things that are joined

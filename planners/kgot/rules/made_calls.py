@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from planners.kgot.rules.graph_facts import GraphFacts, compare
 from planners.kgot.rules.shape_names import GAVE, property_name
 
 __all__ = ["CallLog", "arguments_text"]
+
+
+_NOT_FOUND = re.compile(r"\b404\b|NOT_FOUND", re.IGNORECASE)
+"""Of a status: the thing that was asked for does not exist, which is an answer (who leads the company has no manager)."""
 
 
 def arguments_text(arguments: Mapping[str, object]) -> str:
@@ -26,11 +31,22 @@ class CallLog:
 
     facts: GraphFacts
     made: frozenset[tuple[str, str]]
+    failed: Mapping[tuple[str, str], str]
 
     @classmethod
     def of(cls, facts: GraphFacts, calls: Sequence[MadeCall]) -> CallLog:
         """Take the calls of a run; those that failed are in no graph."""
-        return cls(facts, frozenset((each.tool_id, arguments_text(each.arguments)) for each in calls))
+        made = frozenset((each.tool_id, arguments_text(each.arguments)) for each in calls)
+        failed = {
+            (each.tool_id, arguments_text(each.arguments)): each.status
+            for each in calls
+            if not each.ok and not _NOT_FOUND.search(each.status)
+        }
+        return cls(facts, made, failed)
+
+    def fault(self, tool_id: str, arguments: Mapping[str, object]) -> str:
+        """Return how a call failed; empty of one that was answered, if only by that there is no such thing."""
+        return self.failed.get((tool_id, arguments_text(arguments)), "")
 
     @staticmethod
     def property(argument: str) -> str:

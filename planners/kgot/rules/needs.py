@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from planners.finding.answer_rows import path_steps
 from planners.finding.typed_binding import Binding, EntityName, Wanted
 from planners.kgot.asked import AskedLookup, AskedVariable
 
@@ -28,6 +29,11 @@ class RulesMemory:
 
     uses: dict[str, ToolUse] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def expected(self, tool_id: str) -> str:
+        """Return the field that identifies what a tool gives, where it was chosen for that; else empty."""
+        gives = [path_steps(use.binding.gives)[-1] for use in self.uses.values() if use.tool_id == tool_id]
+        return gives[0] if gives else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,11 @@ def rules_makers(
     """
     steps = RulesSteps(reader, language=language, planner=planner)
     return StepMakers(
-        next_step=steps, chooser=steps, writer=ShapeWriter(), reader=_Reader(steps), answerer=_Answerer(steps)
+        next_step=steps,
+        chooser=steps,
+        writer=ShapeWriter(expected=steps.memory.expected),
+        reader=_Reader(steps),
+        answerer=_Answerer(steps),
     )
 
 
@@ -47,12 +51,19 @@ class RulesSteps:
         self._reader = reader
         self._language = language
         self._planner = planner
-        self._memory = RulesMemory()
+        self.memory = RulesMemory()
+        self._read: tuple[TaskView, Asked | Unreadable] | None = None
 
     def asked(self, view: TaskView) -> Asked | Unreadable:
-        """Return what the question asks, in view of the tables that were read."""
+        """Return what the question asks, in view of the tables that were read; it is read once for each state."""
+        known = self._read
+        if known is not None and known[0].graph is view.graph and known[0].task is view.task:
+            return known[1]
         files = [path.name for path in view.task.files]
-        return self._reader.read(view.task.question, GraphFacts.of(view.graph).tables() if files else (), files)
+        tables = GraphFacts.of(view.graph).tables() if files else ()
+        found = self._reader.read(view.task.question, tables, files)
+        self._read = (view, found)
+        return found
 
     def resolved(self, view: TaskView) -> ResolvedQuestion | Need | Unreadable | Asked:
         """Return the question in the graph's terms, what is missing, or why neither; what only computes as it is."""
@@ -64,7 +75,7 @@ class RulesSteps:
             return asked
         if asked.expression:
             return asked
-        return bind_question(asked, GraphFacts.of(view.graph), view.calls, self._memory)
+        return bind_question(asked, GraphFacts.of(view.graph), view.calls, self.memory)
 
     def query(self, view: TaskView) -> str | None:
         """Return the query that answers; None while something is missing."""
@@ -99,7 +110,7 @@ class RulesSteps:
         need = self.resolved(view)
         if not isinstance(need, Need):
             return ()
-        return await calls_for(need, found, self._memory, view, self._planner)
+        return await calls_for(need, found, self.memory, view, self._planner)
 
 
 def _read_as(asked: Asked | Unreadable) -> str:

@@ -78,7 +78,12 @@ def _parts(line: str) -> list[str]:
 
 def _separated(text: str) -> Iterator[TextTable]:
     for delimiter in _DELIMITERS:
-        lines = [line for line in csv.reader(io.StringIO(text.strip("\n")), delimiter=delimiter) if line]
+        try:
+            lines = [
+                line for line in csv.reader(io.StringIO(text.strip("\n"), newline=""), delimiter=delimiter) if line
+            ]
+        except csv.Error:
+            continue
         width = len(lines[0]) if lines else 0
         if len(lines) >= _FEWEST_LINES and width >= _FEWEST_COLUMNS and all(len(line) == width for line in lines):
             yield TextTable(title="", rows=_typed(lines[0], lines[1:]))

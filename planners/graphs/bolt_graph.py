@@ -72,6 +72,7 @@ class BoltGraph:
         self._place = place
         self._hold = hold
         self._lock = asyncio.Lock()
+        self._rows: BoltRows | None = None  # as committed last: while the database is held nobody else writes
 
     def __repr__(self) -> str:
         return f"BoltGraph({self._place.shown!r})"
@@ -86,7 +87,8 @@ class BoltGraph:
         async with self._lock:
             await self._hold.check()
             async with self._transaction("WRITE", _WRITE_S) as transaction:
-                before = await read_rows(transaction)
+                before = self._rows or await read_rows(transaction)
+                self._rows = None
                 after = before.copy()
                 for operation in operations:
                     if isinstance(operation, Statement):
@@ -96,6 +98,7 @@ class BoltGraph:
                     else:
                         apply_typed(after.rows, operation)
                 await write_difference(transaction, before, after)
+            self._rows = after
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
@@ -117,8 +120,8 @@ class BoltGraph:
     async def state(self) -> GraphState:
         """Return the whole graph."""
         async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
-            read = await read_rows(transaction)
-        return state_of_rows(read.rows)
+            self._rows = await read_rows(transaction)
+            return state_of_rows(self._rows.rows)
 
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:

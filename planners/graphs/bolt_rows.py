@@ -44,8 +44,8 @@ class BoltRows:
         return {self.ids[key] for key in self.rows.nodes if key in self.ids}
 
     def copy(self) -> BoltRows:
-        """Return a copy that shares rows and identities."""
-        return BoltRows(rows=self.rows.copy(), ids=self.ids)
+        """Return a copy that shares the rows."""
+        return BoltRows(rows=self.rows.copy(), ids=dict(self.ids))
 
 
 def quoted_name(name: str) -> str:

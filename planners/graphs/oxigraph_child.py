@@ -43,6 +43,9 @@ def _answer(store: Any, request: dict[str, Any]) -> dict[str, Any]:
         store.clear()
         store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
         return {}
+    if request["do"] == "change":
+        store.update(request["text"])
+        return {}
     if request["do"] == "query":
         return _rows(store.query(request["text"]), request["rows"])
     copy = Store()

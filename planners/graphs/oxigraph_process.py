@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import MissingExtraError, StatementError, StorageError
-from planners.graphs.rdf_terms import RdfTerm, Triple, triples_text
+from planners.graphs.rdf_terms import RdfTerm, Triple, change_text, triples_text
 from planners.graphs.sparql_tokens import sparql_fault
 
 __all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "engine_fault", "read_term"]
@@ -108,9 +108,10 @@ class EmbeddedEngine:
 
     async def change(self, removed: set[Triple], added: set[Triple]) -> None:
         """Remove and add triples: both, or nothing."""
-        triples = (self._triples - removed) | added
-        await self._process.ask(_load(triples), _OWN_S)
-        self._triples = triples
+        if removed or added:
+            request = {"do": "change", "text": change_text(removed, added)}
+            await self._process.ask(request, _OWN_S, first=lambda: _load(self._triples))
+            self._triples = (self._triples - removed) | added
 
     async def select(self, text: str, rows: int, seconds: float) -> RdfAnswer:
         """Run a query that was checked."""

@@ -16,7 +16,7 @@ from ontology.errors import StatementError, StorageError
 from planners.graphs.graph_state import state_of_rows
 from planners.graphs.oxigraph_process import EmbeddedEngine, OxigraphProcess, RdfAnswer
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
-from planners.graphs.property_rows import apply_typed
+from planners.graphs.property_rows import PropertyRows, apply_typed
 from planners.graphs.rdf_layout import RdfRows, rows_of_triples, triples_of_rows
 from planners.graphs.rdf_terms import RdfTerm, Triple, name_of_iri, value_of_literal
 from planners.graphs.sparql_allow_list import allowed_query, allowed_update
@@ -81,6 +81,7 @@ class RdfGraph:
         self._engine = engine
         self._process = process
         self._lock = asyncio.Lock()
+        self._seen: tuple[set[Triple], RdfRows, set[Triple]] = (set(), RdfRows(rows=PropertyRows()), set())
 
     @property
     def language(self) -> Language:
@@ -90,8 +91,7 @@ class RdfGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            before = rows_of_triples(await self._engine.read())
-            standing = triples_of_rows(before)
+            before, standing = await self._read()
             after = before.copy()
             for operation in operations:
                 if isinstance(operation, Statement):
@@ -100,6 +100,7 @@ class RdfGraph:
                     apply_typed(after.rows, operation)
             wanted = triples_of_rows(after)
             await self._engine.change(standing - wanted, wanted - standing)
+            self._seen = (wanted, after, wanted)
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
@@ -112,13 +113,21 @@ class RdfGraph:
         columns, found = answer
         resources: dict[RdfTerm, object] = {}
         if any(term is not None and term.kind == "iri" for row in found for term in row):
-            resources = _resource_values(rows_of_triples(await self._engine.read()))
+            resources = _resource_values((await self._read())[0])
         rows = tuple(tuple(_json(term, resources) for term in row) for row in found[: limits.rows])
         return QueryRows(columns=columns, rows=rows, cut=len(found) > limits.rows)
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
-        return state_of_rows(rows_of_triples(await self._engine.read()).rows)
+        return state_of_rows((await self._read())[0].rows)
+
+    async def _read(self) -> tuple[RdfRows, set[Triple]]:
+        """Return the graph and its triples as this writes them; what was read before is not taken apart again."""
+        triples = await self._engine.read()
+        if triples != self._seen[0]:
+            rows = rows_of_triples(triples)
+            self._seen = (triples, rows, triples_of_rows(rows))
+        return self._seen[1].copy(), self._seen[2]
 
     async def _after_statement(self, before: RdfRows, statement: Statement) -> RdfRows:
         allowed = allowed_update(statement.text, statement.parameters)

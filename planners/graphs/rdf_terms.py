@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from ontology.errors import StatementError
@@ -34,6 +34,7 @@ __all__ = [
     "RDF_TYPE",
     "RdfTerm",
     "Triple",
+    "change_text",
     "iri",
     "iri_of_name",
     "literal_of_value",
@@ -61,9 +62,8 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f]')
 
 
-@dataclass(frozen=True, slots=True)
-class RdfTerm:
-    """A term.
+class RdfTerm(NamedTuple):
+    """A term: a tuple, because graphs are sets of thousands of them, and their hashes are most of the work.
 
     :param value: of an IRI the IRI, of a literal its lexical form, of a blank node its label.
     :param datatype: of a literal; empty for plain text.
@@ -86,11 +86,13 @@ RDF_TYPE = iri(f"{_RDF}type")
 EDGE_SOURCE, EDGE_TYPE, EDGE_TARGET = (iri(_EDGES + name) for name in ("source", "type", "target"))
 
 
+@lru_cache(maxsize=1_000)  # a graph has some dozens of names
 def iri_of_name(name: str) -> RdfTerm:
     """Return the IRI of a label, a type or the name of a property."""
     return iri(NAMES + "".join(c if c.isalnum() or c in "_-" else quote(c, safe="") for c in name))
 
 
+@lru_cache(maxsize=1_000)
 def name_of_iri(term: RdfTerm) -> str | None:
     """Return the name that an IRI stands for, or None where it stands for none."""
     if term.kind != "iri" or not term.value.startswith(NAMES):
@@ -157,3 +159,16 @@ def term_text(term: RdfTerm) -> str:
 def triples_text(triples: set[Triple]) -> str:
     """Return triples as N-Triples, in the order of their text."""
     return "".join(sorted(f"{term_text(s)} {term_text(p)} {term_text(o)} .\n" for s, p, o in triples))
+
+
+def change_text(removed: set[Triple], added: set[Triple], graph: str | None = None) -> str:
+    """Return the update that removes and adds triples.
+
+    :param graph: IRI of the named graph; None: the default graph.
+    """
+    opening, closing = (f"GRAPH <{graph}> {{", "}") if graph else ("", "")
+    return " ;\n".join(
+        f"{verb} DATA {{ {opening}\n{triples_text(triples)}{closing} }}"
+        for verb, triples in (("DELETE", removed), ("INSERT", added))
+        if triples
+    )

@@ -18,7 +18,7 @@ from ontology.errors import StorageError
 from ontology.redaction import redacted_url
 from ontology.urls import check_http_url
 from planners.graphs.oxigraph_process import RdfAnswer, engine_fault, read_term
-from planners.graphs.rdf_terms import RdfTerm, Triple, triples_text
+from planners.graphs.rdf_terms import RdfTerm, Triple, change_text
 from planners.graphs.sparql_tokens import sparql_fault
 
 if TYPE_CHECKING:
@@ -63,13 +63,8 @@ class EndpointEngine:
 
     async def change(self, removed: set[Triple], added: set[Triple]) -> None:
         """Remove and add triples, in one request: both, or nothing."""
-        parts = [
-            f"{verb} DATA {{ GRAPH <{self._graph}> {{\n{triples_text(triples)}}} }}"
-            for verb, triples in (("DELETE", removed), ("INSERT", added))
-            if triples
-        ]
-        if parts:
-            await self._ask("update", " ;\n".join(parts), _OWN_S, of_model=False)
+        if removed or added:
+            await self._ask("update", change_text(removed, added, self._graph), _OWN_S, of_model=False)
 
     async def select(self, text: str, rows: int, seconds: float) -> RdfAnswer:
         """Run a query that was checked and limited."""

@@ -21,6 +21,9 @@ _MODELS = {
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
 """Step → its model, as the package carries it: where text stands, which way up, what it says."""
+_PARAMETERS = {"Global.log_level": "error", "Det.limit_type": "max", "Det.limit_side_len": 2_000}
+"""Text is looked for in images as they are, shrunk to 2,000 pixels; the package enlarges those below 736, which finds the same lines (five of an
+invoice at 13 and 20 pixels) in three times the processor time."""
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -57,7 +60,7 @@ def _reader() -> Any:
     paths = {
         f"{step}.model_path": str(path) for step, path in files.items()
     }  # with a path given, nothing is downloaded
-    return RapidOCR(params={**paths, "Global.log_level": "error"})
+    return RapidOCR(params={**paths, **_PARAMETERS})
 
 
 def _model_files() -> dict[str, Path]:

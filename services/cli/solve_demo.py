@@ -31,8 +31,8 @@ __all__ = ["DEMO_TASKS", "RECORDED_RUN", "solve_demo"]
 _TASKS = Path(planners.kgot.__file__).parent / "tasks"
 RECORDED_RUN = _TASKS / "recorded" / "run.jsonl"
 """The journal of a run of a real model."""
-DEMO_TASKS = ("task-01", "task-04", "task-06", "task-11", "task-22")
-"""Two hops and one over a company, a sum of amounts, a file, arithmetic; none needs an extra."""
+DEMO_TASKS = ("task-01", "task-04", "task-06", "task-07", "task-11")
+"""One to three hops over a company, a sum of amounts, a file; none needs an extra, and none has Python to isolate."""
 _DAY = "2026-11-20"  # on which the mock company stands
 _BY_RULES = KgotSettings(num_next_steps_decision=1, max_final_solution_parsing=1)
 

@@ -1,0 +1,185 @@
+"""Batches: tasks are handed out one by one, a failed one stops nothing, finished ones are not run again; files of tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference.chat import Completion
+from ontology.errors import InvalidArgumentError, ModelError, StorageError
+from planners.calling.sandbox import Sandbox, SandboxResult
+from planners.kgot.kgot_task import KgotTask
+from planners.kgot.recorded_run import SolveParts, run_is_ended
+from planners.kgot.task_batch import journal_path, read_results, run_batch, solve_in_folder
+from planners.kgot.task_file import BatchTask, read_tasks
+from planners.kgot.task_result import TaskResult
+from planners.runs.run_journal import RunJournal, read_run_journal
+from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
+
+
+class Swift(WarehouseModel):
+    """Knows the answer at once, after a while: three questions one after the other."""
+
+    def __init__(self, latency_s: float = 0.0) -> None:
+        super().__init__()
+        self._latency_s = latency_s
+
+    def complete(self, messages: Sequence[Any], *, schema_name: str = "answer", **options: Any) -> Completion:
+        time.sleep(self._latency_s)
+        return super().complete(messages, schema_name=schema_name, **options)
+
+    def _answer(self, step: str, moved: bool, found: bool) -> dict[str, object]:
+        return {"needed": False} if step == "maths_needed" else super()._answer(step, True, True)
+
+
+class NoSandbox(Sandbox):
+    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+        raise AssertionError("nothing is to be run")
+
+
+def tasks(count: int) -> list[BatchTask]:
+    return [BatchTask(id=f"t{n}", task=KgotTask(question=f"What is {n}?"), expected="8") for n in range(count)]
+
+
+class Opened:
+    """Opens parts for each task, and counts how many are open."""
+
+    def __init__(self, model: WarehouseModel) -> None:
+        self.model = model
+        self.opened: list[str] = []
+        self.now = self.most = 0
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, task: BatchTask, journal: RunJournal) -> AsyncIterator[SolveParts]:
+        self.opened.append(task.id)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            yield replace(parts(self.model), sandbox=NoSandbox())
+        finally:
+            self.now -= 1
+
+
+async def solved(folder: Path, given: Sequence[BatchTask], opened: Opened, workers: int) -> list[TaskResult]:
+    return await run_batch(given, lambda task: solve_in_folder(task, folder, opened), workers=workers)
+
+
+async def test_each_task_is_handed_out_once_and_results_keep_their_order(tmp_path: Path) -> None:
+    opened = Opened(Swift())
+    results = await solved(tmp_path, tasks(7), opened, workers=3)
+    assert [result.id for result in results] == [f"t{n}" for n in range(7)]
+    assert sorted(opened.opened) == [f"t{n}" for n in range(7)] and opened.most == 3
+    assert {(result.answer, result.outcome) for result in results} == {("8", "solved")}
+    assert results[0].by_step.keys() == {"next_step", "maths_needed", "final_answer"}
+    assert all(run_is_ended(read_run_journal(journal_path(tmp_path, task.id))) for task in tasks(7))
+    assert read_results(tasks(7), tmp_path) == {result.id: result for result in results}
+
+
+async def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
+    first = await solved(tmp_path, tasks(3), Opened(Swift()), workers=1)
+    again = Opened(Swift())
+    assert (await solved(tmp_path, tasks(4), again, workers=2))[:3] == first
+    assert again.opened == ["t3"]
+
+
+class Down(Swift):
+    """Fails for one of the tasks, in a way that no step contains."""
+
+    def complete(self, messages: Sequence[Any], **options: Any) -> Completion:
+        text = "".join(message.content for message in messages)
+        if "What is 1?" in text:
+            raise RuntimeError("a bug of somebody")
+        if "What is 2?" in text:
+            raise ModelError("it is down", subject="model")
+        return super().complete(messages, **options)
+
+
+async def test_a_task_that_fails_stops_nothing_and_is_run_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    results = await solved(tmp_path, tasks(4), Opened(Down()), workers=2)
+    assert [result.outcome for result in results] == ["solved", "failed", "no solution", "solved"]
+    assert results[1].error == "RuntimeError: a bug of somebody" and "t1" in caplog.text
+    again = Opened(Swift())
+    results = await solved(tmp_path, tasks(4), again, workers=2)
+    assert again.opened == ["t1"]  # that of t2 has ended, without an answer
+    assert [result.outcome for result in results] == ["solved", "solved", "no solution", "solved"]
+
+
+async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:
+    journal_path(tmp_path, "t0").parent.mkdir()
+    journal_path(tmp_path, "t0").write_text("my notes\n", encoding="utf-8")
+    results = await solved(tmp_path, tasks(2), Opened(Swift()), workers=1)
+    assert [result.outcome for result in results] == ["failed", "solved"]
+    assert "no line of a journal" in results[0].error
+
+
+async def test_a_result_that_cannot_be_written_ends_the_batch(tmp_path: Path) -> None:
+    async def solve(task: BatchTask) -> TaskResult:
+        if task.id == "t1":
+            raise StorageError("the disk is full")
+        await asyncio.sleep(0 if task.id == "t0" else 60)
+        return TaskResult(id=task.id)
+
+    with pytest.raises(StorageError):
+        await run_batch(tasks(4), solve, workers=2)
+
+
+@pytest.mark.slow
+async def test_workers_wait_for_a_model_together(tmp_path: Path) -> None:
+    """The latency is simulated; measured with 500 ms: see docs/solve.md."""
+    took = []
+    for workers in (1, 8):
+        started = time.perf_counter()
+        await solved(tmp_path / str(workers), tasks(8), Opened(Swift(0.15)), workers=workers)
+        took.append(time.perf_counter() - started)
+    assert took[0] >= 2.5 * took[1], took
+
+
+def test_files_of_tasks(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.csv").write_text("x\n1\n", encoding="utf-8")
+    rows: list[dict[str, Any]] = [
+        {"id": "one", "question": "What is 1?", "answer": 1, "level": 2, "in_order": True, "more": None},
+        {"id": "two", "question": "Which?", "files": ["a.csv"]},
+    ]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    one, two = read_tasks(path)
+    assert one == BatchTask(id="one", task=KgotTask(question="What is 1?"), expected="1", level=2, in_order=True)
+    assert two.task.files == (tmp_path / "files" / "a.csv",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "there is no task"),
+        ("prose", "no JSON"),
+        ('{"id": "a"}', "question"),
+        ('{"id": "../a", "question": "q"}', "id"),
+        ('{"id": "a", "question": "q", "files": ["gone.pdf"]}', "is not there"),
+        ('{"id": "a", "question": "q"}\n{"id": "a", "question": "r"}', "two tasks have the id a"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_bad_files_of_tasks_say_what_is_wrong(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match=problem):
+        read_tasks(path)
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t0.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="result is damaged"):
+        read_results(tasks(1), tmp_path)
+    with pytest.raises(InvalidArgumentError, match="cannot be read"):
+        read_tasks(tmp_path / "none")

@@ -1,12 +1,12 @@
-"""What tables and columns a Cypher statement names: labels, types, pairs of labels that it joins, properties with their types."""
+"""What tables and columns a Cypher statement names: types of edges, and properties with their types."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planners.graphs.column_types import ColumnType
-from planners.graphs.cypher_patterns import CypherPatterns, NodePattern, RelPattern, cypher_patterns, map_items
+from planners.graphs.cypher_patterns import CypherPatterns, cypher_patterns, map_items
 from planners.graphs.cypher_tokens import CypherToken
 from planners.graphs.expression_type import ExpressionScope, element_shape, expression_type, shape_of
 from planners.graphs.ladybug_tables import LadybugTables, Needs, RowKind
@@ -22,7 +22,7 @@ _WRITING = ("CREATE", "MERGE")
 class CypherNames:
     """What a statement names.
 
-    :param variables: name → whether it is a node or an edge, and its labels or types; none: any.
+    :param variables: name → whether it is a node or an edge, and the types of an edge; none: any.
     """
 
     tokens: Sequence[CypherToken]
@@ -30,22 +30,13 @@ class CypherNames:
     needs: Needs
     variables: dict[str, tuple[RowKind, set[str]]] = field(default_factory=dict)
 
-    def labels_of(self, node: NodePattern) -> set[str]:
-        """Return the labels that a node pattern can have; none: any."""
-        own = {self.tokens[at].text for at in node.labels}
-        return own or self.variables.get(node.variable, ("NODE", set()))[1]
-
 
 def cypher_names(
     tokens: Sequence[CypherToken],
     parameters: Mapping[str, Value],
     tables: LadybugTables,
-    labels: Set[str],
 ) -> CypherNames:
-    """Return what a statement names.
-
-    :param labels: of the nodes there are: an end of a new edge that has no label may have any of these.
-    """
+    """Return what a statement names."""
     names = CypherNames(tokens=tokens, patterns=cypher_patterns(tokens), needs=Needs())
     _read_variables(names)
     scope = ExpressionScope(
@@ -53,14 +44,11 @@ def cypher_names(
     )
     _read_values(names, scope)
     for node in names.patterns.nodes.values():
-        names.needs.labels |= {tokens[at].text for at in node.labels}
-        _read_map(names, "NODE", names.labels_of(node), node.open, node.properties, scope, tables)
+        _read_map(names, "NODE", set(), node.open, node.properties, scope, tables)
     for rel in names.patterns.rels:
         types = {tokens[at].text for at in rel.types}
         names.needs.types |= types
         _read_map(names, "REL", types, rel.open, rel.properties, scope, tables)
-        if _clause_word(names, rel.open) in _WRITING:
-            _read_pairs(names, rel, types, labels)
     _read_sets(names, scope)
     _read_accesses(names, scope, tables)
     return names
@@ -70,7 +58,7 @@ def _read_variables(names: CypherNames) -> None:
     tokens = names.tokens
     for node in names.patterns.nodes.values():
         if node.variable:
-            names.variables.setdefault(node.variable, ("NODE", set()))[1].update(tokens[at].text for at in node.labels)
+            names.variables.setdefault(node.variable, ("NODE", set()))
     for rel in names.patterns.rels:
         if rel.variable and rel.star < 0:
             names.variables.setdefault(rel.variable, ("REL", set()))[1].update(tokens[at].text for at in rel.types)
@@ -131,14 +119,6 @@ def _read_map(
         _want(names, kind, owners, name, type_ if writes or tables.column(kind, name) is None else None)
 
 
-def _read_pairs(names: CypherNames, rel: RelPattern, types: Set[str], labels: Set[str]) -> None:
-    nodes = [names.patterns.nodes.get(at) for at in (rel.left, rel.right)]
-    left, right = ((names.labels_of(node) if node else set()) or labels | names.needs.labels for node in nodes)
-    source, target = (right, left) if rel.arrow == "left" else (left, right)
-    names.needs.pairs |= {(kind, one, other) for kind in types for one in source for other in target}
-    names.needs.labels |= source | target
-
-
 def _read_sets(names: CypherNames, scope: ExpressionScope) -> None:
     """Note what SET assigns: ``x.name = value``, ``x = {…}`` and ``x += {…}``."""
     tokens = names.tokens
@@ -150,7 +130,7 @@ def _read_sets(names: CypherNames, scope: ExpressionScope) -> None:
             type_ = expression_type(tokens, start + 4, stop, scope)
             _want(names, *variable, tokens[start + 2].text, type_)
             if not variable[1]:
-                names.needs.everywhere.add((variable[0], tokens[start + 2].text))
+                names.needs.everywhere.add(tokens[start + 2].text)
         elif tokens[start + 2].symbol("{"):
             for key, value, end in map_items(tokens, start + 2):
                 _want(names, *variable, tokens[key].text, expression_type(tokens, value, end, scope))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planners.graphs.column_types import ColumnType, column_value, natural_type
 from planners.graphs.cypher_patterns import closing
@@ -10,9 +10,9 @@ from planners.graphs.cypher_tokens import CypherToken
 from planners.graphs.ladybug_tables import LadybugTables, RowKind
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
-from planners.graphs.property_values import has_properties, value_key
+from planners.graphs.property_values import value_key
 
-__all__ = ["exact_rows", "labels_that_match"]
+__all__ = ["exact_rows"]
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
@@ -42,22 +42,6 @@ def exact_rows(
         if properties is not edge.properties:
             rows.edges[key] = EdgeRow(type=edge.type, source=edge.source, target=edge.target, properties=properties)
     return rows
-
-
-def labels_that_match(
-    rows: PropertyRows,
-    tokens: Sequence[CypherToken],
-    items: Iterable[tuple[int, int, int]],
-    parameters: Mapping[str, Value],
-) -> set[str] | None:
-    """Return the labels of the nodes that a pattern with these properties matches; None where a value is no literal."""
-    wanted: dict[str, Value] = {}
-    for key, start, stop in items:
-        value = _literal(tokens[start:stop], parameters)
-        if value is None:
-            return None
-        wanted[tokens[key].text] = value
-    return {row.label for row in rows.nodes.values() if has_properties(row.properties, wanted)}
 
 
 def _exact(

@@ -17,13 +17,12 @@ from ingest.stores.ladybug_connection import check_ladybug, open_ladybug
 from ontology.errors import EgotoolsError, StatementError, StorageError
 from planners.graphs.cypher_allow_list import AllowedCypher, allowed_cypher
 from planners.graphs.cypher_needs import CypherNames, cypher_names
-from planners.graphs.cypher_patterns import NodePattern, map_items
-from planners.graphs.exact_values import exact_rows, labels_that_match
+from planners.graphs.exact_values import exact_rows
 from planners.graphs.graph_state import state_of_rows
 from planners.graphs.ladybug_results import ladybug_results
 from planners.graphs.ladybug_rows import PropertyNames, changed_rows, read_rows, values_of
 from planners.graphs.ladybug_statement import column_titles, ladybug_statement
-from planners.graphs.ladybug_tables import NOTHING, LadybugTables, Needs
+from planners.graphs.ladybug_tables import LadybugTables, Needs
 from planners.graphs.operation_needs import operation_needs
 from planners.graphs.property_graph import (
     GraphState,
@@ -137,11 +136,10 @@ class LadybugGraph:
     def _prepare(self, operations: Sequence[Operation], allowed: Mapping[int, AllowedCypher]) -> None:
         """Make the tables and columns that operations name, and move values to wider columns."""
         needs = Needs()
-        labels = {NOTHING, *(node.label for node in self._rows.nodes.values())}
         for at, operation in enumerate(operations):
             if isinstance(operation, Statement):
                 parameters = checked_properties(operation.parameters)
-                found = cypher_names(allowed[at].tokens, parameters, self._tables, labels | needs.labels).needs
+                found = cypher_names(allowed[at].tokens, parameters, self._tables).needs
             else:
                 found = operation_needs(operation)
             needs.add(found)
@@ -168,7 +166,7 @@ class LadybugGraph:
     def _run(self, allowed: AllowedCypher, parameters: Mapping[str, Value], before: PropertyRows) -> PropertyRows:
         """Run a statement, and return the rows after it; their exact values are written."""
         values = checked_properties(parameters)
-        text, _ = self._translated(allowed, values, before)
+        text, _ = self._translated(allowed, values)
         self._execute(text, values, _WRITE_S).close()
         after = read_rows(self._connection, self._tables)
         if len(after.nodes) > MAX_NODES or len(after.edges) > MAX_EDGES:
@@ -182,23 +180,17 @@ class LadybugGraph:
         with self._errors():
             allowed = allowed_cypher(text, write=False)
             values = checked_properties(parameters)
-            self._ensure(cypher_names(allowed.tokens, values, self._tables, set()).needs)
-            translated, names = self._translated(allowed, values, self._rows)
+            self._ensure(cypher_names(allowed.tokens, values, self._tables).needs)
+            translated, names = self._translated(allowed, values)
             with self._transaction("BEGIN TRANSACTION READ ONLY"):
                 result = self._execute(translated, values, limits.seconds)
                 with contextlib.closing(result):
                     titles = column_titles(names, allowed.text)
                     return ladybug_results(result, titles, self._tables, limits.rows)
 
-    def _translated(
-        self, allowed: AllowedCypher, parameters: Mapping[str, Value], rows: PropertyRows
-    ) -> tuple[str, CypherNames]:
-        names = cypher_names(allowed.tokens, parameters, self._tables, set())
-
-        def labels_with(node: NodePattern) -> set[str] | None:
-            return labels_that_match(rows, allowed.tokens, map_items(allowed.tokens, node.properties), parameters)
-
-        return ladybug_statement(allowed.text, names, self._tables, labels_with), names
+    def _translated(self, allowed: AllowedCypher, parameters: Mapping[str, Value]) -> tuple[str, CypherNames]:
+        names = cypher_names(allowed.tokens, parameters, self._tables)
+        return ladybug_statement(allowed.text, names, self._tables), names
 
     def _execute(self, text: str, parameters: Mapping[str, Value], seconds: float) -> Any:
         self._connection.set_query_timeout(max(1, int(seconds * 1000)))

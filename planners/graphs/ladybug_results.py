@@ -7,7 +7,7 @@ from typing import Any
 
 from planners.graphs.ladybug_rows import properties_of
 from planners.graphs.ladybug_statement import HIDDEN_EDGE
-from planners.graphs.ladybug_tables import EXACT, KEY, LadybugTables, own_name
+from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, LadybugTables, own_name
 from planners.graphs.property_graph import QueryRows
 from planners.graphs.result_rows import json_value
 
@@ -38,10 +38,12 @@ def _value(value: Any, tables: LadybugTables) -> object:
     if "_SRC" in value and "_LABEL" in value:
         return {"type": own_name(value["_LABEL"]), "properties": _plain(properties_of(value, tables, "REL"))}
     if "_LABEL" in value:
-        return {"label": own_name(value["_LABEL"]), "properties": _plain(properties_of(value, tables, "NODE"))}
+        return {"label": value.get(LABEL), "properties": _plain(properties_of(value, tables, "NODE"))}
     if "_NODES" in value and "_RELS" in value:
         return {"nodes": _value(value["_NODES"], tables), "edges": _value(value["_RELS"], tables)}
-    return {own_name(str(name)): _value(member, tables) for name, member in value.items() if name not in (KEY, EXACT)}
+    return {
+        own_name(str(name)): _value(member, tables) for name, member in value.items() if name not in (KEY, EXACT, LABEL)
+    }
 
 
 def _plain(properties: Mapping[str, Any]) -> dict[str, object]:

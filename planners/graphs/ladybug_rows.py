@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ontology.errors import StatementError
 from planners.graphs.column_types import ColumnType, column_value, kept_value, natural_type
 from planners.graphs.cypher_tokens import quoted_name
-from planners.graphs.ladybug_tables import EXACT, KEY, LadybugTables, RowKind, own_name
+from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, NODES, LadybugTables, RowKind, own_name
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import checked_properties
@@ -20,7 +21,7 @@ PropertyNames: TypeAlias = set[tuple[RowKind, str]]
 _STATEMENTS_FROM = 2**40
 _BATCH = 500
 """Rows of one statement: more made none faster."""
-_OWN = ("_ID", "_LABEL", "_SRC", "_DST", KEY, EXACT)
+_OWN = ("_ID", "_LABEL", "_SRC", "_DST", KEY, EXACT, LABEL)
 
 
 def read_rows(connection: Any, tables: LadybugTables) -> PropertyRows:
@@ -30,7 +31,9 @@ def read_rows(connection: Any, tables: LadybugTables) -> PropertyRows:
     """
     rows = PropertyRows()
     for key, raw in sorted(_all(connection, f"MATCH (n) RETURN n.`{KEY}`, n"), key=lambda row: row[0]):
-        rows.nodes[key] = NodeRow(label=own_name(raw["_LABEL"]), properties=properties_of(raw, tables, "NODE"))
+        if raw[LABEL] is None:
+            raise StatementError("a new node has no label", subject="Cypher", remedy="Write (n:Label {…})")
+        rows.nodes[key] = NodeRow(label=raw[LABEL], properties=properties_of(raw, tables, "NODE"))
     edges = _all(connection, f"MATCH (a)-[r]->(b) RETURN r.`{KEY}`, a.`{KEY}`, b.`{KEY}`, r")
     for key, source, target, raw in sorted(edges, key=lambda row: row[0]):
         properties = properties_of(raw, tables, "REL")
@@ -75,72 +78,65 @@ def changed_rows(
     :param moved: properties whose values another column takes over.
     """
     yield from _deletions(old, new, tables)
-    nodes: dict[tuple[str, ...], list[_Row]] = defaultdict(list)
+    inserted: list[_Row] = []
+    updated: list[_Row] = []
     for key, row in new.nodes.items():
         before = old.nodes.get(key)
         if before is None:
-            nodes[("insert", row.label)].append(({"k": key}, row.properties, {}))
+            inserted.append(({"k": key, "l": row.label}, row.properties, {}))
         elif before is not row or any(("NODE", name) in moved for name in row.properties):
-            nodes[("update", row.label)].append(({"k": key}, row.properties, before.properties))
-    for (way, label), found in sorted(nodes.items()):
-        yield from _node_writes(way, label, found, tables)
-    edges: dict[tuple[str, ...], list[_Row]] = defaultdict(list)
+            updated.append(({"k": key}, row.properties, before.properties))
+    yield from _node_writes(inserted, updated, tables)
+    edges: dict[tuple[str, bool], list[_Row]] = defaultdict(list)
     for key, edge in new.edges.items():
         former = old.edges.get(key)
-        joined = (new.nodes[edge.source].label, edge.type, new.nodes[edge.target].label)
         place = {"k": key, "s": edge.source, "t": edge.target}
         if former is None:
-            edges[("insert", *joined)].append((place, edge.properties, {}))
+            edges[edge.type, True].append((place, edge.properties, {}))
         elif former is not edge or any(("REL", name) in moved for name in edge.properties):
-            edges[("update", *joined)].append((place, edge.properties, former.properties))
-    for (way, *names), found in sorted(edges.items()):
-        yield from _edge_writes(way, names, found, tables)
+            edges[edge.type, False].append((place, edge.properties, former.properties))
+    for (type_, new_), found in sorted(edges.items()):
+        yield from _edge_writes(type_, found, tables, new=new_)
 
 
-_Row: TypeAlias = tuple[dict[str, int], Properties, Properties]
+_Row: TypeAlias = tuple[dict[str, Any], Properties, Properties]
 """Keys, properties, and those before."""
 
 
 def _deletions(old: PropertyRows, new: PropertyRows, tables: LadybugTables) -> Iterator[tuple[str, dict[str, Any]]]:
-    edges: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    edges: dict[str, list[int]] = defaultdict(list)
     for key, edge in old.edges.items():
         if key not in new.edges and edge.source in new.nodes and edge.target in new.nodes:
-            edges[old.nodes[edge.source].label, edge.type, old.nodes[edge.target].label].append(key)
-    for ends, keys in sorted(edges.items()):
-        source, kind, target = _ends(tables, *ends)
-        yield f"MATCH (:{source})-[r:{kind}]->(:{target}) WHERE r.`{KEY}` IN $keys DELETE r", {"keys": keys}
-    nodes: dict[str, list[int]] = defaultdict(list)
-    for key, row in old.nodes.items():
-        if key not in new.nodes:
-            nodes[row.label].append(key)
-    for label, keys in sorted(nodes.items()):
-        table = quoted_name(tables.table("NODE", label))
-        yield f"MATCH (n:{table}) WHERE n.`{KEY}` IN $keys DETACH DELETE n", {"keys": keys}
+            edges[edge.type].append(key)
+    for type_, keys in sorted(edges.items()):
+        table = quoted_name(tables.edges(type_))
+        yield f"MATCH ()-[r:{table}]->() WHERE r.`{KEY}` IN $keys DELETE r", {"keys": keys}
+    gone = [key for key in old.nodes if key not in new.nodes]
+    if gone:
+        yield f"MATCH (n:{NODES}) WHERE n.`{KEY}` IN $keys DETACH DELETE n", {"keys": gone}
 
 
 def _node_writes(
-    way: str, label: str, found: Sequence[_Row], tables: LadybugTables
+    inserted: Sequence[_Row], updated: Sequence[_Row], tables: LadybugTables
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    table = quoted_name(tables.table("NODE", label))
-    for names, rows in _batches(found, tables, "NODE", label):
-        if way == "insert":
-            yield f"UNWIND $rows AS row CREATE (:{table} {{`{KEY}`: row.k{_as_map(names)}}})", {"rows": rows}
-        else:
-            yield f"UNWIND $rows AS row MATCH (x:{table} {{`{KEY}`: row.k}}) SET {_as_sets(names)}", {"rows": rows}
+    for names, rows in _batches(inserted, tables, "NODE", ""):
+        values = f"`{KEY}`: row.k, `{LABEL}`: row.l{_as_map(names)}"
+        yield f"UNWIND $rows AS row CREATE (:{NODES} {{{values}}})", {"rows": rows}
+    for names, rows in _batches(updated, tables, "NODE", ""):
+        yield f"UNWIND $rows AS row MATCH (x:{NODES} {{`{KEY}`: row.k}}) SET {_as_sets(names)}", {"rows": rows}
 
 
 def _edge_writes(
-    way: str, ends: Sequence[str], found: Sequence[_Row], tables: LadybugTables
+    type_: str, found: Sequence[_Row], tables: LadybugTables, *, new: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    type_ = ends[1]
-    source, kind, target = _ends(tables, *ends)
-    match = f"UNWIND $rows AS row MATCH (a:{source} {{`{KEY}`: row.s}})"
+    table = quoted_name(tables.edges(type_))
+    match = f"UNWIND $rows AS row MATCH (a:{NODES} {{`{KEY}`: row.s}})"
     for names, rows in _batches(found, tables, "REL", type_):
-        if way == "insert":
-            edge = f"(a)-[:{kind} {{`{KEY}`: row.k{_as_map(names)}}}]->(b)"
-            yield f"{match}, (b:{target} {{`{KEY}`: row.t}}) CREATE {edge}", {"rows": rows}
+        if new:
+            edge = f"(a)-[:{table} {{`{KEY}`: row.k{_as_map(names)}}}]->(b)"
+            yield f"{match}, (b:{NODES} {{`{KEY}`: row.t}}) CREATE {edge}", {"rows": rows}
         else:
-            edge = f"{match}-[x:{kind}]->(b:{target} {{`{KEY}`: row.t}}) WHERE x.`{KEY}` = row.k"
+            edge = f"{match}-[x:{table}]->(b:{NODES} {{`{KEY}`: row.t}}) WHERE x.`{KEY}` = row.k"
             yield f"{edge} SET {_as_sets(names)}", {"rows": rows}
 
 
@@ -207,11 +203,6 @@ def _as_map(names: Iterable[tuple[str, str]]) -> str:
 
 def _as_sets(names: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"x.{quoted_name(name)} = {value}" for name, value in names) or f"x.`{EXACT}` = NULL"
-
-
-def _ends(tables: LadybugTables, source: str, kind: str, target: str) -> tuple[str, str, str]:
-    nodes = [quoted_name(tables.table("NODE", label)) for label in (source, target)]
-    return nodes[0], quoted_name(tables.table("REL", kind)), nodes[1]
 
 
 def _all(connection: Any, text: str) -> list[list[Any]]:

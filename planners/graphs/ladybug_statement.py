@@ -7,13 +7,14 @@ of the same MATCH, a path without an upper bound has at most 30 edges, and patte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ontology.errors import StatementError
 from planners.graphs.cypher_needs import CypherNames
 from planners.graphs.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
 from planners.graphs.cypher_tokens import CypherToken, quoted_name, quoted_text
-from planners.graphs.ladybug_tables import EXACT, NOTHING, LadybugTables, RowKind
+from planners.graphs.ladybug_tables import EXACT, LABEL, NODES, LadybugTables, RowKind
 
 __all__ = ["HIDDEN_EDGE", "column_titles", "ladybug_statement"]
 
@@ -21,7 +22,6 @@ HIDDEN_EDGE = "_trail"
 """Names of edges that the statement leaves without one start with this."""
 _PATHS = ("TRAIL", "ACYCLIC", "SHORTEST", "ALL")
 _RENAMED: Mapping[tuple[str, int], str] = {
-    ("labels", 1): "_labels",
     ("round", 1): "_round",
     ("substring", 3): "_substring",
     ("substring", 2): "_substring_from",
@@ -36,23 +36,21 @@ class _Edit:
     text: str
 
 
-def ladybug_statement(
-    text: str, names: CypherNames, tables: LadybugTables, labels_with: Callable[[NodePattern], set[str] | None]
-) -> str:
+def ladybug_statement(text: str, names: CypherNames, tables: LadybugTables) -> str:
     """Return the statement for Ladybug; its tables and columns must be there.
 
     :param names: of this text.
-    :param labels_with: labels of the nodes that a pattern without a label matches; None: it cannot be told.
+    :raises StatementError: when a new node has no label.
     """
+    _check_new_nodes(names)
     edits = [
         *_table_names(names, tables),
         *_columns(names, tables),
-        *_known_labels(names, tables, labels_with),
         *_trails(names),
         *_merges(names),
         *_assignments(names, tables),
         *_functions(names),
-        *_label_conditions(names, tables),
+        *_label_conditions(names),
     ]
     parts: list[str] = []
     at = 0
@@ -90,13 +88,44 @@ def _inserted(at: int, text: str) -> _Edit:
     return _Edit(at, at, text)
 
 
+def _check_new_nodes(names: CypherNames) -> None:
+    bound: set[str] = set()
+    for node in sorted(names.patterns.nodes.values(), key=lambda node: node.open):
+        clause = names.patterns.clause_at(node.open)
+        is_new = node.properties >= 0 or not (node.variable in bound or _named_before(names, node))
+        if clause is not None and clause.word in ("CREATE", "MERGE") and not node.labels and is_new:
+            raise StatementError(
+                f"the new node {node.variable[:40] or '()'} has no label",
+                subject="Cypher",
+                remedy="Write (n:Label {…})",
+            )
+        bound.add(node.variable)
+
+
+def _named_before(names: CypherNames, node: NodePattern) -> bool:
+    """Say whether WITH or UNWIND bound a variable."""
+    tokens = names.tokens[: node.open]
+    return any(tokens[at].word == "AS" and tokens[at + 1].text == node.variable for at in range(len(tokens) - 1))
+
+
 def _table_names(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+    """Spell labels as the table of all nodes with a hidden property; several of them become a condition (``_conditions``)."""
+    tokens = names.tokens
     for node in names.patterns.nodes.values():
-        for at in node.labels:
-            yield _replaced(names.tokens[at], quoted_name(tables.table("NODE", names.tokens[at].text)))
+        if not node.labels:
+            continue
+        colon = tokens[node.labels[0] - 1]
+        yield _Edit(colon.start, tokens[node.labels[-1]].end, f":{NODES}")
+        if len(node.labels) == 1:
+            label = f"`{LABEL}`: {quoted_text(tokens[node.labels[0]].text)}"
+            if node.properties < 0:
+                yield _inserted(tokens[node.close].start, f" {{{label}}}")
+            else:
+                comma = ", " if map_items(tokens, node.properties) else ""
+                yield _inserted(tokens[node.properties].end, f"{label}{comma}")
     for rel in names.patterns.rels:
         for at in rel.types:
-            yield _replaced(names.tokens[at], quoted_name(tables.table("REL", names.tokens[at].text)))
+            yield _replaced(tokens[at], quoted_name(tables.edges(tokens[at].text)))
 
 
 def _columns(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
@@ -114,22 +143,6 @@ def _columns(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
 def _column(token: CypherToken, kind: RowKind, tables: LadybugTables) -> _Edit:
     column = tables.column(kind, token.text)
     return _replaced(token, quoted_name(column.name if column else token.text))
-
-
-def _known_labels(
-    names: CypherNames, tables: LadybugTables, labels_with: Callable[[NodePattern], set[str] | None]
-) -> Iterator[_Edit]:
-    """Give a label to ends of new edges that have none, where all nodes that match have one: Ladybug wants it."""
-    if not any(clause.word in ("CREATE", "MERGE") for clause in names.patterns.clauses):
-        return
-    for node in names.patterns.nodes.values():
-        clause = names.patterns.clause_at(node.open)
-        if node.labels or node.properties < 0 or clause is None or clause.word != "MATCH" or names.labels_of(node):
-            continue
-        labels = labels_with(node)
-        if labels is not None and len(labels) <= 1:
-            label = next(iter(labels), NOTHING)
-            yield _inserted(names.tokens[node.properties].start, f":{quoted_name(tables.table('NODE', label))} ")
 
 
 def _trails(names: CypherNames) -> Iterator[_Edit]:
@@ -154,6 +167,12 @@ def _trails(names: CypherNames) -> Iterator[_Edit]:
             for other in together[at + 1 :]
             if _can_be_one(names, rel, other)
         ]
+        for node in names.patterns.nodes.values():
+            if len(node.labels) > 1 and names.patterns.clause_at(node.open) == clause:
+                if not node.variable:
+                    yield _naming(names, node)
+                labels = ", ".join(quoted_text(tokens[at].text) for at in node.labels)
+                conditions.append(f"{_called(node)}.`{LABEL}` IN [{labels}]")
         yield from _with_conditions(names, clause, conditions)
 
 
@@ -257,11 +276,17 @@ def _functions(names: CypherNames) -> Iterator[_Edit]:
             end = closing(tokens, at + 1)
             inner = [token for token in tokens[at + 2 : end] if token.depth == tokens[at + 1].depth + 1]
             count = 1 + sum(token.symbol(",") for token in inner)
-            if name := _RENAMED.get((tokens[at].text.lower(), count)):
+            kind = names.variables.get(tokens[at + 2].text, ("NODE",))[0]
+            if tokens[at].text.lower() in ("label", "labels") and end == at + 3 and kind == "NODE":
+                label = f"{quoted_name(tokens[at + 2].text)}.`{LABEL}`"
+                yield _Edit(
+                    tokens[at].start, tokens[end].end, f"[{label}]" if tokens[at].text.lower() == "labels" else label
+                )
+            elif name := _RENAMED.get((tokens[at].text.lower(), count)):
                 yield _replaced(tokens[at], name)
 
 
-def _label_conditions(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:
+def _label_conditions(names: CypherNames) -> Iterator[_Edit]:
     """Spell ``n:Label`` outside of patterns as a comparison."""
     tokens = names.tokens
     inside = {at for node in names.patterns.nodes.values() for at in range(node.open, node.close)}
@@ -269,7 +294,7 @@ def _label_conditions(names: CypherNames, tables: LadybugTables) -> Iterator[_Ed
     for at in range(1, len(tokens) - 1):
         known = tokens[at].symbol(":") and at not in inside and tokens[at - 1].text in names.variables
         if known and tokens[at + 1].is_name and not (at > 1 and tokens[at - 2].symbol("{", ",")):
-            kind = names.variables[tokens[at - 1].text][0]
-            name = tables.table_or_name(kind, tokens[at + 1].text)
-            condition = f"(label({quoted_name(tokens[at - 1].text)}) = {quoted_text(name)})"
-            yield _Edit(tokens[at - 1].start, tokens[at + 1].end, condition)
+            variable = quoted_name(tokens[at - 1].text)
+            is_node = names.variables[tokens[at - 1].text][0] == "NODE"
+            name = f"{variable}.`{LABEL}`" if is_node else f"label({variable})"
+            yield _Edit(tokens[at - 1].start, tokens[at + 1].end, f"({name} = {quoted_text(tokens[at + 1].text)})")

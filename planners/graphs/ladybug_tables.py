@@ -1,12 +1,14 @@
-"""Tables and columns of a Ladybug graph, made when a label, type or property is first named.
+"""Tables and columns of a Ladybug graph, made when a type or property is first named.
 
 Ladybug wants tables before data, takes ``Name`` and ``name`` for one, and has one type a column. So:
 
-- A label or type has a table, a property a column, of its own name; where that is taken (another case, a label that is also
-  a type, a name that Ladybug keeps for itself) invisible marks are appended, and taken off what comes back.
-- The type of a property is one for all nodes, and one for all edges, as queries over several labels want it: the narrowest that
-  holds all its values. Where a value needs a wider one, a new column takes over (the old one stays, empty). A query sees
-  integers among decimals as decimals, and values of several other types as text.
+- All nodes stand in one table, their label in a hidden column: a table for each label would make one of edges for each pair
+  of labels that a type joins, and each of these takes Ladybug 0.22 some 9 MiB.
+- A type has a table, a property a column, of its own name; where that is taken (another case, a name that Ladybug or the store
+  keeps for itself) invisible marks are appended, and taken off what comes back.
+- The type of a property is one for all nodes, and one for all edges: the narrowest that holds all its values. Where a value
+  needs a wider one, another column takes over (the old one stays, empty). A query sees integers among decimals as decimals,
+  and values of several other types as text.
 - What such a column does not show exactly stands in a hidden column as JSON; typed operations and states lose nothing.
 - Each node has a hidden key, and each edge.
 
@@ -24,20 +26,20 @@ from ontology.errors import StatementError
 from planners.graphs.column_types import ColumnType, joined_type
 from planners.graphs.cypher_tokens import quoted_name
 
-__all__ = ["EXACT", "KEY", "MARK", "NOTHING", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
+__all__ = ["EXACT", "KEY", "LABEL", "MARK", "NODES", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
 
 RowKind: TypeAlias = Literal["NODE", "REL"]
 MARK = "\u2060"
-KEY, EXACT = "_key", "_exact"
+KEY, EXACT, LABEL = "_key", "_exact", "_kind"
 _HIDDEN = f"`{KEY}` INT64 DEFAULT nextval('_keys'), `{EXACT}` STRING"
-_RESERVED = frozenset({KEY, EXACT, "_id", "_label", "_src", "_dst", "_nodes", "_rels", "_length"})
-_NO_NODE, _NO_EDGE = f"_node{MARK}", f"_edge{MARK}"
-NOTHING = "_node"
-"""The label of a table that is always empty: what matches no node matches in it."""
+_RESERVED = frozenset({KEY, EXACT, LABEL, "_id", "_label", "_src", "_dst", "_nodes", "_rels", "_length"})
+NODES, _NO_EDGES = "_all_nodes", "_no_edges"
+"""The table of all nodes, and one of edges that is always empty: queries of a graph without any have one to read. Ladybug takes ``_nodes``
+and ``_edges`` for those of a graph without columns, and fails on others of these names."""
 _FIRST_KEY = 2**40
 """Keys from here are of rows that statements insert; below are those of typed operations."""
-_MAX_TABLES, _MAX_COLUMNS = 500, 2_000
-"""Of a graph: over ten times those of our largest; each table takes Ladybug about 1 MiB."""
+_MAX_TABLES, _MAX_COLUMNS = 200, 2_000
+"""Of a graph: over ten times those of our largest; the table of a type takes about 9 MiB."""
 _MACROS = (
     "toInteger(x) AS CAST(x AS INT64)",
     "toFloat(x) AS CAST(x AS DOUBLE)",
@@ -51,7 +53,6 @@ _MACROS = (
     "isEmpty(l) AS size(l) = 0",
     "startNode(r) AS start_node(r)",
     "endNode(r) AS end_node(r)",
-    "_labels(n) AS [label(n)]",
     "_round(x) AS round(x, 0)",
     "_substring(t, at, n) AS substring(t, at + 1, n)",
     "_substring_from(t, at) AS substring(t, at + 1, size(t))",
@@ -71,16 +72,13 @@ class Column:
 class Needs:
     """What operations or a query name.
 
-    :param pairs: type, label of the source, label of the target.
-    :param properties: kind, label or type (None: of any), property → type of its values (None: unknown).
-    :param everywhere: properties that nodes of any label, or edges of any type, may get.
+    :param properties: kind, type of an edge (None: any; nodes have none), property → type of its values (None: unknown).
+    :param everywhere: properties that edges of any type may get.
     """
 
-    labels: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
-    pairs: set[tuple[str, str, str]] = field(default_factory=set)
     properties: dict[tuple[RowKind, str | None, str], ColumnType | None] = field(default_factory=dict)
-    everywhere: set[tuple[RowKind, str]] = field(default_factory=set)
+    everywhere: set[str] = field(default_factory=set)
 
     def want(self, kind: RowKind, owner: str | None, name: str, type_: ColumnType | None) -> None:
         """Note a property."""
@@ -89,9 +87,7 @@ class Needs:
 
     def add(self, other: Needs) -> None:
         """Note what others note too."""
-        self.labels |= other.labels
         self.types |= other.types
-        self.pairs |= other.pairs
         self.everywhere |= other.everywhere
         for (kind, owner, name), type_ in other.properties.items():
             self.want(kind, owner, name, type_)
@@ -105,26 +101,20 @@ class LadybugTables:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._tables: dict[RowKind, dict[str, str]] = {"NODE": {}, "REL": {}}
-        self._taken: set[str] = set()
-        self._pairs: set[tuple[str, str, str]] = set()
+        self._edges: dict[str, str] = {}
         self._columns: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._versions: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._present: dict[str, set[str]] = {}
         self._load()
 
-    def table(self, kind: RowKind, name: str) -> str:
-        """Return the table of a label or type that has one."""
-        return self._tables[kind][name]
+    def edges(self, type_: str) -> str:
+        """Return the table of the edges of a type; its own name where it has none."""
+        return self._edges.get(type_, type_)
 
-    def table_or_name(self, kind: RowKind, name: str) -> str:
-        """Return the table of a label or type, or the name where it has none."""
-        return self._tables[kind].get(name, name)
-
-    def columns_of(self, kind: RowKind, owners: Iterable[str]) -> list[str]:
-        """Return the columns of the properties that all these labels or types have."""
-        tables = [self._present[self._tables[kind][owner]] for owner in owners if owner in self._tables[kind]]
-        shared = set.intersection(*tables) if tables else set()
+    def columns_of(self, kind: RowKind, types: Iterable[str]) -> list[str]:
+        """Return the columns of the properties of nodes, or that edges of all these types have."""
+        names = [NODES] if kind == "NODE" else [self._edges[type_] for type_ in types if type_ in self._edges]
+        shared = set.intersection(*(self._present[name] for name in names)) if names else set()
         return sorted(column.name for column in self._columns[kind].values() if column.name in shared)
 
     def column(self, kind: RowKind, name: str) -> Column | None:
@@ -140,10 +130,10 @@ class LadybugTables:
         names = [(kind, own_name(column.name)) for kind, found in self._versions.items() for column in found.values()]
         return {name for name in names if names.count(name) > 1}
 
-    def older(self, kind: RowKind, owner: str, name: str) -> list[str]:
-        """Return the columns that held a property before another took over, in the table of a label or type."""
+    def older(self, kind: RowKind, type_: str, name: str) -> list[str]:
+        """Return the columns that held a property of nodes, or of edges of a type, before another took over."""
         column = self._columns[kind].get(name)
-        present = self._present[self._tables[kind][owner]]
+        present = self._present[NODES if kind == "NODE" else self._edges[type_]]
         return sorted(old for old in present if own_name(old) == name and column is not None and old != column.name)
 
     def ensure(self, needs: Needs, used: Iterable[tuple[RowKind, str]]) -> set[tuple[RowKind, str]]:
@@ -152,35 +142,17 @@ class LadybugTables:
         :param used: properties that have values; the type of others can change without a trace.
         :raises StatementError: when the graph has too many names.
         """
-        for label in sorted(needs.labels - set(self._tables["NODE"])):
-            self._make("NODE", label)
-        for kind in sorted((needs.types | {pair[0] for pair in needs.pairs}) - set(self._tables["REL"])):
-            self._make("REL", kind)
-        for pair in sorted(needs.pairs - self._pairs):
-            self._pair(*pair)
+        for type_ in sorted(needs.types - set(self._edges)):
+            if len(self._edges) >= _MAX_TABLES:
+                raise _too_many("types", _MAX_TABLES)
+            table = self._free_name(type_, {"_nodes", "_edges", *(name.casefold() for name in self._present)})
+            self._define(f"CREATE REL TABLE {quoted_name(table)} (FROM {NODES} TO {NODES}, {_HIDDEN})")
+            self._edges[type_] = table
+            self._present[table] = set()
         moved = self._retype(needs, set(used))
-        for kind_, owner, name in sorted(needs.properties, key=str):
-            self._add(kind_, owner, name, needs.everywhere)
+        for kind, owner, name in sorted(needs.properties, key=str):
+            self._add(kind, owner, name, everywhere=name in needs.everywhere)
         return moved
-
-    def _make(self, kind: RowKind, name: str) -> None:
-        if len(self._tables["NODE"]) + len(self._tables["REL"]) >= _MAX_TABLES:
-            raise _too_many("labels and types", _MAX_TABLES)
-        table = self._free_name(name, self._taken)
-        if kind == "NODE":
-            self._define(f"CREATE NODE TABLE {quoted_name(table)} ({_HIDDEN}, PRIMARY KEY (`{KEY}`))")
-        else:
-            nothing = quoted_name(_NO_NODE)
-            self._define(f"CREATE REL TABLE {quoted_name(table)} (FROM {nothing} TO {nothing}, {_HIDDEN})")
-            self._pairs.add((name, own_name(_NO_NODE), own_name(_NO_NODE)))
-        self._taken.add(table.casefold())
-        self._tables[kind][name] = table
-        self._present[table] = set()
-
-    def _pair(self, kind: str, source: str, target: str) -> None:
-        ends = (quoted_name(self.table("NODE", source)), quoted_name(self.table("NODE", target)))
-        self._define(f"ALTER TABLE {quoted_name(self.table('REL', kind))} ADD FROM {ends[0]} TO {ends[1]}")
-        self._pairs.add((kind, source, target))
 
     def _retype(self, needs: Needs, used: set[tuple[RowKind, str]]) -> set[tuple[RowKind, str]]:
         """Give properties the columns that their types need."""
@@ -212,15 +184,19 @@ class LadybugTables:
         versions[column.name.casefold()] = column
         return column
 
-    def _add(self, kind: RowKind, owner: str | None, name: str, everywhere: set[tuple[RowKind, str]]) -> None:
-        """Add the column of a property to the tables that need it: that of its owner, or to any where it has none."""
+    def _add(self, kind: RowKind, owner: str | None, name: str, *, everywhere: bool) -> None:
+        """Add the column of a property where it is missing: with nodes; with edges of a type; else with any."""
         column = self._columns[kind][name]
-        tables = self._tables[kind]
-        nothing = _NO_NODE if kind == "NODE" else _NO_EDGE
-        # A property that moved needs its new column wherever it had the old one.
-        older = [table for table in tables.values() if any(own_name(old) == name for old in self._present[table])]
-        asked = tables.values() if owner is None and (kind, name) in everywhere else [tables.get(owner or "", nothing)]
-        for table in sorted({*asked, *older}):
+        tables = {NODES}
+        if kind == "REL":
+            tables = (
+                set(self._edges.values()) if owner is None and everywhere else {self._edges.get(owner or "", _NO_EDGES)}
+            )
+            # A property that moved needs its new column wherever it had the old one.
+            tables |= {
+                table for table in self._edges.values() if any(own_name(old) == name for old in self._present[table])
+            }
+        for table in sorted(tables):
             if column.name not in self._present[table]:
                 self._define(f"ALTER TABLE {quoted_name(table)} ADD {quoted_name(column.name)} {column.type}")
                 self._present[table].add(column.name)
@@ -245,23 +221,19 @@ class LadybugTables:
             self._define(f"CREATE SEQUENCE `_keys` START {_FIRST_KEY}")
             for macro in _MACROS:
                 self._define(f"CREATE MACRO {macro}")
-            self._define(f"CREATE NODE TABLE {quoted_name(_NO_NODE)} ({_HIDDEN}, PRIMARY KEY (`{KEY}`))")
-            ends = f"FROM {quoted_name(_NO_NODE)} TO {quoted_name(_NO_NODE)}"
-            self._define(f"CREATE REL TABLE {quoted_name(_NO_EDGE)} ({ends}, {_HIDDEN})")
-            found = [[_NO_NODE, "NODE"], [_NO_EDGE, "REL"]]
+            self._define(f"CREATE NODE TABLE {NODES} ({_HIDDEN}, `{LABEL}` STRING, PRIMARY KEY (`{KEY}`))")
+            self._define(f"CREATE REL TABLE {_NO_EDGES} (FROM {NODES} TO {NODES}, {_HIDDEN})")
+            found = [[NODES, "NODE"], [_NO_EDGES, "REL"]]
         for name, kind in found:
-            self._tables[kind][own_name(name)] = name
-            self._taken.add(name.casefold())
             self._load_columns(name, kind)
-            if kind == "REL":
-                ends_ = self._rows(f"CALL show_connection({_text(name)}) RETURN *")
-                self._pairs |= {(own_name(name), own_name(end[0]), own_name(end[1])) for end in ends_}
+            if kind == "REL" and name != _NO_EDGES:
+                self._edges[own_name(name)] = name
 
     def _load_columns(self, table: str, kind: RowKind) -> None:
         self._present[table] = set()
         for row in self._rows(f"CALL table_info({_text(table)}) RETURN name, type"):
             name, type_ = row
-            if name in (KEY, EXACT):
+            if name in (KEY, EXACT, LABEL):
                 continue
             self._present[table].add(name)
             self._versions[kind][name.casefold()] = Column(name=name, type=type_)

@@ -37,7 +37,8 @@ async def _measure(chosen: argparse.Namespace, tasks: Sequence[AccountTask], kep
     world_folder.mkdir(parents=True, exist_ok=True)
     async with task_world(world_folder) as world:
         if "oracle" in chosen.parts:
-            await measure_oracle(world, tasks, chosen.stores.split(","), kept["oracle"], kept["wanted"])
+            mixed = round_robin(tasks, seed=_SEED)
+            await measure_oracle(world, mixed, chosen.stores.split(","), kept["oracle"], kept["wanted"])
         if "faults" in chosen.parts:
             some = round_robin(tasks, seed=_SEED)[: chosen.tasks]
             await measure_faults(world, some, kept["faults"], store=chosen.stores.split(",")[0], seed=_SEED)

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 KINDS: tuple[RetrieveKind, ...] = ("query", "script", "direct", "fusion")
-RATES = (0.0, 0.1, 0.2, 0.4)
+RATES = (0.1, 0.2, 0.4)
 _FULL = KgotSettings()
 LAYERS: Mapping[str, KgotSettings] = {
     "all layers": _FULL,
@@ -78,29 +78,33 @@ async def measure_oracle(
 
     :param wanted: gets which tools each step wanted, and which the prompt showed.
     """
-    for store in stores:
-        for kind in KINDS:
-            settings = KgotSettings(retrieve=kind)
-            for task in tasks:
-                if rows.has(store=store, retrieve=kind, task=task.id):
-                    continue
-                oracle, started = OracleModel(tasks), time.perf_counter()
-                run = await run_once(world, task, oracle, oracle, store=store, settings=settings)
-                solved = verdict_of(run.answer, task.answer) == "solved"
-                rows.add(
-                    store=store,
-                    retrieve=kind,
-                    task=task.id,
-                    kind=task.kind,
-                    solved=solved,
-                    outcome=run.outcome,
-                    in_graph=_stands(run.state, task.answer),
-                    iterations=run.iterations,
-                    nodes=len(run.state.nodes),
-                    seconds=round(time.perf_counter() - started, 3),
-                )
-                if not wanted.has(task=task.id):
-                    wanted.add(task=task.id, kind=task.kind, steps=oracle.wanted)
+    given = list(stores)
+    for task in tasks:
+        for store in given:
+            for kind in KINDS:
+                if not rows.has(store=store, retrieve=kind, task=task.id):
+                    await _measure_one(world, task, store, kind, rows, wanted)
+
+
+async def _measure_one(
+    world: TaskWorld, task: AccountTask, store: str, kind: RetrieveKind, rows: KeptRows, wanted: KeptRows
+) -> None:
+    oracle, started = OracleModel([task]), time.perf_counter()
+    run = await run_once(world, task, oracle, oracle, store=store, settings=KgotSettings(retrieve=kind))
+    rows.add(
+        store=store,
+        retrieve=kind,
+        task=task.id,
+        kind=task.kind,
+        solved=verdict_of(run.answer, task.answer) == "solved",
+        outcome=run.outcome,
+        in_graph=_stands(run.state, task.answer),
+        iterations=run.iterations,
+        nodes=len(run.state.nodes),
+        seconds=round(time.perf_counter() - started, 3),
+    )
+    if not wanted.has(task=task.id):
+        wanted.add(task=task.id, kind=task.kind, steps=oracle.wanted)
 
 
 def _stands(state: GraphState, answer: str) -> bool:
@@ -113,17 +117,22 @@ async def measure_faults(
     world: TaskWorld, tasks: Sequence[AccountTask], rows: KeptRows, *, store: str, seed: int
 ) -> None:
     """Run tasks with faults at each rate, with all layers and without each."""
-    for rate in RATES:
-        for layers, settings in LAYERS.items():
-            for task in tasks:
+    for task in tasks:
+        for rate in RATES:
+            for layers, settings in LAYERS.items():
                 if rows.has(rate=rate, layers=layers, task=task.id):
                     continue
-                oracle = OracleModel(tasks)
+                oracle = OracleModel([task])
                 faulty = FaultyModel(oracle, rate=rate, seed=seed)
                 run = await run_once(world, task, faulty, oracle, store=store, settings=settings)
                 solved = verdict_of(run.answer, task.answer) == "solved"
                 rows.add(
-                    rate=rate, layers=layers, task=task.id, solved=solved, outcome=run.outcome, faults=dict(faulty.made)
+                    rate=rate,
+                    layers=layers,
+                    task=task.id,
+                    solved=solved,
+                    outcome=run.outcome,
+                    faults=dict(faulty.made),
                 )
 
 

@@ -163,14 +163,16 @@ def _tool_calls(model: OracleModel, messages: Sequence[Message]) -> dict[str, An
 
 
 def _computation(model: OracleModel, parts: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Call:
+    """Return the computation; after one that failed or was not written down, another text, because no call is made twice."""
+    tried = sum("run_python {" in line for line in parts.get("tool_calls_made", "").splitlines())
     code = _COMPUTE.format(rows=json.dumps(rows), code=model.plan(parts).code)
-    return Call("run_python", {"code": code})
+    return Call("run_python", {"code": f"{code}# attempt {tried + 1}\n"})
 
 
 def _write_graph(model: OracleModel, messages: Sequence[Message]) -> dict[str, Any]:
     facts = [fact for each in tool_texts(prompt_parts(messages)["new_information"]) for fact in facts_of(each)]
     system = messages[0].content
-    form: Written = "operations" if '"nodes" (each' in system else "sparql" if "SPARQL" in system else "cypher"
+    form: Written = "operations" if '"nodes" (each' in system else "sparql" if "INSERT DATA" in system else "cypher"
     return written(facts, form)
 
 

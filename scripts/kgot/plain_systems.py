@@ -24,7 +24,7 @@ _ANSWER = {
     "additionalProperties": False,
 }
 _RULES = "Answer with a number, with as few words as possible, or with a list that commas part. Write an empty answer where you do not know it."
-_ALONE = f'You answer a question. {_RULES} Write {{{{"answer": "..."}}}}.'.replace("{{", "{").replace("}}", "}")
+_ALONE = f'You answer a question. {_RULES} Write {{"answer": "..."}}.'
 _WITH_TOOLS = """You answer a question by calling tools, one at a time. Each tool, with its arguments:
 {tools}
 Call a tool with {{"tool": NAME, "arguments": {{...}}}}. Then you get what it answers. When you have all that is needed, write {{"answer": "..."}}.

@@ -5,6 +5,7 @@ The order is: run, task, system. Tasks are handed out round robin over their kin
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from egotools import ClientError
 from inference import DEFAULT_ENCODER, load_encoder
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from inference.encoder import Encoder
-from ontology.errors import EgotoolsError
+from ontology.errors import EgotoolsError, ModelError
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, PropertyGraph
@@ -81,10 +82,14 @@ class TalliedModel:
         drawn = sample
         if self._run:
             drawn = Sample(seed=sample.seed + self._run * _SEEDS, temperature=sample.temperature or _TEMPERATURE)
-        completion = self._model.complete(
-            messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=drawn
-        )
         self.tally["asked"] += 1
+        try:
+            completion = self._model.complete(
+                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=drawn
+            )
+        except ModelError:
+            self.tally["failed"] += 1
+            raise
         self.tally["prompt_tokens"] += completion.prompt_tokens
         self.tally["completion_tokens"] += completion.completion_tokens
         return completion
@@ -121,6 +126,7 @@ async def measure_real(
 ) -> None:
     """Run each task by each system, as often as is said.
 
+    :raises ModelError: when the model does not answer any more; the row of that run is not kept.
     :param events: folder for the events of the task graph's runs, a file each.
     """
     encoder = load_encoder(DEFAULT_ENCODER)
@@ -132,6 +138,8 @@ async def measure_real(
                 tallied, started, told = TalliedModel(model, run), time.perf_counter(), list[KgotEvent]()
                 given = _Given(world=world, task=task, model=tallied, encoder=encoder, store=store, observe=told.append)
                 ended = await _contained(system, given)
+                if tallied.tally["failed"]:  # of a server that is gone, nothing is kept
+                    await asyncio.to_thread(model.complete, [Message(role="user", content="Say yes.")], max_tokens=8)
                 rows.add(
                     run=run,
                     task=task.id,

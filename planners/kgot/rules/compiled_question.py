@@ -9,17 +9,21 @@ from planners.graphs.property_graph import Language
 from planners.kgot.rules.cypher_question import cypher_of
 from planners.kgot.rules.python_question import python_of
 from planners.kgot.rules.resolved_question import ResolvedQuestion
+from planners.kgot.rules.sparql_question import sparql_of
 
 __all__ = ["LANGUAGES", "compiled", "compiled_sum"]
 
-LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {"cypher": cypher_of, "python": python_of}
+LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {
+    "cypher": cypher_of,
+    "python": python_of,
+    "sparql": sparql_of,
+}
 """Language → who writes it."""
 
 
-def compiled(question: ResolvedQuestion, language: Language) -> str | None:
-    """Return the query; None of a language that no rules write."""
-    writer = LANGUAGES.get(language)
-    return writer(question) if writer is not None else None
+def compiled(question: ResolvedQuestion, language: Language) -> str:
+    """Return the query."""
+    return LANGUAGES[language](question)
 
 
 def compiled_sum(expression: str, language: Language) -> str:

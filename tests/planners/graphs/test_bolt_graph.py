@@ -75,6 +75,17 @@ class TestRealNeo4j:
         rows = await graph.query("MATCH (d:Day) RETURN d, d.on")
         assert rows.rows == (({"label": "Day", "properties": {"on": "2024-02-29", "lasts": "P1D"}}, "2024-02-29"),)
 
+    @pytest.mark.parametrize(
+        "name", ["a`b", "\\", "a\\b", "\\u0060", "x\\u005Cu0060) DETACH DELETE n //", "two\nlines"]
+    )
+    async def test_names_are_names_whatever_they_hold(self, graph: BoltGraph, name: str) -> None:
+        ann = NodeRef(label="Author", key={"name": "Ann"})
+        node = InsertNode(label=name, properties={name: name})
+        await graph.apply([node, InsertEdge(type=name, source=ann, target=NodeRef(label=name, key={name: name}))])
+        state = await graph.state()
+        assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "Author"] == [(name, {name: name})]
+        assert [edge.type for edge in state.edges] == [name]
+
     async def test_a_path_is_a_trail(self, graph: BoltGraph) -> None:
         ann = NodeRef(label="Author", key={"name": "Ann"})
         await graph.apply([InsertEdge(type="KNOWS", source=ann, target=ann)])

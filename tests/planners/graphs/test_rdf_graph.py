@@ -75,7 +75,7 @@ async def test_parallel_edges_and_their_properties(graph: RdfGraph) -> None:
     edge = InsertEdge(type="WROTE", source=_ANN, target=_BOOK, properties={"year": 1997})
     await graph.apply([edge, edge])
     assert _edges(await graph.state()) == [("WROTE", {}), ("WROTE", {"year": 1997}), ("WROTE", {"year": 1997})]
-    assert (await graph.query("SELECT ?b WHERE { ?a :WROTE ?b }")).rows.__len__() == 1
+    assert len((await graph.query("SELECT ?b WHERE { ?a :WROTE ?b }")).rows) == 1
     years = await graph.query("SELECT ?y WHERE { ?e edge:source ?a ; edge:type :WROTE ; edge:target ?b ; :year ?y }")
     assert years.rows == ((1997,), (1997,))
     await graph.apply([DeleteEdge(type="WROTE", source=_ANN, target=_BOOK, properties={"year": 1997})])
@@ -101,6 +101,24 @@ async def test_a_statement_inserts_nodes_properties_and_edges(graph: RdfGraph) -
         {"title": "One"},
     ]
     assert sorted(_edges(state), key=str) == [("LIKES", {"since": 2001}), ("WROTE", {}), ("WROTE", {})]
+
+
+@pytest.mark.parametrize("name", ["%41", "a>b <c", "\\u0041", "größe", "a.b-c/d#e", "word of the day", "²"])
+async def test_names_are_names_whatever_they_hold(graph: RdfGraph, name: str) -> None:
+    await graph.apply([InsertNode(label=name, properties={name: name}), InsertNode(label="A")])
+    ref = NodeRef(label=name, key={name: name})
+    await graph.apply([InsertEdge(type=name, source=ref, target=NodeRef(label="A", key={}), properties={name: 1})])
+    state = await graph.state()
+    assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "A"] == [(name, {name: name})]
+    assert _edges(state) == [(name, {name: 1})]
+    assert len((await graph.query("SELECT ?t WHERE { ?x a ?t } ORDER BY ?t")).rows) == 2
+
+
+async def test_names_of_letters_are_written_as_they_are(graph: RdfGraph) -> None:
+    await graph.apply([Statement(text="INSERT DATA { :x a :Größe ; :日本 'y' ; :word%20of%20the%20day 'z' }")])
+    (node,) = (await graph.state()).nodes
+    assert (node.label, dict(node.properties)) == ("Größe", {"word of the day": "z", "日本": "y"})
+    assert (await graph.query("SELECT ?v WHERE { ?x a :Größe ; :日本 ?v }")).rows == (("y",),)
 
 
 async def test_a_statement_sets_a_property(graph: RdfGraph) -> None:

@@ -7,11 +7,12 @@ grammar allows nothing else: ``(c:Call)`` and ``c.load`` are names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
 from planners.graphs.cypher_deletes import check_deletes
+from planners.graphs.cypher_patterns import closing
 from planners.graphs.cypher_tokens import CypherToken, cypher_tokens
 from planners.graphs.cypher_words import CLAUSES, FUNCTIONS, REFUSED, STARTS, WORDS, WRITES
 
@@ -147,18 +148,17 @@ def _check_function(tokens: Sequence[CypherToken], at: int) -> None:
 
 def _check_range(tokens: Sequence[CypherToken], at: int) -> None:
     """Bounds of ``range`` are small numbers, or sizes: it builds the whole list."""
-    depth = tokens[at + 1].depth
-    for token in _until_closed(tokens, at + 2, depth):
-        small = token.kind == "number" and token.text.isdecimal() and int(token.text) <= _MAX_RANGE
-        name = token.kind == "name" and (token.depth > depth + 1 or token.text.lower() == "size")
-        if not (small or name or token.symbol("-", "+", ",", "(", ")")):
-            raise _refused(f"a bound of range is neither a number up to {_MAX_RANGE:,} nor a size", "Write the number")
-
-
-def _until_closed(tokens: Sequence[CypherToken], at: int, depth: int) -> Iterator[CypherToken]:
-    while at < len(tokens) and not (tokens[at].symbol(")") and tokens[at].depth == depth):
-        yield tokens[at]
-        at += 1
+    end = closing(tokens, at + 1)
+    place = at + 2
+    while place < end:
+        token = tokens[place]
+        if token.word == "SIZE" and tokens[place + 1].symbol("("):
+            place = closing(tokens, place + 1)
+        elif not token.symbol("-", "+", ","):
+            if token.kind != "number" or not token.text.isdecimal() or int(token.text) > _MAX_RANGE:
+                problem = f"a bound of range is neither a number up to {_MAX_RANGE:,} nor a size"
+                raise _refused(problem, "Write the number")
+        place += 1
 
 
 def _check_prefixes(tokens: Sequence[CypherToken]) -> None:

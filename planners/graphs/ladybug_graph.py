@@ -41,8 +41,9 @@ from planners.graphs.statement_effect import check_effect
 __all__ = ["LadybugGraph"]
 
 _LIMITS = QueryLimits()
-_BUFFER_BYTES = 1 << 28
-"""Memory of pages: 256 MiB. A graph of 522 nodes takes 20 MiB; endless queries stop here."""
+_BUFFER_BYTES = 1 << 30
+"""Memory of pages at most: 1 GiB, taken as it is used. A type of edges takes 9 MiB, and there are 100 at most; a query that takes
+more stops here."""
 _DATABASE_BYTES = 1 << 34
 """Address space of one graph: 16 GiB, so that hundreds fit into one process."""
 _WRITE_S = 20.0

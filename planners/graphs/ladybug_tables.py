@@ -38,8 +38,8 @@ NODES, _NO_EDGES = "_all_nodes", "_no_edges"
 and ``_edges`` for those of a graph without columns, and fails on others of these names."""
 _FIRST_KEY = 2**40
 """Keys from here are of rows that statements insert; below are those of typed operations."""
-_MAX_TABLES, _MAX_COLUMNS = 200, 2_000
-"""Of a graph: over ten times those of our largest; the table of a type takes about 9 MiB."""
+_MAX_TABLES, _MAX_COLUMNS = 100, 2_000
+"""Of a graph: several times those of our largest; the table of a type takes about 9 MiB of memory."""
 _MACROS = (
     "toInteger(x) AS CAST(x AS INT64)",
     "toFloat(x) AS CAST(x AS DOUBLE)",

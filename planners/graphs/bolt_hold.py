@@ -19,8 +19,8 @@ __all__ = ["BoltHold", "hold_database"]
 
 _MARK = "egotools_task_graph"
 _LABEL = "EgotoolsTaskGraph"
-_WAIT_S = 5.0
-"""Seconds for a hold of another process to end; chosen as more than a server takes to notice a closed connection."""
+_WAIT_S = 15.0
+"""Seconds for a hold of another process to end; chosen as several times what a loaded server takes for it."""
 
 
 class BoltHold:

@@ -7,6 +7,6 @@ out=$(cd "$here/../../../.." && pwd)/build/neo4j-engine
 mkdir -p "$out"
 [ "$out/classpath.txt" -nt "$here/pom.xml" ] && [ "$out/Neo4jEngine.class" -nt "$here/Neo4jEngine.java" ] &&
   { tr ':' '\n' <"$out/classpath.txt" | xargs ls >/dev/null 2>&1; } && exit 0
-timeout 600 mvn -q -B -f "$here/pom.xml" dependency:build-classpath -Dmdep.outputFile="$out/classpath.part"
+timeout 400 mvn -q -B -f "$here/pom.xml" dependency:build-classpath -Dmdep.outputFile="$out/classpath.part"
 javac -proc:none -cp "$(cat "$out/classpath.part")" -d "$out" "$here/Neo4jEngine.java"
 mv "$out/classpath.part" "$out/classpath.txt"

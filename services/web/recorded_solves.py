@@ -37,7 +37,7 @@ def list_solves(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_solve(folder: Path, name: str) -> dict[str, Any]:
-    """Return a run: what it was asked, and its events in order; of a graph only its size is among them.
+    """Return a run: what it was asked, and its events in order, without the graphs.
 
     :raises NotFoundError: when the folder has no such run.
     :raises TooLargeError: when its journal is too large to be shown.
@@ -45,13 +45,6 @@ def read_solve(folder: Path, name: str) -> dict[str, Any]:
     """
     journal = _open(folder, name)
     header = _header(journal, name)
-    events = []
-    for data in _events(journal)[:_MOST_EVENTS]:
-        event = dict(data["what"])
-        if "state" in data:
-            state = journal.payload(data["state"])
-            event |= {"nodes": len(state["nodes"]), "edges": len(state["edges"])}
-        events.append(_bounded(event))
     return {
         "name": name,
         "question": _bounded(header["question"]),
@@ -60,7 +53,7 @@ def read_solve(folder: Path, name: str) -> dict[str, Any]:
         "models": header["models"],
         "settings": {key: header["settings"][key] for key in _SETTINGS},
         "ended": run_is_ended(journal),
-        "events": events,
+        "events": [_bounded(data["what"]) for data in _events(journal)[:_MOST_EVENTS]],
     }
 
 

@@ -85,15 +85,15 @@ export class SolveView {
     const step = this.steps[at], turn = this.turn;
     this.at = at;
     byId("solve-step").value = String(at);
-    const size = step.graph === null ? "no graph yet" : `${many(this.run.events[step.graph].nodes, "node")}, ${many(this.run.events[step.graph].edges, "edge")}`;
-    const words = `Step ${at + 1} of ${this.steps.length}: ${step.title}, ${size}`;
+    const words = `Step ${at + 1} of ${this.steps.length}: ${step.title}`;
     byId("solve-step").setAttribute("aria-valuetext", words);
-    byId("solve-step-words").textContent = words;
     byId("solve-events").replaceChildren(...step.events.map(shown).filter(Boolean));
     byId("solve-node").hidden = true;
     try {
       const [state, before] = await Promise.all([this.#state(step.graph), this.#state(this.steps[at - 1]?.graph ?? null)]);
-      if (turn === this.turn && at === this.at) await this.#draw(state, before);
+      if (turn !== this.turn || at !== this.at) return;
+      byId("solve-step-words").textContent = `${words}, ${many(state.nodes.length, "node")}, ${many(state.edges.length, "edge")}`;
+      await this.#draw(state, before);
     } catch (failure) {
       if (turn === this.turn) showProblem(byId("solve-problem"), errorOf(failure));
     }

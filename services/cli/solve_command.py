@@ -198,7 +198,7 @@ def outcome_error(run: KgotRun) -> EgotoolsError | None:
     if run.answer:
         return None
     return NotFoundError(
-        f"no answer was found: {run.missing.rstrip('.')}",
+        f"no answer was found: {run.missing.rstrip('.?! ')}",
         subject="task",
         remedy="Read its steps; more tools, steps or another model may help",
     )

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import planners.kgot
-from egotools import AsyncClient
 from planners.calling.consent import never
 from planners.calling.tool_access import ToolAccess
 from planners.kgot.answer_match import answer_matches
@@ -22,11 +21,10 @@ from services.cli.demo_company import demo_company
 from services.cli.show_solve import SolvePrinter, show_outcome
 from services.cli.tools_client import tools_client
 from services.company.shipped_documents import SHIPPED_CATALOG
-from services.jobs.integrated_store import integrated_documents
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 
-__all__ = ["DEMO_TASKS", "RECORDED_RUN", "solve_demo"]
+__all__ = ["DEMO_TASKS", "RECORDED_RUN", "keyless_tasks", "solve_demo"]
 
 _TASKS = Path(planners.kgot.__file__).parent / "tasks"
 RECORDED_RUN = _TASKS / "recorded" / "run.jsonl"
@@ -37,36 +35,38 @@ _DAY = "2026-11-20"  # on which the mock company stands
 _BY_RULES = KgotSettings(num_next_steps_decision=1, max_final_solution_parsing=1)
 
 
-def solve_demo(folder: Path | None = None) -> None:
-    """Solve the tasks and print each step, then replay the recorded run.
-
-    :param folder: for the store and the journals; a temporary one where None.
-    """
+def solve_demo() -> None:
+    """Solve the tasks and print each step, then replay the recorded run."""
     with tempfile.TemporaryDirectory(prefix="egotools-solve-demo-") as temporary:
-        asyncio.run(_demo(folder or Path(temporary)))
+        folder = Path(temporary)
+        keyless_tasks(folder, _build(folder))
     _recorded()
 
 
-async def _demo(folder: Path) -> None:
+def keyless_tasks(folder: Path, store: Path) -> None:
+    """Solve the tasks and print each step.
+
+    :param folder: for journals, and for the store of the integrated tools.
+    :param store: of the shipped catalogue.
+    """
+    asyncio.run(_solve_all(folder, store, integrated_store(folder / "integrated")))
+
+
+async def _solve_all(folder: Path, store: Path, own_store: Path) -> None:
     tasks = {task.id: task for task in read_tasks(_TASKS / "tasks.jsonl")}
-    started = time.perf_counter()
-    store = _build(folder)
-    _say(
-        f"One store with the tools of a mock company and the integrated ones, in {time.perf_counter() - started:.1f} s.\n"
-    )
     plan = SolvePlan(settings=_BY_RULES, today=_DAY)
     right = 0
-    with demo_company(SHIPPED_CATALOG, folder / "company") as systems:
+    with demo_company(SHIPPED_CATALOG, folder / "solved-company") as systems:
         access = ToolAccess(servers=systems)
-        async with tools_client("", store) as client:
+        async with tools_client("", store) as client, tools_client("", own_store) as own:
+            tools = SolveTools(client=client, own=own, access=access, ask=never)
             for id_ in DEMO_TASKS:
-                right += await _solved(tasks[id_], plan, client, access, folder)
+                right += await _solved(tasks[id_], plan, tools, folder)
     _say(f"[bold]{right} of {len(DEMO_TASKS)}[/] answers are those expected. No model was asked.\n")
 
 
-async def _solved(task: BatchTask, plan: SolvePlan, client: AsyncClient, access: ToolAccess, folder: Path) -> bool:
+async def _solved(task: BatchTask, plan: SolvePlan, tools: SolveTools, folder: Path) -> bool:
     _say(f"[bold]{plain(task.task.question)}[/]")
-    tools = SolveTools(client=client, own=None, access=access, ask=never)
     printer = SolvePrinter()
     with open_run_journal(folder / f"{task.id}.jsonl", sync="batch", kept="file") as journal:
         async with open_solve_parts(plan, tools, task.task, journal) as parts:
@@ -96,16 +96,15 @@ def _recorded() -> None:
 
 
 def _build(folder: Path) -> Path:
-    """Build one store of the company's documents and those of the integrated tools."""
+    """Build the store of the company's documents."""
     from inference import DEFAULT_ENCODER, load_encoder
-    from ontology.files import write_file
     from services.jobs.build import build_snapshot
 
-    integrated = write_file(folder / "integrated.json", integrated_documents())
-    store = folder / "store"
+    started = time.perf_counter()
     encoder = load_encoder(DEFAULT_ENCODER, workers=2)
-    build_snapshot([str(SHIPPED_CATALOG), str(integrated)], store, encoder=encoder, workers=1)
-    return store
+    build_snapshot([str(SHIPPED_CATALOG)], folder / "store", encoder=encoder, workers=1)
+    _say(f"The tools of a mock company are in a store, in {time.perf_counter() - started:.1f} s.\n")
+    return folder / "store"
 
 
 def _say(line: str) -> None:

@@ -147,7 +147,9 @@ def _without_files(text: str, files: Sequence[str]) -> str:
         map(re.escape, [*sorted(names, key=len, reverse=True), "file", "table", "list", "sheet", "document"])
     )
     return re.sub(
-        rf",? (?:in|of|on|from|according to) the (?:attached )?(?:{named})(?= |$)(?! (?:of|from|in|with)\b)", "", text
+        rf",? (?:in|of|on|from|according to) the (?:attached )?(?:{named})(?=[ ,.?]|$)(?! (?:of|from|in|with)\b)",
+        "",
+        text,
     )
 
 

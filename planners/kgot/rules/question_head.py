@@ -46,7 +46,10 @@ _IN_TOTAL = re.compile(
     r"how many ([\w ]+?) (?:does|do|did|are in|were in|has|have) (?:the )?(.+?)(?: \w+)?(?: in total| together| altogether)",
     re.I,
 )
-_OVER_ALL = re.compile(r",? (?:over|in|of|across|from) (?:both|all)(?: the)?(?: \w+)?$", re.I)
+_OVER_ALL = re.compile(
+    r",? (?:(?:over|across) (?:both|all)(?: the)? \w+|(?:in|of|from) (?:both|all)(?: the)? (?:files?|tables?|sheets?|lists?|months?))$",
+    re.I,
+)
 _HOW_MANY_OF = re.compile(r"^how many of (?:the |these |all )", re.I)
 
 

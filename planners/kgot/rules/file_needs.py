@@ -9,11 +9,11 @@ from typing import Any
 from planners.kgot.kgot_task import TaskView
 from planners.kgot.rules.needs import Need
 
-__all__ = ["READS", "UNPACKS", "file_need", "tool_name"]
+__all__ = ["READS", "UNPACKS", "file_faults", "file_need", "tool_name"]
 
 READS, UNPACKS = "inspect_file", "extract_zip"
 """Names of the integrated tools."""
-_SHOWN = 3
+_SHOWN, _MOST_SAID = 3, 300
 _MOST_PAGES = 20  # of one file; each is a call
 
 
@@ -46,6 +46,17 @@ def file_need(view: TaskView) -> Need | None:
         files=tuple(name for name, _ in unread),
         pages=tuple(page for _, page in unread),
     )
+
+
+def file_faults(view: TaskView) -> list[str]:
+    """Return why files could not be unpacked or read."""
+    failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (READS, UNPACKS)]
+    return [f"{call.arguments.get('file')}: {_said(call.body)}" for call in failed]
+
+
+def _said(body: Any) -> str:
+    said = body.get("error", body) if isinstance(body, dict) else body
+    return " ".join(str(said).split())[:_MOST_SAID]
 
 
 def _next_page(body: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ from planners.kgot.kgot_task import TaskView
 from planners.kgot.rules.answer_forms import final_text, maths_code
 from planners.kgot.rules.bound_question import bind_question
 from planners.kgot.rules.compiled_question import compiled, compiled_sum
-from planners.kgot.rules.file_needs import file_need
+from planners.kgot.rules.file_needs import file_faults, file_need
 from planners.kgot.rules.graph_facts import GraphFacts
 from planners.kgot.rules.needed_calls import CallPlanner, calls_for
 from planners.kgot.rules.needs import Need, RulesMemory
@@ -72,7 +72,7 @@ class RulesSteps:
             return need
         asked = self.asked(view)
         if isinstance(asked, Unreadable):
-            return asked
+            return Unreadable(reason="; ".join([asked.reason, *file_faults(view)]))
         if asked.expression:
             return asked
         return bind_question(asked, GraphFacts.of(view.graph), view.calls, self.memory)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from scripts.bench_sets import ROOT
 
@@ -67,7 +68,7 @@ def _of_public(path: Path) -> Iterator[AccountTask]:
         yield AccountTask(id=row["id"], kind=kind, level=0, question=question, answer=row["answer"].rstrip("."))
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
     yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
 
 

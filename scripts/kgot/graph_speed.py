@@ -8,14 +8,14 @@ import time
 import tracemalloc
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphs.open_graph import open_graph
-
 from planners.calling.sandbox import Sandbox
 from planners.graphs.graph_text import state_text
-from planners.graphs.property_graph import MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
+from planners.graphs.open_graph import open_graph
+from planners.graphs.property_graph import DeleteNode, MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
 from planners.kgot.kgot_events import GraphChanged, event_json
 from planners.runs.run_journal import open_run_journal
 
@@ -72,6 +72,10 @@ def task_operations(first: int, count: int) -> list[Operation]:
     return found
 
 
+def _deleted(first: int, count: int) -> list[Operation]:
+    return [DeleteNode(node=NodeRef(label="Item", key={"number": each})) for each in range(first, first + count)]
+
+
 async def graph_ratios(folder: Path) -> list[Ratio]:
     """Measure a step at 522 nodes in both embedded stores: its writes, one query, the state; and the bookkeeping beside them."""
     sandbox = Sandbox()
@@ -80,11 +84,12 @@ async def graph_ratios(folder: Path) -> list[Ratio]:
     ratios = []
     for store in ("memory", "ladybug"):
         async with open_graph(store, sandbox) as graph:
-            await graph.apply(task_operations(0, NODES - _STEP * 0))
+            await graph.apply(task_operations(0, NODES - _STEP))
             writes, queries, states = [], [], []
             for nth in range(_ROUNDS):
-                operations = task_operations(NODES + nth * _STEP, _STEP)
-                writes.append(await _timed(lambda operations=operations: graph.apply(operations)))
+                if nth:
+                    await graph.apply(_deleted(NODES - _STEP, _STEP))
+                writes.append(await _timed(partial(graph.apply, task_operations(NODES - _STEP, _STEP))))
                 queries.append(await _timed(lambda: graph.query(_QUERIES[graph.language])))
                 states.append(await _timed(graph.state))
             steps[store] = median(writes) + median(queries) + median(states)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -46,7 +46,7 @@ def write_page(figures: Path = FIGURES, page: Path = PAGE) -> None:
 
 def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
     """Return the blocks by name."""
-    makers = {
+    makers: Mapping[str, Callable[[Any], str]] = {
         "oracle": _oracle,
         "faults": _faults,
         "tools-shown": _tools_shown,

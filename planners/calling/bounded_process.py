@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 from asyncio.subprocess import Process
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 __all__ = ["Ending", "RunningProcess"]
@@ -20,13 +21,15 @@ class RunningProcess:
     """A process that was started in a session of its own, with three pipes.
 
     :param max_output: bytes of stdout, and of stderr, that are kept; more end the process.
+    :param before_kill: is called before the process is killed, once or more often.
     :ivar stdout: what it wrote until now.
     """
 
-    def __init__(self, process: Process, max_output: int) -> None:
+    def __init__(self, process: Process, max_output: int, before_kill: Callable[[], object]) -> None:
         self.stdout, self.stderr = bytearray(), bytearray()
         self._process = process
         self._max_output = max_output
+        self._before_kill = before_kill
         self._is_over = False
 
     @property
@@ -68,6 +71,7 @@ class RunningProcess:
                 self._kill()
 
     def _kill(self) -> None:
+        self._before_kill()
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -108,11 +108,20 @@ class Sandbox:
             file_fds = _opened_files(files, self.limits.input_bytes, opened)
             code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
             filter_fd = _in_memory(syscall_filter(platform.machine()), opened)
+            lifeline, held = os.pipe()
+            opened.callback(os.close, lifeline)
+            let_go = opened.enter_context(os.fdopen(held, "wb", buffering=0)).close
             told, status_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             opened.callback(os.close, told)
             with contextlib.closing(os.fdopen(status_fd, "wb", buffering=0)):
                 command = sandbox_command(
-                    bwrap, self.limits, code_fd=code_fd, filter_fd=filter_fd, status_fd=status_fd, file_fds=file_fds
+                    bwrap,
+                    self.limits,
+                    code_fd=code_fd,
+                    filter_fd=filter_fd,
+                    status_fd=status_fd,
+                    lifeline_fd=lifeline,
+                    file_fds=file_fds,
                 )
                 process = await asyncio.create_subprocess_exec(
                     *command,
@@ -122,9 +131,9 @@ class Sandbox:
                     env={},
                     cwd="/",
                     start_new_session=True,
-                    pass_fds=(code_fd, filter_fd, status_fd, *file_fds.values()),
+                    pass_fds=(code_fd, filter_fd, status_fd, lifeline, *file_fds.values()),
                 )
-            running = RunningProcess(process, self.limits.output_bytes)
+            running = RunningProcess(process, self.limits.output_bytes, let_go)
             limit = await running.finish(stdin, self.limits.seconds)
             return _result(running, limit, _exit_code(told))
 

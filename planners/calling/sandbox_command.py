@@ -89,6 +89,7 @@ def sandbox_command(
     code_fd: int,
     filter_fd: int,
     status_fd: int,
+    lifeline_fd: int,
     file_fds: Mapping[str, int],
 ) -> list[str]:
     """Return the command.
@@ -96,6 +97,7 @@ def sandbox_command(
     :param code_fd: descriptor of the code.
     :param filter_fd: of the filter of system calls.
     :param status_fd: where ``bwrap`` tells how far it came.
+    :param lifeline_fd: the other end of which this process holds as long as the code may run.
     :param file_fds: name → descriptor of a file that the code is given.
     """
     as_root = is_host_root()
@@ -111,7 +113,7 @@ def sandbox_command(
         ),
         *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK_FOLDER),
         *("--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"),
-        *_interpreter(limits, as_root),
+        *_interpreter(limits, as_root, lifeline_fd),
     ]
 
 
@@ -155,10 +157,11 @@ def _module_folders() -> list[str]:
     return [folder for folder in (*site.getsitepackages(), *own) if os.path.isdir(folder)]
 
 
-def _interpreter(limits: SandboxLimits, as_root: bool) -> list[str]:
+def _interpreter(limits: SandboxLimits, as_root: bool, lifeline_fd: int) -> list[str]:
     seconds = max(1, math.ceil(limits.seconds))
     options = {
         "code": CODE_PATH,
+        "lifeline": lifeline_fd,
         "path": _module_folders(),
         "uid": _FIRST_UID + secrets.randbelow(_UIDS) if as_root else None,
         "limits": {

@@ -9,22 +9,26 @@ import contextlib
 import json
 import os
 import resource
+import select
 import sys
+import time
 import traceback
 from types import TracebackType
 from typing import Any
 
 __all__ = ["start"]
 
+_PATIENCE_S = 10.0
 _NICENESS = 10  # other processes of the machine go first
 
 
 def start(options: dict[str, Any]) -> None:
     """Take the limits, then run the code as the main module.
 
-    :param options: ``code``: path of the code; ``path``: further folders of modules; ``uid``: to become, or None;
+    :param options: ``code``: path of the code; ``lifeline``: a pipe that whoever started the sandbox holds open; ``path``: further folders of modules; ``uid``: to become, or None;
         ``limits``: name of a limit → its soft and its hard value.
     """
+    _await_first_process(options["lifeline"])
     os.nice(_NICENESS)
     if options["uid"] is not None:
         os.setgroups([])
@@ -36,6 +40,26 @@ def start(options: dict[str, Any]) -> None:
     sys.path.extend(options["path"])
     sys.argv[:] = [options["code"]]
     _run(options["code"])
+
+
+def _await_first_process(lifeline: int) -> None:
+    """Wait until the first process of the sandbox dies with its parent, then end where that parent is gone already.
+
+    ``bwrap`` takes the filter right after it has asked to die with its parent. Without this, what is killed in its first milliseconds
+    would leave an interpreter that nobody ends.
+    """
+    end = time.monotonic() + _PATIENCE_S
+    while "\nSeccomp:\t2\n" not in _status_of_first():
+        if time.monotonic() > end:
+            sys.exit("the first process of the sandbox has no filter")
+        time.sleep(0.001)
+    if select.select([lifeline], [], [], 0)[0]:
+        os._exit(1)
+
+
+def _status_of_first() -> str:
+    with open("/proc/1/status", encoding="utf-8") as file:
+        return file.read()
 
 
 def _run(path: str) -> None:

@@ -421,8 +421,17 @@ async def test_cancelled_run_leaves_no_process() -> None:
 
 async def test_killed_caller_leaves_no_process() -> None:
     limits, mark = marked()
-    code = f"import asyncio; from planners.calling.sandbox import *; asyncio.run(Sandbox({limits!r}).run('while True: pass'))"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as caller:
+    code = f"""import asyncio
+from planners.calling.sandbox import *
+async def main():
+    sandbox = Sandbox({limits!r})
+    await sandbox.check()
+    print("checked", flush=True)
+    await sandbox.run("while True: pass")
+asyncio.run(main())"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == "checked\n"  # the probe ends by itself, so it must be over
         await wait_until(lambda: len(alive(mark)) >= 2, 30)
         caller.send_signal(signal.SIGKILL)
     await wait_until(lambda: not alive(mark))

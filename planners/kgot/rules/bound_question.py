@@ -14,7 +14,6 @@ from planners.kgot.asked import Asked, AskedEdge, AskedFilter, AskedLookup, Aske
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.rules.graph_facts import GraphFacts, meets, property_for
 from planners.kgot.rules.made_calls import CallLog, arguments_text
-from planners.kgot.rules.needs import Need, RulesMemory, ToolUse, entity_name, wanted_by_edge, wanted_by_lookup
 from planners.kgot.rules.resolved_question import (
     AnswerOrder,
     CallCondition,
@@ -24,6 +23,7 @@ from planners.kgot.rules.resolved_question import (
     ReferenceJoin,
     ResolvedQuestion,
 )
+from planners.kgot.rules.run_needs import Need, RulesMemory, ToolUse, entity_name, wanted_by_edge, wanted_by_lookup
 from planners.kgot.rules.shape_names import reference_type
 from planners.kgot.rules.thing_names import (
     as_held,

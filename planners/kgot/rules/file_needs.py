@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from planners.kgot.kgot_task import TaskView
-from planners.kgot.rules.needs import Need
+from planners.kgot.rules.run_needs import Need
 
 __all__ = ["READS", "UNPACKS", "file_faults", "file_need", "tool_name"]
 

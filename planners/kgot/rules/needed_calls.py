@@ -14,7 +14,7 @@ from planners.kgot.kgot_task import TaskView
 from planners.kgot.rules.file_needs import tool_name
 from planners.kgot.rules.graph_facts import GraphFacts
 from planners.kgot.rules.made_calls import CallLog
-from planners.kgot.rules.needs import Need, RulesMemory, ToolUse
+from planners.kgot.rules.run_needs import Need, RulesMemory, ToolUse
 from planners.kgot.step_makers import WantedCall
 from planners.steps.step_values import StepValues
 

@@ -14,8 +14,8 @@ from planners.kgot.rules.compiled_question import compiled, compiled_sum
 from planners.kgot.rules.file_needs import file_faults, file_need
 from planners.kgot.rules.graph_facts import GraphFacts
 from planners.kgot.rules.needed_calls import CallPlanner, calls_for
-from planners.kgot.rules.needs import Need, RulesMemory
 from planners.kgot.rules.resolved_question import ResolvedQuestion
+from planners.kgot.rules.run_needs import Need, RulesMemory
 from planners.kgot.rules.shape_writer import ShapeWriter
 from planners.kgot.run_parts import StepMakers
 from planners.kgot.step_makers import Insert, Retrieve, Vote, WantedCall

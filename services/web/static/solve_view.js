@@ -141,7 +141,7 @@ function titleOf({ label, properties }) {
 }
 
 // The n-th place of a spiral whose places lie equally far apart, and further apart sideways, where words are.
-const spiral = (n) => [95 * Math.sqrt(n) * Math.cos(2.4 * n), 60 * Math.sqrt(n) * Math.sin(2.4 * n)];
+const spiral = (n) => [130 * Math.sqrt(n) * Math.cos(2.4 * n), 90 * Math.sqrt(n) * Math.sin(2.4 * n)];
 
 // Nodes with what tells them apart; equal ones are numbered.
 function keyed(nodes) {

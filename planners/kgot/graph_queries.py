@@ -72,13 +72,26 @@ class GraphAsker:
         return None
 
 
-def rows_text(rows: QueryRows) -> str:
-    """Return rows as a JSON list of objects by column; as lists where two columns have one name."""
-    if len(set(rows.columns)) == len(rows.columns):
-        values: list[object] = [dict(zip(rows.columns, row, strict=True)) for row in rows.rows]
-    else:
-        values = [list(row) for row in rows.rows]
-    return json.dumps(values, ensure_ascii=False, default=str)
+def rows_text(rows: QueryRows, most: int) -> str:
+    """Return rows on one line as a JSON list of objects by column; as lists where two columns have one name.
+
+    :param most: characters of the list. Rows beyond are left out, and a second line says so; a first row that is longer is cut, and no JSON.
+    """
+    by_name = len(set(rows.columns)) == len(rows.columns)
+    shown: list[str] = []
+    size = 0
+    for row in rows.rows:
+        value = dict(zip(rows.columns, row, strict=True)) if by_name else list(row)
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        size += len(text) + 2
+        if size > most and shown:
+            break
+        shown.append(text[:most] if len(text) > most else text)
+    line = f"[{', '.join(shown)}]"
+    left_out = len(rows.rows) - len(shown)
+    if not left_out and not rows.cut:
+        return line
+    return f"{line}\n({f'{left_out} more rows' if left_out and not rows.cut else 'more rows'} are left out)"
 
 
 def _has_value(rows: QueryRows) -> bool:

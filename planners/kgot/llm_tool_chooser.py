@@ -20,6 +20,9 @@ _MISSING = closed_object(missing={"type": "string"})
 _CALL = closed_object(tool={"type": "string"}, arguments={"type": "object"})
 _CALLS = closed_object(calls={"type": "array", "items": _CALL})
 _NAMED = 8
+_DESCRIPTION_CHARS = (
+    1_024  # as many as the paper's tools have (appendix B.4.1); a document of the catalogue may have more
+)
 
 
 class LlmToolChooser:
@@ -69,7 +72,11 @@ def tools_text(found: FoundTools) -> str:
     """Return the tools as a prompt has them: id, description and schema of the arguments, a line each."""
     lines = [
         json.dumps(
-            {"tool": each.tool.id, "description": each.tool.description, "arguments": each.tool.input_schema},
+            {
+                "tool": each.tool.id,
+                "description": each.tool.description[:_DESCRIPTION_CHARS],
+                "arguments": each.tool.input_schema,
+            },
             ensure_ascii=False,
             separators=(",", ":"),
         )

@@ -87,9 +87,9 @@ class ModelAsker:
             max_tokens=self._settings.max_answer_tokens,
             sample=sample,
         )
-        asked: list[ModelAsked] = []
+        heard = _HeardModel(self._model, self._budget, name, self._executor)
         chat = StructuredChat(
-            _HeardModel(self._model, self._budget, name, self._executor, asked),
+            heard,
             kind=_KIND,
             repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
             cache=self._cache,
@@ -107,7 +107,8 @@ class ModelAsker:
                 lambda text: read(_value(parser, text, repaired=self._settings.repair_json)),
             )
         finally:
-            for event in asked:
+            heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
+            for event in heard.asked:
                 emit(event)
         if answer.failure is not None:
             raise answer.failure
@@ -126,16 +127,15 @@ _SEEDS = 1_000  # more than votes of a decision, so that each iteration draws an
 
 
 class _HeardModel:
-    """Keeps an event of each call."""
+    """Keeps an event of each call, and makes no further one when nobody waits for it."""
 
-    def __init__(
-        self, model: ChatModel, budget: Budget, step: str, executor: Executor, asked: list[ModelAsked]
-    ) -> None:
+    def __init__(self, model: ChatModel, budget: Budget, step: str, executor: Executor) -> None:
         self._model = model
         self._budget = budget
         self._step = step
         self._executor: Executor = executor
-        self._asked = asked
+        self.asked: list[ModelAsked] = []
+        self.is_wanted = True
 
     @property
     def name(self) -> str:
@@ -150,6 +150,8 @@ class _HeardModel:
         max_tokens: int | None = None,
         sample: Sample = GREEDY,
     ) -> Completion:
+        if not self.is_wanted:
+            raise ModelError("the run has ended", subject=self._step)
         started = time.perf_counter()
         try:
             completion = self._model.complete(
@@ -166,7 +168,7 @@ class _HeardModel:
     def _tell(self, started: float, completion: Completion | None, problem: str) -> None:
         read = completion.prompt_tokens if completion else 0
         written = completion.completion_tokens if completion else 0
-        self._asked.append(
+        self.asked.append(
             ModelAsked(
                 step=self._step,
                 executor=self._executor,

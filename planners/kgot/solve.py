@@ -81,7 +81,7 @@ async def _partials(
         run.drop("script", "nobody in this run writes scripts")
         return []
     rows = await run.contained("query", asker.rows(run, query, forced=forced), None)
-    return [] if rows is None else [Partial(text=rows_text(rows)[:_PARTIAL_CHARS], weight=weight)]
+    return [] if rows is None else [Partial(text=rows_text(rows, _PARTIAL_CHARS), weight=weight)]
 
 
 def _told(run: RunState, answers: Sequence[str]) -> list[Partial]:

@@ -162,6 +162,18 @@ async def test_a_cancelled_run_says_so_and_is_cancelled() -> None:
     assert events[-1] == Ended(answer="", outcome="cancelled", missing="the run was cancelled")
 
 
+async def test_a_run_that_has_ended_asks_no_further() -> None:
+    def slow(body: Any, nth: int) -> str:
+        time.sleep(0.3)
+        return "prose"
+
+    with StepServer(next_step=slow) as server:
+        ran = await run_task(server, max_seconds=0.15)
+        await asyncio.sleep(0.6)
+    assert ran.run.outcome == "deadline"
+    assert len(server.steps) == 1
+
+
 class Dead(FakeTextGraph):
     """A store that is gone from the beginning."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from ontology.errors import StorageError
 from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, ReplaceGraph
+from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph
 from planners.kgot.kgot_events import Dropped, GraphChanged, NoiseRemoved
 from planners.kgot.kgot_settings import NoiseKind
 from planners.kgot.noise_step import asked_terms
@@ -17,7 +17,7 @@ from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeT
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
 ANN = NodeRef(label="Author", key={"name": "Ann Reed"})
-NODES = [
+NODES: list[Operation] = [
     InsertNode(label="Author", properties={"name": "Ann Reed"}),
     InsertNode(label="Author", properties={"name": "ann  reed"}),
     InsertNode(label="Book", properties={"title": "Tides"}),

@@ -21,6 +21,7 @@ from services.cli.demo_company import demo_company
 from services.cli.show_solve import SolvePrinter, show_outcome
 from services.cli.tools_client import tools_client
 from services.company.shipped_documents import SHIPPED_CATALOG
+from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 

@@ -50,7 +50,6 @@ _MACROS = (
     "last(l) AS list_extract(l, -1)",
     "tail(l) AS list_slice(l, 2, size(l))",
     "split(t, by) AS string_split(t, by)",
-    "isEmpty(l) AS size(l) = 0",
     "startNode(r) AS start_node(r)",
     "endNode(r) AS end_node(r)",
     "_round(x) AS round(x, 0)",
@@ -146,12 +145,15 @@ class LadybugTables:
             if len(self._edges) >= _MAX_TABLES:
                 raise _too_many("types", _MAX_TABLES)
             table = self._free_name(type_, {"_nodes", "_edges", *(name.casefold() for name in self._present)})
-            self._define(f"CREATE REL TABLE {quoted_name(table)} (FROM {NODES} TO {NODES}, {_HIDDEN})")
+            # Every table of edges has every column: of one that some lack, Ladybug 0.22 gave values that nobody wrote.
+            columns = [column for column in self._versions["REL"].values() if column.name in self._present[_NO_EDGES]]
+            more = "".join(f", {quoted_name(column.name)} {column.type}" for column in columns)
+            self._define(f"CREATE REL TABLE {quoted_name(table)} (FROM {NODES} TO {NODES}, {_HIDDEN}{more})")
             self._edges[type_] = table
-            self._present[table] = set()
+            self._present[table] = {column.name for column in columns}
         moved = self._retype(needs, set(used))
-        for kind, owner, name in sorted(needs.properties, key=str):
-            self._add(kind, owner, name, everywhere=name in needs.everywhere)
+        for kind, name in sorted({(kind, name) for kind, _, name in needs.properties}):
+            self._add(kind, name)
         return moved
 
     def _retype(self, needs: Needs, used: set[tuple[RowKind, str]]) -> set[tuple[RowKind, str]]:
@@ -184,19 +186,10 @@ class LadybugTables:
         versions[column.name.casefold()] = column
         return column
 
-    def _add(self, kind: RowKind, owner: str | None, name: str, *, everywhere: bool) -> None:
-        """Add the column of a property where it is missing: with nodes; with edges of a type; else with any."""
+    def _add(self, kind: RowKind, name: str) -> None:
+        """Add the column of a property where it is missing."""
         column = self._columns[kind][name]
-        tables = {NODES}
-        if kind == "REL":
-            tables = (
-                set(self._edges.values()) if owner is None and everywhere else {self._edges.get(owner or "", _NO_EDGES)}
-            )
-            # A property that moved needs its new column wherever it had the old one.
-            tables |= {
-                table for table in self._edges.values() if any(own_name(old) == name for old in self._present[table])
-            }
-        for table in sorted(tables):
+        for table in [NODES] if kind == "NODE" else [_NO_EDGES, *self._edges.values()]:
             if column.name not in self._present[table]:
                 self._define(f"ALTER TABLE {quoted_name(table)} ADD {quoted_name(column.name)} {column.type}")
                 self._present[table].add(column.name)

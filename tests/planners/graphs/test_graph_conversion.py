@@ -1,0 +1,65 @@
+"""Conversions: a graph goes through any two stores and keeps every node, edge, property and type."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ontology.errors import InvalidArgumentError, StorageError
+from planners.graphs.graph_conversion import copy_graph
+from planners.graphs.memory_graph import MemoryGraph
+from planners.graphs.open_graph import open_graph
+from planners.graphs.property_graph import Operation, ReplaceGraph
+from tests.planners.graphs.conftest import Driven
+from tests.planners.graphs.graph_operations import LABELS, OPERATIONS, PROPERTIES, TYPES, PlainGraph
+from tests.planners.graphs.stores import PARAMS, STORES, contents
+
+
+@pytest.fixture(params=PARAMS)
+def second(request: pytest.FixtureRequest) -> Iterator[Driven]:
+    """A graph of each store, opened besides another."""
+    with asyncio.Runner() as runner:
+        context = STORES[request.param](request)
+        yield runner.run(context.__aenter__()), runner.run
+        runner.run(context.__aexit__(None, None, None))
+
+
+@st.composite
+def _graphs(draw: st.DrawFn) -> PlainGraph:
+    plain = PlainGraph()
+    plain.nodes = draw(st.lists(st.tuples(st.sampled_from(LABELS), PROPERTIES), min_size=1, max_size=8))  # type: ignore[assignment]
+    ends = st.integers(0, len(plain.nodes) - 1)
+    plain.edges = draw(st.lists(st.tuples(st.sampled_from(TYPES), ends, ends, PROPERTIES), max_size=10))
+    return plain
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(plain=_graphs(), more=st.lists(OPERATIONS, max_size=4))
+def test_every_node_edge_property_and_type_is_kept(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
+    """From memory to each store, and from there back: so all pairs of stores, since memory is in the middle of each."""
+    graph, run = second
+    before, after = MemoryGraph(), MemoryGraph()
+    run(before.apply([ReplaceGraph(state=plain.state()), *more]))
+    state = run(copy_graph(before, graph))
+    assert run(copy_graph(graph, after)) == state
+    assert contents(run(after.state())) == contents(state)
+
+
+@pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x"])
+async def test_an_address_that_is_none_lists_those_there_are(address: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="ladybug:PATH"):
+        async with open_graph(address):
+            pass
+
+
+async def test_a_store_that_cannot_be_reached_says_so() -> None:
+    pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
+    with pytest.raises(StorageError):
+        async with open_graph("rdf:http://127.0.0.1:9"):
+            pass

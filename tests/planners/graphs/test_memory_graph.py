@@ -1,0 +1,101 @@
+"""Graphs in memory: Python of a model over NetworkX, in the sandbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology.errors import StatementError
+from planners.calling.sandbox import Sandbox
+from planners.graphs.memory_graph import MemoryGraph
+from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
+
+ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
+
+
+@pytest.fixture
+async def graph() -> MemoryGraph:
+    made = MemoryGraph(Sandbox())
+    await made.apply(
+        [
+            InsertNode(label="Author", properties={"name": "Ann Ott", "label": "own", "tags": ("a", "b")}),
+            InsertNode(label="Book", properties={"title": "One"}),
+            InsertEdge(type="WROTE", source=ANN, target=NodeRef(label="Book", key={}), properties={"type": "own"}),
+        ]
+    )
+    return made
+
+
+async def test_code_sees_labels_types_and_properties(graph: MemoryGraph) -> None:
+    code = (
+        "result = [dict(d) for n, d in G.nodes(data=True)][:1] + [d for a, b, d in G.edges(data=True)]\nprint('noise')"
+    )
+    rows = await graph.query(code)
+    assert rows.rows == (
+        ({"label": "Author", "label_": "own", "name": "Ann Ott", "tags": ["a", "b"]},),
+        ({"type": "WROTE", "type_": "own"},),
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "columns", "rows"),
+    [
+        ("result = 3", ("result",), ((3,),)),
+        ("result = []", ("result",), ()),
+        ("result = [('a', 1), ('b', 2)]", ("result1", "result2"), (("a", 1), ("b", 2))),
+        ("result = [{'x': 1, 'y': None}]", ("x", "y"), ((1, None),)),
+        ("result = {3, 1, 2}", ("result",), ((1,), (2,), (3,))),
+        ("result = (n for n in 'ab')", ("result",), (("a",), ("b",))),
+        ("result = list(nx.shortest_path(G, *list(G)))", ("result",), (("n1",), ("n2",))),
+        ("result = object", ("result",), (("<class 'object'>",),)),
+    ],
+)
+async def test_results_become_rows(
+    graph: MemoryGraph, code: str, columns: tuple[str, ...], rows: tuple[tuple[object, ...], ...]
+) -> None:
+    found = await graph.query(code)
+    assert (found.columns, found.rows, found.cut) == (columns, rows, False)
+
+
+async def test_a_statement_changes_the_graph(graph: MemoryGraph) -> None:
+    code = "for n, d in list(G.nodes(data=True)):\n    if d['label'] == 'Author':\n        d['born'] = parameters['born']; del d['tags']"
+    await graph.apply([Statement(text=code, parameters={"born": 1965})])
+    state = await graph.state()
+    assert dict(state.nodes[0].properties) == {"born": 1965, "label": "own", "name": "Ann Ott"}
+    assert dict(state.edges[0].properties) == {"type": "own"}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("G.add_node('x')", "label"),
+        ("G.add_edge('n1', 'x', type='R')", "label"),
+        ("G.add_edge('n1', 'n2')", "type"),
+        ("G.add_node('x', label='A', v={'a': 1})", "dict"),
+        ("G = 5", "no attribute"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("import os; os._exit(0)", "wrote over"),
+        ("import socket; socket.create_connection(('127.0.0.1', 80))", "Error"),
+        ("G.remove_nodes_from(list(G))", "deletes all"),
+    ],
+    ids=["node", "end", "edge", "value", "type", "raises", "exits", "network", "empties"],
+)
+async def test_a_statement_that_leaves_no_graph_changes_nothing(graph: MemoryGraph, code: str, told: str) -> None:
+    before = await graph.state()
+    with pytest.raises(StatementError, match=told):
+        await graph.apply([InsertNode(label="Gone"), Statement(text=code)])
+    assert await graph.state() == before
+
+
+async def test_time_is_limited(graph: MemoryGraph) -> None:
+    with pytest.raises(StatementError, match="longer than"):
+        await graph.query("while True: pass", limits=QueryLimits(seconds=0.3))
+
+
+async def test_a_query_without_a_result_says_what_is_missing(graph: MemoryGraph) -> None:
+    with pytest.raises(StatementError, match="no variable named result"):
+        await graph.query("x = 1")
+
+
+async def test_without_a_sandbox_code_is_refused() -> None:
+    with pytest.raises(StatementError, match="no sandbox"):
+        await MemoryGraph().query("result = 1")

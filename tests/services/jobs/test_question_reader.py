@@ -6,6 +6,8 @@ import json
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from datagen.kgot_tasks.task_rows import task_rows
 from planners.kgot.asked import Asked, AskedFilter, TableShape, Unreadable
@@ -20,7 +22,10 @@ _READER = DfsQuestionReader(today=date(2026, 11, 20))
 def _table(name: str) -> TableShape:
     rows = task_rows()[name]
     columns = {column: tuple(row[column] for row in rows) for column in rows[0]}
-    own: dict[str, tuple[str | int | float | bool, ...]] = {"of": (f"{name}.csv#1",) * len(rows), "row": tuple(range(1, len(rows) + 1))}
+    own: dict[str, tuple[str | int | float | bool, ...]] = {
+        "of": (f"{name}.csv#1",) * len(rows),
+        "row": tuple(range(1, len(rows) + 1)),
+    }
     return TableShape(label=table_label(name), columns={**own, **columns})
 
 
@@ -143,3 +148,19 @@ def test_the_rules_read_all_but_two_of_the_tasks() -> None:
         found = _READER.read(task["question"], [_table(name) for name in names], task["files"])
         lost[task["split"]] += isinstance(found, Unreadable)
     assert lost == {"dev": 0, "test": 1}
+
+
+_WORDS = st.sampled_from(
+    "which how many what total average of the sales tickets with more than 6 in North region gate valve? Ada is highest amount "
+    "and or not between difference percentage Acme Pumps GmbH invoices customers open last 2026 . ' \" ( € 'quoted text'".split(
+        " "
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_WORDS, min_size=1, max_size=12), st.booleans())
+def test_any_words_are_read_or_refused(said: list[str], with_files: bool) -> None:
+    tables = [_table("sales"), _table("tickets")] if with_files else []
+    found = _READER.read(" ".join(said), tables, ["sales.csv"] if with_files else [])
+    assert isinstance(found, Asked | Unreadable)

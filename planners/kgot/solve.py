@@ -30,7 +30,10 @@ async def solve(run: RunState, queries: Sequence[str]) -> str:
         "direct": lambda: _direct(run, queries),
         "fusion": lambda: _fusion(run, queries),
     }
-    return await final_answer(run, await steps[kind]())
+    answer = await final_answer(run, await steps[kind]())
+    if not answer:  # also where a query gave rows that are no answer: the next votes see it
+        run.fruitless.extend(query for query in dict.fromkeys(queries) if query not in run.fruitless)
+    return answer
 
 
 async def force_query(run: RunState) -> str:

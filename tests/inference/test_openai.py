@@ -61,6 +61,19 @@ def test_a_good_answer(serve: Serve, swift: RetryPolicy) -> None:
     assert (asked.body["temperature"], asked.body["seed"], asked.body["max_tokens"]) == (0, 0, 99)
 
 
+@pytest.mark.parametrize(
+    ("part", "strict"),
+    [({"type": "object"}, False), ({"type": "object", "properties": {}}, True), ({"type": "string"}, True)],
+)
+def test_a_schema_with_an_open_object_is_not_strict(
+    serve: Serve, swift: RetryPolicy, part: dict[str, Any], strict: bool
+) -> None:
+    server = serve(lambda asked: completion())
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": [part]}}}}
+    chat(server, swift).complete(TALK, schema=schema)
+    assert server.asked[0].body["response_format"]["json_schema"]["strict"] is strict
+
+
 def test_without_a_schema_no_format_is_asked_for(serve: Serve, swift: RetryPolicy) -> None:
     server = serve(lambda asked: completion("plain"))
     assert chat(server, swift).complete(TALK, max_tokens=7).text == "plain"

@@ -135,6 +135,13 @@ async def test_queries_that_gave_nothing_are_shown_to_the_next_votes() -> None:
     assert "<fruitless_queries>" in second and "- EMPTY" in second
 
 
+async def test_so_are_queries_whose_rows_are_no_answer() -> None:
+    answers = {"final_answer": [{"answer": ""}], "forced_query": queries("EMPTY"), "forced_answer": [NOT_FOUND]}
+    with StepServer(next_step=[retrieve("GOOD")], **NO_MATHS, **answers) as server:
+        await solved(server, max_iterations=2)
+    assert "- GOOD" in server.prompts("next_step")[1]
+
+
 async def test_a_zero_is_an_answer() -> None:
     with StepServer(next_step=[retrieve("COUNT")], final_answer=[{"answer": "0"}], **NO_MATHS) as server:
         assert (await solved(server)).run.answer == "0"

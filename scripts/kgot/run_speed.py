@@ -74,17 +74,17 @@ class _SlowModel:
     ) -> Completion:
         self._loop.call_soon_threadsafe(self._busy.begin)
         time.sleep(self._latency_s)
-        text = json.dumps(self._answer(schema_name, messages[-1].content))
+        text = json.dumps(self._answer(schema_name, messages))
         self._loop.call_soon_threadsafe(self._busy.end)
         return Completion(text=text, prompt_tokens=1, completion_tokens=1)
 
-    def _answer(self, name: str, prompt: str) -> dict[str, Any]:
-        done = "shop/price {" in prompt
+    def _answer(self, name: str, messages: Sequence[Message]) -> dict[str, Any]:
+        done = "shop/price {" in messages[1].content
         calls = [{"tool": _TOOL.id, "arguments": {"number": number}} for number in range(self._calls)]
         node = {"label": "Price", "key": {"number": 1}, "properties": {"amount": 5}}
         query = (
             "MATCH (p:Price) RETURN p.amount AS amount"
-            if "Cypher" in prompt
+            if "Cypher" in messages[0].content
             else "result = [each['amount'] for _, each in G.nodes(data=True) if each['label'] == 'Price']"
         )
         answers: dict[str, dict[str, Any]] = {
@@ -142,19 +142,20 @@ async def run_ratios() -> list[Ratio]:
     """Measure the three ratios."""
     sandbox = Sandbox()
     await sandbox.check()
+    await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=1)  # imports
     busy = _Busy()
     async with open_graph("ladybug") as graph:
         await graph.apply(task_operations(0, NODES))
-        started = time.perf_counter()
+        started = time.process_time()
         await _run(graph, sandbox, busy, calls=1)
-        own = time.perf_counter() - started - busy.seconds
+        own = time.process_time() - started
     one = (await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=1))[1].calling_s
     ten = (await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=_CALLS))[1].calling_s
     alone, together = [await _batch(sandbox, workers) for workers in (1, _WORKERS)]
     latency = f"simulated: {MODEL_S:g} s a model call, {TOOL_S:g} s a tool call"
     return [
         Ratio(
-            name="own time, the store's included / model and tool time",
+            name="own time of the processor, the store's included / model and tool time",
             above=own,
             below=busy.seconds,
             most=0.05,

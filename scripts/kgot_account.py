@@ -19,7 +19,7 @@ from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
 from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.kgot_page import keep_section, write_page
-from scripts.kgot.oracle_account import fault_section, measure_faults, measure_oracle, oracle_section
+from scripts.kgot.oracle_account import KINDS, fault_section, measure_faults, measure_oracle, oracle_section
 from scripts.kgot.real_runs import REAL_SETTINGS, measure_real
 from scripts.kgot.task_world import task_world
 from scripts.kgot.tools_shown import tool_section
@@ -38,7 +38,8 @@ async def _measure(chosen: argparse.Namespace, tasks: Sequence[AccountTask], kep
     async with task_world(world_folder) as world:
         if "oracle" in chosen.parts:
             mixed = round_robin(tasks, seed=_SEED)
-            await measure_oracle(world, mixed, chosen.stores.split(","), kept["oracle"], kept["wanted"])
+            kinds = [kind for kind in KINDS if kind in chosen.kinds.split(",")]
+            await measure_oracle(world, mixed, chosen.stores.split(","), kinds, kept["oracle"], kept["wanted"])
         if "faults" in chosen.parts:
             some = round_robin(tasks, seed=_SEED)[: chosen.tasks]
             await measure_faults(world, some, kept["faults"], store=chosen.stores.split(",")[0], seed=_SEED)
@@ -75,6 +76,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("parts", nargs="+", choices=_PARTS)
     options.add_argument("--stores", default=_STORES, help="with commas between them, see egotools solve --graph")
+    options.add_argument(
+        "--kinds", default=",".join(KINDS), help="of retrieval, with commas between them; of the part oracle"
+    )
     options.add_argument("--tasks", type=int, default=_REAL_TASKS, help="of the parts faults and real")
     options.add_argument("--runs", type=int, default=1, help="of each task and system of the part real")
     options.add_argument("--endpoint", default="", help="base URL of a chat model")

@@ -72,16 +72,20 @@ async def run_once(
 
 
 async def measure_oracle(
-    world: TaskWorld, tasks: Sequence[AccountTask], stores: Iterable[str], rows: KeptRows, wanted: KeptRows
+    world: TaskWorld,
+    tasks: Sequence[AccountTask],
+    stores: Sequence[str],
+    kinds: Sequence[RetrieveKind],
+    rows: KeptRows,
+    wanted: KeptRows,
 ) -> None:
     """Run all tasks with the oracle in these stores.
 
     :param wanted: gets which tools each step wanted, and which the prompt showed.
     """
-    given = list(stores)
     for task in tasks:
-        for store in given:
-            for kind in KINDS:
+        for store in stores:
+            for kind in kinds:
                 if not rows.has(store=store, retrieve=kind, task=task.id):
                     await _measure_one(world, task, store, kind, rows, wanted)
 

@@ -1,0 +1,63 @@
+"""The page on solving tasks is true: its commands run in their order and print what is shown, its options, kinds and codes exist."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ontology import errors
+from planners.kgot.batch_report import CATEGORIES
+from planners.runs import journal_lines
+from services.jobs.integrated_store import integrated_store
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+(COMMANDS,) = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
+(SHOWN,) = (body for kind, body in BLOCKS if kind == "text")
+(ROW,) = (body for kind, body in BLOCKS if kind == "json")
+
+
+@pytest.mark.slow
+def test_the_commands_run_in_their_order_and_print_what_is_shown(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(ROOT / "planners" / "kgot" / "tasks" / "files", tmp_path / "planners" / "kgot" / "tasks" / "files")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "tasks.jsonl").write_text(ROW, encoding="utf-8")
+    printed = []
+    for command in COMMANDS:
+        program, *words = shlex.split(command)
+        assert program == ".venv/bin/egotools"
+        code, out, err = run(*words)
+        assert code == 0, f"{command}\n{out}\n{err}"
+        printed.append(out)
+    assert printed[0] == printed[1] and "answer 409.5" in printed[0]
+    assert printed[2].endswith(SHOWN)
+    assert "1 tasks: 1 correct" in printed[3]
+    assert json.loads((tmp_path / "out" / "batch" / "report.json").read_text(encoding="utf-8"))["tasks"] == 1
+    assert integrated_store().is_relative_to(tmp_path / "cache")
+
+
+def test_options_kinds_categories_and_codes_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    _, told, _ = run("solve", "--help")
+    missing = [option for option in set(re.findall(r"`(--[a-z-]+)", PAGE)) if option not in told]
+    assert missing == []
+    kinds = PAGE[PAGE.index("| kind |") : PAGE.index("The journal does not stay")]
+    known = inspect.getdoc(journal_lines.RunRecord) or ""
+    assert [kind for kind in re.findall(r"`(\w+)`", kinds) if f"``{kind}``" not in known] == []
+    categories = PAGE[PAGE.index("| category |") : PAGE.index("The paper names these")]
+    assert [name for name in CATEGORIES if name not in categories] == []
+    codes = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", PAGE, re.MULTILINE) for code in row.split(",")}
+    assert codes - {0, 130} <= {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}

@@ -15,7 +15,7 @@ import signal
 import stat
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,19 +123,26 @@ class Sandbox:
                     lifeline_fd=lifeline,
                     file_fds=file_fds,
                 )
-                process = await asyncio.create_subprocess_exec(
-                    *command,
-                    stdin=PIPE,
-                    stdout=PIPE,
-                    stderr=PIPE,
-                    env={},
-                    cwd="/",
-                    start_new_session=True,
-                    pass_fds=(code_fd, filter_fd, status_fd, lifeline, *file_fds.values()),
-                )
-            running = RunningProcess(process, self.limits.output_bytes, let_go)
+                fds = (code_fd, filter_fd, status_fd, lifeline, *file_fds.values())
+                running = await _started(command, fds, self.limits.output_bytes, let_go)
             limit = await running.finish(stdin, self.limits.seconds)
             return _result(running, limit, _exit_code(told))
+
+
+async def _started(
+    command: Sequence[str], fds: Sequence[int], max_output: int, before_kill: Callable[[], object]
+) -> RunningProcess:
+    """Start the process. Who is cancelled meanwhile ends its whole group: the event loop would end its first process only."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, cwd="/", start_new_session=True, pass_fds=fds
+        )
+    )
+    try:
+        return RunningProcess(await asyncio.shield(starting), max_output, before_kill)
+    except asyncio.CancelledError:
+        await RunningProcess(await starting, max_output, before_kill).finish(b"", 0)
+        raise
 
 
 def _result(running: RunningProcess, limit: Ending | None, status: int | None) -> SandboxResult:

@@ -419,6 +419,19 @@ async def test_cancelled_run_leaves_no_process() -> None:
     assert alive(mark) == []
 
 
+async def test_runs_that_are_cancelled_while_they_start_end_wholly() -> None:
+    limits, mark = marked()
+    sandbox = Sandbox(limits)
+    await sandbox.check()
+    for wait in range(20):
+        running = asyncio.create_task(sandbox.run("import time; time.sleep(100)"))
+        await asyncio.sleep(wait / 500)
+        running.cancel()
+        await asyncio.wait({running}, timeout=10)
+        assert running.cancelled()
+    await wait_until(lambda: not alive(mark))
+
+
 async def test_killed_caller_leaves_no_process() -> None:
     limits, mark = marked()
     code = f"""import asyncio

@@ -34,6 +34,7 @@ class RunState:
 
     :ivar iteration: from 1; 0 before the first.
     :ivar state: the graph of the last good step.
+    :ivar text: the same as prompts have it.
     :ivar asked: the calls that were made, by tool and arguments; none is made twice.
     :ivar missing: what the graph lacked at last.
     """
@@ -48,7 +49,7 @@ class RunState:
     marks: FenceMarks
     iteration: int = 0
     state: GraphState = field(default_factory=GraphState)
-    text: str = ""
+    text: str = field(default_factory=lambda: state_text(GraphState()))
     calls: list[MadeCall] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     fruitless: list[str] = field(default_factory=list)
@@ -82,10 +83,12 @@ class RunState:
     async def read_graph(self) -> None:
         """Take the state of the graph for what the next steps see, and tell it; where it cannot be read, keep the last one."""
         state = await self.contained("state", self.graph.state(), None)
-        if state is not None:
-            self.state = state
+        if state is None:
+            return
+        if state != self.state:
             self.text = _bounded(state_text(state, longest=_VALUE_CHARS), self.settings.max_graph_chars)
-            emit(GraphChanged(iteration=self.iteration, state=state))
+        self.state = state
+        emit(GraphChanged(iteration=self.iteration, state=state))
 
 
 def _bounded(text: str, most: int) -> str:

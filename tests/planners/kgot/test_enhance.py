@@ -333,6 +333,20 @@ async def test_the_graph_of_the_last_good_step_is_kept() -> None:
     assert [each.step for each in ran.of(Dropped)] == ["state"]
 
 
+async def test_a_long_graph_is_cut_at_a_line_and_a_long_value_at_a_length() -> None:
+    graph = text_graph()
+    await graph.apply([InsertNode(label="Book", properties={"title": f"{at} {'x' * 100}"}) for at in range(40)])
+    await graph.apply([InsertNode(label="Page", properties={"text": "y" * 5_000})])
+    with StepServer(next_step=[INSERT], **FORCED) as server:
+        await enhanced(server, graph, finder=FakeFinder(), max_graph_chars=1_000)
+        await enhanced(server, graph, finder=FakeFinder())
+    short, whole = server.prompts("next_step")
+    lines = short.partition("--- data ")[2].splitlines()[1:-2]
+    assert sum(map(len, lines[:-1])) < 1_000
+    assert lines[-2].endswith('"}') and lines[-1].endswith("more lines are left out)")
+    assert "… (5000 characters)" in whole and "y" * 2_001 not in whole
+
+
 async def test_nodes_and_edges_as_json_run_in_chains() -> None:
     def ref(label: str, name: str) -> dict[str, Any]:
         return {"label": label, "key": {"name": name}}

@@ -300,6 +300,39 @@ async def test_every_graph_is_told_with_its_iteration() -> None:
     assert [(each.iteration, len(each.state.nodes)) for each in ran.of(GraphChanged)] == [(0, 0), (1, 1)]
 
 
+BROKEN = {
+    "a fence": '```json\n{"query_type": "RETRIEVE", "content": "GOOD"}\n```',
+    "a lost brace": '{"query_type": "RETRIEVE", "content": "GOOD"',
+    "a surplus brace": '{"query_type": "RETRIEVE", "content": "GOOD"}}',
+    "a comma": '{"query_type": "RETRIEVE", "content": "GOOD",}',
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+async def test_broken_json_is_repaired_without_a_further_question(case: str) -> None:
+    with StepServer(**{**WHOLE, "next_step": [BROKEN[case]]}) as server:
+        ran = await run_task(server, **parts())
+    assert ran.run.answer == "Tides"
+    assert server.steps.count("next_step") == 1
+
+
+async def test_without_repair_it_is_asked_for_again() -> None:
+    with StepServer(**{**WHOLE, "next_step": [BROKEN["a comma"], RETRIEVE]}) as server:
+        ran = await run_task(server, **parts(), repair_json=False)
+    assert ran.run.answer == "Tides"
+    assert server.steps.count("next_step") == 2
+
+
+async def test_prose_is_asked_for_three_times_more_with_its_fault() -> None:
+    with StepServer(**{**WHOLE, **FORCED, "next_step": ["I would rather sing."]}) as server:
+        ran = await run_task(server, **parts(), max_iterations=1)
+    assert server.steps.count("next_step") == 4
+    for body in server.of("next_step")[1:]:
+        fault = body["messages"][-1]["content"]
+        assert "it is not one JSON object" in fault and "--- data" in fault
+    assert "rejected 4 times" in ran.of(Dropped)[0].problem
+
+
 async def test_a_truncated_answer_is_not_repaired() -> None:
     cut = completion('{"query_type": "RETRIEVE", "content": "GOOD"', finish="length")
     with StepServer(**{**WHOLE, "next_step": [cut, RETRIEVE]}) as server:

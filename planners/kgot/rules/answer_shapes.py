@@ -55,6 +55,7 @@ class AnswerShapes:
     def __init__(self, known: Known, *, expected: str = "", most_nodes: int = MOST_NODES) -> None:
         self._known = known
         self._expected = expected
+        self._tool = ""
         self._left = most_nodes
         self._left_out = 0
         self._written: list[Operation] = []
@@ -76,10 +77,11 @@ class AnswerShapes:
                 own[_free(own, f"arg_{property_name(name)}")] = _scalar(value)
         page = given.get("page", 1) if isinstance(given, dict) else 1
         place = f"{PurePath(file).name}{f' page {page}' if page != 1 else ''}" if file else f"{tool_id} {arguments}"
+        self._tool = tool_id.rpartition("/")[2]
         whole = body if isinstance(body, dict) else {}
         asked = given if isinstance(given, dict) else {}
-        if whole_own := own_identifier(whole, called="", arguments=asked, expected=self._expected):
-            self._child(call, GAVE, whole, tool_id.rpartition("/")[2], place, 0, own=whole_own)
+        if whole_own := own_identifier(whole, called=[self._tool], arguments=asked, expected=self._expected):
+            self._child(call, GAVE, whole, self._tool, place, 0, own=whole_own)
         else:
             fields = body if isinstance(body, dict) else {"answer": body}
             self._fields(call, own, fields, "", place, 0, gives=True, file=file)
@@ -133,7 +135,9 @@ class AnswerShapes:
             kind = GAVE if gives else reference_type(str(field))
             if value is None or depth > _MOST_DEPTH:
                 continue
-            own = own_identifier(value, called=str(field), arguments={}) if isinstance(value, dict) else ""
+            own = (
+                own_identifier(value, called=[str(field)], arguments={}, alone=True) if isinstance(value, dict) else ""
+            )
             if isinstance(value, dict) and not own:
                 self._fields(node, properties, value, f"{name}_", inner, depth + 1, gives=gives, file=file)
             elif isinstance(value, dict):
@@ -164,9 +168,9 @@ class AnswerShapes:
                 return
         records = [value if isinstance(value, dict) else {"value": value} for value in held]
         called = name.rpartition("_")[2] or name
-        expected = self._expected if kind == GAVE else ""
+        expected, tool = (self._expected, [self._tool]) if kind == GAVE else ("", [])
         for number, record in enumerate(records, start=1):
-            own = own_identifier(record, called=called, arguments={}, expected=expected, siblings=records)
+            own = own_identifier(record, called=[called, *tool], arguments={}, expected=expected)
             self._child(node, kind, record, called, f"{place}/{number}", depth + 1, own)
 
     def _text(self, node: NodeRef, text: str, file: str, place: str, depth: int) -> bool:

@@ -24,19 +24,20 @@ def is_key(value: Any) -> bool:
 def own_identifier(
     record: Mapping[Any, Any],
     *,
-    called: str,
+    called: Sequence[str],
     arguments: Mapping[str, Any],
     expected: str = "",
-    siblings: Sequence[Mapping[Any, Any]] = (),
+    alone: bool = False,
 ) -> str:
-    """Return the field, or empty where none is it for sure.
+    """Return the field, or empty where none is it for sure: the items of an order name products, and are none.
 
-    In this order: ``id``; the one that the call asked with; that of the name of the list or field that holds the record; the expected
-    one; the only one; the only one that tells the records of a list apart.
+    In this order: ``id``; the only one that the call asked with; the only one of the names by which the record is called; the
+    expected one; of the value of a field of its own (``accountOwner``) the only one.
 
-    :param called: name of the list, or of the field, that holds the record; empty of a whole answer.
+    :param called: names of the list or field that holds the record, and of the tool that answered with it.
     :param arguments: of the call, where the record is its whole answer; else empty.
     :param expected: what whoever chose the tool knows of its answers.
+    :param alone: whether it is the value of a field, not one of a list or a whole answer.
     """
     held = [
         name
@@ -46,24 +47,19 @@ def own_identifier(
     if plain := next((name for name in _PLAIN if name in held), ""):
         return plain
     asked = [name for name in held if name in arguments and str(arguments[name]) == str(record[name])]
-    named = [name for name in held if called and _words(identifier_of(name) or "") == _words(called)]
-    for found in (asked, named, [name for name in held if name == expected], held):
+    if len(asked) > 1:  # it is of both
+        return ""
+    named = [name for name in held if any(_ends(each, identifier_of(name) or "") for each in called)]
+    for found in (asked, named, [name for name in held if name == expected], held if alone else []):
         if len(found) == 1:
             return found[0]
-    return _telling(held, siblings)
+    return ""
 
 
-def _telling(names: Sequence[str], siblings: Sequence[Mapping[Any, Any]]) -> str:
-    """Return the only field that has another value in each record of a list, or empty."""
-    if len(siblings) < 2:
-        return ""
-    apart = [
-        name
-        for name in names
-        if all(is_key(each.get(name)) for each in siblings)
-        and len({str(each[name]) for each in siblings}) == len(siblings)
-    ]
-    return apart[0] if len(apart) == 1 else ""
+def _ends(called: str, noun: str) -> bool:
+    """Whether a name ends with a noun, in the singular or the plural: ``searchSupplierInvoices`` with ``invoice``."""
+    own, wanted = _words(called), _words(noun)
+    return bool(wanted) and own[-len(wanted) :] == wanted
 
 
 def _words(name: str) -> list[str]:

@@ -87,6 +87,32 @@ def test_a_thing_with_an_identifier_is_one_node_however_often_it_is_answered() -
     assert order.properties == {"orderId": "O1", "customerId": "C7", "total": 3.5, "state": "open"}
 
 
+def test_what_only_refers_to_a_thing_is_not_that_thing() -> None:
+    items = [{"productId": "P1", "pieces": 2}, {"productId": "P1", "pieces": 3}]
+    prices = [
+        answer(
+            {"customerId": "C1", "productId": each, "price": at},
+            "shop/getCustomerPrice",
+            customerId="C1",
+            productId=each,
+        )
+        for at, each in enumerate("ab")
+    ]
+    state = state_of(written(answer({"orders": [{**_ORDER, "lines": items}]}), *prices))
+    held = Counter(node.label for node in state.nodes if "pieces" in node.properties or "price" in node.properties)
+    assert held == {"Line": 2, "ToolCall": 2}
+
+
+@pytest.mark.parametrize("names", [sorted, lambda names: sorted(names, reverse=True)])
+def test_the_order_of_fields_says_nothing(names: Any) -> None:
+    record = {"costCenterId": "C1", "employeeId": "E1", "name": "Ada", "ownerId": "E2"}
+    body = {"items": [{name: record[name] for name in names(record)}]}
+    state = state_of(written(answer(body, "hr/searchEmployees", query="Ada")))
+    assert {"employeeId": "E1"}.items() <= next(
+        node for node in state.nodes if node.label == "Employee"
+    ).properties.items()
+
+
 def test_references_and_nested_things_are_edges() -> None:
     state = state_of(written(answer({"orders": [_ORDER]})))
     labels = {node.id: node.label for node in state.nodes}
@@ -99,7 +125,7 @@ def test_references_and_nested_things_are_edges() -> None:
 
 
 def test_a_field_with_the_identifier_of_a_known_thing_leads_to_that_thing() -> None:
-    bodies = answer({"items": [{"employeeId": "E1", "managerId": "E2"}, {"employeeId": "E2"}]})
+    bodies = answer({"items": [{"employeeId": "E1", "managerId": "E2"}, {"employeeId": "E2"}]}, "hr/findEmployees")
     state = state_of(written(bodies))
     assert Counter(node.label for node in state.nodes) == {"ToolCall": 1, "Employee": 2}
     assert [edge.type for edge in state.edges if edge.type == "MANAGER"] == ["MANAGER"]

@@ -20,6 +20,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.recorded_run import solve_recorded
 from planners.kgot.task_file import BatchTask, read_tasks
 from planners.runs.run_journal import open_run_journal
+from services.cli.solve_run import replay
 from services.jobs.integrated_store import integrated_documents
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
@@ -36,6 +37,7 @@ _WHY = {"task-08": "no employee was found whose name is Rome", "task-24": "the f
 
 @dataclass(frozen=True)
 class Solved:
+    folder: Path
     runs: dict[str, KgotRun]
 
 
@@ -55,7 +57,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory, company: RunningCompany) ->
     own.write_text(integrated_documents(), encoding="utf-8")
     build_snapshot([str(CATALOG), str(own)], folder / "store", encoder=HashingEncoder())
     servers = {system: f"{company.url}/{system}" for system in _SYSTEMS}
-    return Solved(asyncio.run(_solved(folder, ToolAccess(servers=servers))))
+    return Solved(folder, asyncio.run(_solved(folder, ToolAccess(servers=servers))))
 
 
 async def _solved(folder: Path, access: ToolAccess) -> dict[str, KgotRun]:
@@ -79,6 +81,13 @@ def test_at_least_20_of_the_24_tasks_are_solved(solved: Solved) -> None:
     wrong = {each.id: solved.runs[each.id].answer for each in _TASKS if not _is_right(each, solved.runs[each.id])}
     assert len(_TASKS) - len(wrong) >= 20, wrong
     assert set(wrong) <= set(_WHY), wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id_", ["task-07", "task-19", "task-23", "task-24"])
+def test_a_run_is_replayed_without_any_tool(solved: Solved, id_: str) -> None:
+    again = asyncio.run(replay(solved.folder / f"{id_}.jsonl", lambda event: None))
+    assert again.run == solved.runs[id_]
 
 
 @pytest.mark.slow

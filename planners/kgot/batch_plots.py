@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ontology.pictures import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
-
-if TYPE_CHECKING:
-    from planners.kgot.batch_report import BatchReport
+from planners.kgot.batch_report import BatchReport
 
 __all__ = ["batch_plots"]
 

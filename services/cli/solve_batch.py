@@ -13,7 +13,8 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
 from planners.calling.consent import Ask, always, never
 from planners.calling.tool_access import ToolAccess
-from planners.kgot.batch_report import BatchReport, batch_report, write_report
+from planners.kgot.batch_files import write_report
+from planners.kgot.batch_report import BatchReport, batch_report
 from planners.kgot.recorded_run import SolveParts
 from planners.kgot.task_batch import run_batch, solve_in_folder
 from planners.kgot.task_file import BatchTask, read_tasks

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import MissingExtraError
-from planners.kgot import batch_plots
-from planners.kgot.batch_report import batch_report, category_of, write_report
+from planners.kgot import batch_files
+from planners.kgot.batch_files import write_report
+from planners.kgot.batch_report import batch_report, category_of
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.task_file import BatchTask
 from planners.kgot.task_result import ShownTool, TaskResult, task_result
@@ -96,7 +97,7 @@ def test_without_matplotlib_the_plots_are_left_out(tmp_path: Path, monkeypatch: 
     def missing(report: object) -> dict[str, bytes]:
         raise MissingExtraError("pictures of a report", extra="eval")
 
-    monkeypatch.setattr(batch_plots, "batch_plots", missing)
+    monkeypatch.setattr(batch_files, "batch_plots", missing)
     written = write_report(batch_report([task("t1")], []), tmp_path)
     assert [path.name for path in written] == ["report.json", "report.md"]
     assert "The plots are left out" in (tmp_path / "report.md").read_text(encoding="utf-8")

@@ -1,0 +1,106 @@
+"""The files of the report of a batch: JSON for programs, Markdown for people, plots where they can be drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ontology.errors import MissingExtraError
+from ontology.files import write_file
+from ontology.json_object import canonical_text
+from planners.kgot.batch_plots import batch_plots
+from planners.kgot.batch_report import CATEGORIES, BatchReport
+from planners.kgot.task_result import ShownTool
+
+__all__ = ["write_report"]
+
+_Z = 1.959964  # of a 95 % interval
+
+
+def write_report(report: BatchReport, folder: Path) -> tuple[Path, ...]:
+    """Write ``report.json``, ``report.md`` and, with the extra ``eval``, the plots beside them.
+
+    :raises StorageError: when they cannot be written.
+    """
+    written = [write_file(folder / "report.json", canonical_text(report.to_json()) + "\n")]
+    plots: Mapping[str, bytes] = {}
+    note = ""
+    try:
+        plots = batch_plots(report)
+    except MissingExtraError as error:
+        note = f"The plots are left out: {error}\n"
+    written += [write_file(folder / name, png) for name, png in plots.items()]
+    text = _markdown(report) + "".join(f"\n![{name}]({name})\n" for name in plots) + (f"\n{note}" if note else "")
+    return (*written, write_file(folder / "report.md", text))
+
+
+def _markdown(report: BatchReport) -> str:
+    counts = report.counts()
+    right = counts["correct"] + counts["correct forced"]
+    low, high = _interval(right, len(report.rows))
+    levels = [[str(level or "–"), *(str(report.counts(level)[name]) for name in CATEGORIES)] for level in report.levels]
+    steps = [
+        [
+            name,
+            f"{use.calls:,}",
+            f"{use.prompt_tokens:,}",
+            f"{use.completion_tokens:,}",
+            f"{use.usd:.4f}",
+            f"{use.seconds:.1f}",
+        ]
+        for name, use in {**report.by_step, "all": report.total}.items()
+    ]
+    used = report.tools_of_tasks()
+    tools = [
+        [name, *_shown(report.choice.get(name)), f"{use.calls:,}", f"{use.failed:,}", *map(str, used[name])]
+        for name, use in report.by_tool.items()
+    ]
+    rows = [
+        [
+            row.id,
+            str(row.level or "–"),
+            row.category,
+            row.expected,
+            row.result.answer or row.result.missing or row.result.error,
+        ]
+        for row in report.rows
+    ]
+    return "\n".join(
+        [
+            f"# {len(report.rows)} tasks: {right} right\n",
+            f"Right: {right} of {len(report.rows)}, 95 % interval {low:.0%} to {high:.0%}. Money is by the prices that were given.\n",
+            *_table(["level", *CATEGORIES], [*levels, ["all", *(str(counts[name]) for name in CATEGORIES)]]),
+            "\n## Cost by step\n",
+            *_table(["step", "calls", "prompt tokens", "completion tokens", "USD", "seconds"], steps),
+            f"\n## Tools\n\n{report.searches} searches. A tool's rank is its mean rank in the searches after which it was called.\n",
+            *_table(["tool", "shown", "chosen", "rank", "calls", "failed", "tasks", "of them right"], tools),
+            "\n## Tasks\n",
+            *_table(["task", "level", "category", "expected", "answer"], rows),
+            "",
+        ]
+    )
+
+
+def _shown(shown: ShownTool | None) -> tuple[str, str, str]:
+    if shown is None:
+        return "0", "0", "–"
+    return str(shown.shown), str(shown.called), f"{shown.ranks / shown.called:.1f}" if shown.called else "–"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(_cell(text) for text in line) + " |" for line in lines]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())[:200]
+
+
+def _interval(right: int, count: int) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    if not count:
+        return 0.0, 0.0
+    share, z = right / count, _Z**2 / count
+    middle, reach = share + z / 2, _Z * math.sqrt(share * (1 - share) / count + z / (4 * count))
+    return max(0.0, (middle - reach) / (1 + z)), min(1.0, (middle + reach) / (1 + z))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
@@ -75,23 +75,34 @@ class GraphAsker:
 def rows_text(rows: QueryRows, most: int) -> str:
     """Return rows on one line as a JSON list of objects by column; as lists where two columns have one name.
 
-    :param most: characters of the list. Rows beyond are left out, and a second line says so; a first row that is longer is cut, and no JSON.
+    :param most: characters of the list. Rows beyond are left out, and a second line says so; of a first row that is longer, each value is cut.
     """
     by_name = len(set(rows.columns)) == len(rows.columns)
     shown: list[str] = []
     size = 0
     for row in rows.rows:
-        value = dict(zip(rows.columns, row, strict=True)) if by_name else list(row)
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = _row_text(rows.columns if by_name else (), row)
+        if len(text) > most and not shown:
+            text = _row_text(rows.columns if by_name else (), [_cut(value, most // len(row)) for value in row])
         size += len(text) + 2
         if size > most and shown:
             break
-        shown.append(text[:most] if len(text) > most else text)
+        shown.append(text)
     line = f"[{', '.join(shown)}]"
     left_out = len(rows.rows) - len(shown)
     if not left_out and not rows.cut:
         return line
     return f"{line}\n({f'{left_out} more rows' if left_out and not rows.cut else 'more rows'} are left out)"
+
+
+def _row_text(columns: Sequence[str], row: Sequence[object]) -> str:
+    value = dict(zip(columns, row, strict=True)) if columns else list(row)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _cut(value: object, most: int) -> object:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"{text[:most]}…" if len(text) > most else value
 
 
 def _has_value(rows: QueryRows) -> bool:

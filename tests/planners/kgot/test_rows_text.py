@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planners.graphs.property_graph import QueryRows
 from planners.kgot.graph_queries import rows_text
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(st.characters(min_codepoint=32), max_size=9)
 
 
 def test_rows_are_objects_by_column() -> None:
@@ -32,6 +32,13 @@ def test_what_is_left_out_is_said() -> None:
     assert kept == [{"n": at} for at in range(len(kept))] and len(line) <= 62
     assert note == f"({100 - len(kept)} more rows are left out)"
     assert rows_text(QueryRows(columns=("n",), rows=((1,),), cut=True), 60).endswith("(more rows are left out)")
+
+
+def test_a_row_that_is_too_long_is_cut_in_its_values() -> None:
+    rows = QueryRows(columns=("a", "b"), rows=(("x" * 500, [1, 2]), ("y", 3)))
+    line, note = rows_text(rows, 80).split("\n")
+    assert json.loads(line) == [{"a": "x" * 40 + "…", "b": [1, 2]}]
+    assert note == "(1 more rows are left out)"
 
 
 @given(st.lists(st.tuples(SCALARS, SCALARS), max_size=8), st.integers(50, 200))

@@ -80,7 +80,7 @@ class AnswerShapes:
         self._tool = tool_id.rpartition("/")[2]
         whole = body if isinstance(body, dict) else {}
         asked = given if isinstance(given, dict) else {}
-        if whole_own := own_identifier(whole, called=[self._tool], arguments=asked, expected=self._expected):
+        if whole_own := own_identifier(whole, called="", tool=self._tool, arguments=asked, expected=self._expected):
             self._child(call, GAVE, whole, self._tool, place, 0, own=whole_own)
         else:
             fields = body if isinstance(body, dict) else {"answer": body}
@@ -135,9 +135,7 @@ class AnswerShapes:
             kind = GAVE if gives else reference_type(str(field))
             if value is None or depth > _MOST_DEPTH:
                 continue
-            own = (
-                own_identifier(value, called=[str(field)], arguments={}, alone=True) if isinstance(value, dict) else ""
-            )
+            own = own_identifier(value, called=str(field), arguments={}, alone=True) if isinstance(value, dict) else ""
             if isinstance(value, dict) and not own:
                 self._fields(node, properties, value, f"{name}_", inner, depth + 1, gives=gives, file=file)
             elif isinstance(value, dict):
@@ -168,9 +166,9 @@ class AnswerShapes:
                 return
         records = [value if isinstance(value, dict) else {"value": value} for value in held]
         called = name.rpartition("_")[2] or name
-        expected, tool = (self._expected, [self._tool]) if kind == GAVE else ("", [])
+        expected, tool = (self._expected, self._tool) if kind == GAVE else ("", "")
         for number, record in enumerate(records, start=1):
-            own = own_identifier(record, called=[called, *tool], arguments={}, expected=expected)
+            own = own_identifier(record, called=called, tool=tool, arguments={}, expected=expected)
             self._child(node, kind, record, called, f"{place}/{number}", depth + 1, own)
 
     def _text(self, node: NodeRef, text: str, file: str, place: str, depth: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,17 +25,20 @@ def is_key(value: Any) -> bool:
 def own_identifier(
     record: Mapping[Any, Any],
     *,
-    called: Sequence[str],
+    called: str,
+    tool: str = "",
     arguments: Mapping[str, Any],
     expected: str = "",
     alone: bool = False,
 ) -> str:
     """Return the field, or empty where none is it for sure: the items of an order name products, and are none.
 
-    In this order: ``id``; the only one that the call asked with; the only one of the names by which the record is called; the
-    expected one; of the value of a field of its own (``accountOwner``) the only one.
+    In this order: ``id``; the only one that the call asked with; the expected one; the only one of the name of the list or field that
+    holds the record; that of the tool's name, where no other has a value of its form (``getManager`` gives an employee with a
+    ``managerId``, which is another's); of the value of a field of its own (``accountOwner``) the only one.
 
-    :param called: names of the list or field that holds the record, and of the tool that answered with it.
+    :param called: name of the list or field that holds the record; empty of a whole answer.
+    :param tool: name of the tool whose answer it is or whose answer lists it; empty of what stands deeper.
     :param arguments: of the call, where the record is its whole answer; else empty.
     :param expected: what whoever chose the tool knows of its answers.
     :param alone: whether it is the value of a field, not one of a list or a whole answer.
@@ -49,11 +53,20 @@ def own_identifier(
     asked = [name for name in held if name in arguments and str(arguments[name]) == str(record[name])]
     if len(asked) > 1:  # it is of both
         return ""
-    named = [name for name in held if any(_ends(each, identifier_of(name) or "") for each in called)]
-    for found in (asked, named, [name for name in held if name == expected], held if alone else []):
+    named = [name for name in held if _ends(called, identifier_of(name) or "")]
+    by_tool = [
+        name for name in held if _ends(tool, identifier_of(name) or "") and _is_one_of_its_form(name, held, record)
+    ]
+    for found in (asked, [name for name in held if name == expected], named, by_tool, held if alone else []):
         if len(found) == 1:
             return found[0]
     return ""
+
+
+def _is_one_of_its_form(name: str, held: Sequence[str], record: Mapping[Any, Any]) -> bool:
+    """Whether no other identifier of a record is written like this one: letters as letters, digits as digits."""
+    forms = [re.sub(r"[a-z]", "a", re.sub(r"\d", "0", str(record[each]).casefold())) for each in held]
+    return forms.count(forms[held.index(name)]) == 1
 
 
 def _ends(called: str, noun: str) -> bool:

@@ -105,12 +105,18 @@ def test_what_only_refers_to_a_thing_is_not_that_thing() -> None:
 
 @pytest.mark.parametrize("names", [sorted, lambda names: sorted(names, reverse=True)])
 def test_the_order_of_fields_says_nothing(names: Any) -> None:
-    record = {"costCenterId": "C1", "employeeId": "E1", "name": "Ada", "ownerId": "E2"}
+    record = {"costCenterId": "C1", "employeeId": "E1", "name": "Ada"}
     body = {"items": [{name: record[name] for name in names(record)}]}
     state = state_of(written(answer(body, "hr/searchEmployees", query="Ada")))
     assert {"employeeId": "E1"}.items() <= next(
         node for node in state.nodes if node.label == "Employee"
     ).properties.items()
+
+
+def test_the_name_of_a_tool_is_no_reason_to_take_one_person_for_another() -> None:
+    manager = {"employeeId": "E2", "managerId": "E3", "departmentId": "D1"}
+    state = state_of(written(answer(manager, "hr/getManager", employeeId="E1")))
+    assert not [node for node in state.nodes if node.label == "Manager" and "employeeId" in node.properties]
 
 
 def test_references_and_nested_things_are_edges() -> None:
@@ -125,7 +131,7 @@ def test_references_and_nested_things_are_edges() -> None:
 
 
 def test_a_field_with_the_identifier_of_a_known_thing_leads_to_that_thing() -> None:
-    bodies = answer({"items": [{"employeeId": "E1", "managerId": "E2"}, {"employeeId": "E2"}]}, "hr/findEmployees")
+    bodies = answer({"employees": [{"employeeId": "E1", "managerId": "E2"}, {"employeeId": "E2"}]}, "hr/list")
     state = state_of(written(bodies))
     assert Counter(node.label for node in state.nodes) == {"ToolCall": 1, "Employee": 2}
     assert [edge.type for edge in state.edges if edge.type == "MANAGER"] == ["MANAGER"]

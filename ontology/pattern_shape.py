@@ -12,12 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from itertools import zip_longest
-from re import _constants as ops
-from re import _parser as parser
 from typing import Any
 
 from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ValueShape
+
+ops: Any = import_module("re._constants")  # the standard library's parser of patterns; its stubs do not have it
+parser: Any = import_module("re._parser")
 
 __all__ = ["ShapeFacts", "facts_of", "is_specific", "shape_of_pattern"]
 

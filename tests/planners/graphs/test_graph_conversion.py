@@ -31,7 +31,7 @@ def second(request: pytest.FixtureRequest) -> Iterator[Driven]:
 @st.composite
 def _graphs(draw: st.DrawFn) -> PlainGraph:
     plain = PlainGraph()
-    plain.nodes = draw(st.lists(st.tuples(st.sampled_from(LABELS), PROPERTIES), min_size=1, max_size=8))  # type: ignore[assignment]
+    plain.nodes = draw(st.lists(st.tuples(st.sampled_from(LABELS), PROPERTIES), min_size=1, max_size=8))
     ends = st.integers(0, len(plain.nodes) - 1)
     plain.edges = draw(st.lists(st.tuples(st.sampled_from(TYPES), ends, ends, PROPERTIES), max_size=10))
     return plain

@@ -134,3 +134,24 @@ def test_a_store_that_cannot_be_served_ends_the_command(node: RayNode, tmp_path:
     ended = subprocess.run(serve, env=node.environ, capture_output=True, text=True, timeout=_WAIT_S)
     assert ended.returncode == 14
     assert "127.0.0.2: the server ended with exit code 7" in " ".join(ended.stderr.split())
+
+
+def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
+    rows = [{"id": f"t{n}", "question": f"What is {n}0 % of 2,340?", "answer": str(234 * n)} for n in range(1, 4)]
+    rows.append({"id": "sky", "question": "Why is the sky blue?", "answer": "scattering"})
+    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    given: list[str | Path] = [
+        "solve",
+        "--tasks",
+        tmp_path / "tasks.jsonl",
+        "--out",
+        tmp_path / "out",
+        "--workers",
+        "2",
+    ]
+    command = _command(*given, "--tools-cache", tmp_path / "cache", "--on", "ray", "--json")
+    ended = subprocess.run(command, env=node.environ, capture_output=True, text=True, timeout=3 * _WAIT_S)
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert [row["outcome"] for row in found["rows"]] == ["solved", "solved", "solved", "no solution"]
+    assert found["categories"]["correct"] == 3

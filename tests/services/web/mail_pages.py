@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from datagen.personal.write_personal_data import TODAY, ZONE
 from egotools import Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
+from inference.retry import RetryPolicy
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask
 from planners.calling.tool_access import ToolAccess
@@ -85,8 +86,14 @@ class _WatchedAccess(ToolAccess):
     watch: Watch
 
     @asynccontextmanager
-    async def calling(self, ask: Ask, limits: CallLimits) -> AsyncIterator[ToolInvoker]:
-        async with super().calling(ask, limits) as invoker:
+    async def calling(
+        self,
+        ask: Ask,
+        limits: CallLimits,
+        own: Callable[[ToolInvoker], ToolInvoker] | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> AsyncIterator[ToolInvoker]:
+        async with super().calling(ask, limits, own, retries) as invoker:
             yield _Watched(invoker, self.watch)
 
 

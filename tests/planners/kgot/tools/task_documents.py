@@ -12,8 +12,8 @@ __all__ = ["pdf", "table_docx", "workbook", "zip_bytes", "zipped"]
 
 
 def pdf(path: Path, lines: Sequence[str], password: str = "") -> Path:
-    from reportlab.lib.pdfencrypt import StandardEncryption  # type: ignore[import-untyped]
-    from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
 
     canvas = Canvas(str(path), encrypt=StandardEncryption(password, ownerPassword="owner") if password else None)
     for number, line in enumerate(lines):
@@ -36,7 +36,7 @@ def table_docx(path: Path, heading: str, rows: Sequence[Sequence[str]]) -> Path:
 
 
 def workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Path:
-    from openpyxl import Workbook  # type: ignore[import-untyped]
+    from openpyxl import Workbook
 
     book = Workbook()
     book.remove(book.worksheets[0])

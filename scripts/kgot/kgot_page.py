@@ -110,6 +110,7 @@ def _tools_shown(section: Mapping[str, Any]) -> str:
     rows = section["rows"]
     head = (
         "requests",
+        "search",
         "n",
         "tools shown, mean",
         "prompt tokens, mean",
@@ -122,6 +123,7 @@ def _tools_shown(section: Mapping[str, Any]) -> str:
         (
             (
                 each["requests"],
+                each["search"],
                 each["n"],
                 f"{each['shown']:.1f}",
                 f"{each['tokens']:,.0f}",

@@ -48,9 +48,9 @@ class TaskWorld:
     folder: Path
     tools: int
 
-    def finder(self) -> ToolFinder:
-        """Return what finds tools: at most eight, as many as the service chooses."""
-        return ToolFinder(self.client, k=MOST_TOOLS, auto_k=True, schema_format="openai", documents=self.documents)
+    def finder(self, *, auto_k: bool = True) -> ToolFinder:
+        """Return what finds tools: at most eight, as many as the service chooses; or eight."""
+        return ToolFinder(self.client, k=MOST_TOOLS, auto_k=auto_k, schema_format="openai", documents=self.documents)
 
     async def invoker(self, task: AccountTask, model: ChatModel) -> ToolInvoker:
         """Return what calls the tools of a run: the integrated ones with the files of the task, the others at the company."""

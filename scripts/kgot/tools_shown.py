@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from egotools import Tool
 from planners.finding.prompt_tokens import PromptTokens
-from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.finding.tool_finder import FoundTool, FoundTools, ToolFinder
 from planners.kgot.llm_tool_chooser import tools_text
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.bench_sets import ROOT
@@ -18,6 +19,7 @@ from scripts.kgot.task_world import TaskWorld
 
 __all__ = ["tool_section"]
 
+_SEARCHES = ("auto_k, at most 8", "8 tools")
 _BENCHMARK = ROOT / "examples" / "enterprise" / "benchmark"
 
 
@@ -42,7 +44,14 @@ async def tool_section(
         lines = (_BENCHMARK / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         labelled = [(row["query"], frozenset(row["tools"])) for row in map(json.loads, lines)]
         asked[f"labelled requests of the shipped company, {name}"] = labelled
-    rows = [await _measured(world, name, requests, counter) for name, requests in asked.items() if requests]
+    rows = [
+        await _measured(world.finder(auto_k=auto_k), name, requests, counter)
+        for name, requests in asked.items()
+        if requests
+        for auto_k in (True, False)
+    ]
+    for row, search in zip(rows, cycle(_SEARCHES), strict=False):
+        row["search"] = search
     return {"tools": len(documents), "all_tokens": every, "counter": counter.name, "rows": rows}
 
 
@@ -67,9 +76,8 @@ def _id(tool: str) -> str:
 
 
 async def _measured(
-    world: TaskWorld, name: str, requests: Sequence[tuple[str, frozenset[str]]], counter: PromptTokens
+    finder: ToolFinder, name: str, requests: Sequence[tuple[str, frozenset[str]]], counter: PromptTokens
 ) -> dict[str, Any]:
-    finder = world.finder()
     shown, tokens, complete, found, needed = 0, 0, 0, 0, 0
     for request, tools in requests:
         answer = await finder.find(request)

@@ -74,7 +74,7 @@ def _share(hits: int, of: int) -> str:
 
 
 def _oracle(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = ("store", "retrieval", "solved", "answer in the graph", "seconds a task")
+    head = ("store", "retrieval", "solved", "answer in the graph")
     return _table(
         head,
         (
@@ -83,7 +83,6 @@ def _oracle(rows: Sequence[Mapping[str, Any]]) -> str:
                 each["retrieve"],
                 f"{each['solved']} of {each['tasks']}",
                 f"{each['in_graph']} of {each['tasks']}",
-                f"{each['seconds'] / max(1, each['tasks']):.2f}",
             )
             for each in rows
         ),

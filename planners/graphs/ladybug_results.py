@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planners.graphs.ladybug_process import CypherRows
 from planners.graphs.ladybug_rows import properties_of
 from planners.graphs.ladybug_statement import HIDDEN_EDGE
 from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, LadybugTables, own_name
@@ -14,20 +15,16 @@ from planners.graphs.result_rows import json_value
 __all__ = ["ladybug_results"]
 
 
-def ladybug_results(result: Any, titles: Sequence[str] | None, tables: LadybugTables, most: int) -> QueryRows:
+def ladybug_results(found: CypherRows, titles: Sequence[str] | None, tables: LadybugTables) -> QueryRows:
     """Return the rows of a result.
 
     :param titles: of its columns; None: those that Ladybug gives.
-    :param most: rows; of more the first stand.
     """
-    names = [own_name(name) for name in result.get_column_names()]
+    names = [own_name(name) for name in found.columns]
     kept = [at for at, name in enumerate(names) if not name.startswith(HIDDEN_EDGE)]
     columns = tuple(titles) if titles is not None and len(titles) == len(kept) else tuple(names[at] for at in kept)
-    rows: list[tuple[object, ...]] = []
-    while result.has_next() and len(rows) < most:
-        row = result.get_next()
-        rows.append(tuple(_value(row[at], tables) for at in kept))
-    return QueryRows(columns=columns, rows=tuple(rows), cut=result.has_next())
+    rows = tuple(tuple(_value(row[at], tables) for at in kept) for row in found.rows)
+    return QueryRows(columns=columns, rows=rows, cut=found.cut)
 
 
 def _value(value: Any, tables: LadybugTables) -> object:

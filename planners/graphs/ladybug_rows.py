@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from ontology.errors import StatementError
 from planners.graphs.column_types import ColumnType, column_value, kept_value, natural_type
 from planners.graphs.cypher_tokens import quoted_name
+from planners.graphs.ladybug_process import LadybugProcess, WrittenCypher
 from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, NODES, LadybugTables, RowKind, own_name
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
@@ -24,17 +25,18 @@ _BATCH = 500
 _OWN = ("_ID", "_LABEL", "_SRC", "_DST", KEY, EXACT, LABEL)
 
 
-def read_rows(connection: Any, tables: LadybugTables) -> PropertyRows:
+async def read_rows(process: LadybugProcess, tables: LadybugTables) -> PropertyRows:
     """Read the whole graph.
 
     :raises StatementError: when it holds what stores do not keep: a statement can compute it.
     """
     rows = PropertyRows()
-    for key, raw in sorted(_all(connection, f"MATCH (n) RETURN n.`{KEY}`, n"), key=lambda row: row[0]):
-        if raw[LABEL] is None:
+    nodes = await process.read(f"MATCH (n) RETURN n.`{KEY}`, n")
+    for key, raw in sorted(nodes, key=lambda row: row[0]):
+        if raw.get(LABEL) is None:
             raise StatementError("a new node has no label", subject="Cypher", remedy="Write (n:Label {…})")
         rows.nodes[key] = NodeRow(label=raw[LABEL], properties=properties_of(raw, tables, "NODE"))
-    edges = _all(connection, f"MATCH (a)-[r]->(b) RETURN r.`{KEY}`, a.`{KEY}`, b.`{KEY}`, r")
+    edges = await process.read(f"MATCH (a)-[r]->(b) RETURN r.`{KEY}`, a.`{KEY}`, b.`{KEY}`, r")
     for key, source, target, raw in sorted(edges, key=lambda row: row[0]):
         properties = properties_of(raw, tables, "REL")
         rows.edges[key] = EdgeRow(type=own_name(raw["_LABEL"]), source=source, target=target, properties=properties)
@@ -72,7 +74,7 @@ def values_of(rows: PropertyRows) -> PropertyNames:
 
 def changed_rows(
     old: PropertyRows, new: PropertyRows, tables: LadybugTables, moved: PropertyNames
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[WrittenCypher]:
     """Yield the statements that make the old graph the new one, with their parameters.
 
     :param moved: properties whose values another column takes over.
@@ -103,7 +105,7 @@ _Row: TypeAlias = tuple[dict[str, Any], Properties, Properties]
 """Keys, properties, and those before."""
 
 
-def _deletions(old: PropertyRows, new: PropertyRows, tables: LadybugTables) -> Iterator[tuple[str, dict[str, Any]]]:
+def _deletions(old: PropertyRows, new: PropertyRows, tables: LadybugTables) -> Iterator[WrittenCypher]:
     edges: dict[str, list[int]] = defaultdict(list)
     for key, edge in old.edges.items():
         if key not in new.edges and edge.source in new.nodes and edge.target in new.nodes:
@@ -116,9 +118,7 @@ def _deletions(old: PropertyRows, new: PropertyRows, tables: LadybugTables) -> I
         yield f"MATCH (n:{NODES}) WHERE n.`{KEY}` IN $keys DETACH DELETE n", {"keys": gone}
 
 
-def _node_writes(
-    inserted: Sequence[_Row], updated: Sequence[_Row], tables: LadybugTables
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _node_writes(inserted: Sequence[_Row], updated: Sequence[_Row], tables: LadybugTables) -> Iterator[WrittenCypher]:
     for names, rows in _batches(inserted, tables, "NODE", ""):
         values = f"`{KEY}`: row.k, `{LABEL}`: row.l{_as_map(names)}"
         yield f"UNWIND $rows AS row CREATE (:{NODES} {{{values}}})", {"rows": rows}
@@ -126,9 +126,7 @@ def _node_writes(
         yield f"UNWIND $rows AS row MATCH (x:{NODES} {{`{KEY}`: row.k}}) SET {_as_sets(names)}", {"rows": rows}
 
 
-def _edge_writes(
-    type_: str, found: Sequence[_Row], tables: LadybugTables, *, new: bool
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _edge_writes(type_: str, found: Sequence[_Row], tables: LadybugTables, *, new: bool) -> Iterator[WrittenCypher]:
     table = quoted_name(tables.edges(type_))
     match = f"UNWIND $rows AS row MATCH (a:{NODES} {{`{KEY}`: row.s}})"
     for names, rows in _batches(found, tables, "REL", type_):
@@ -203,7 +201,3 @@ def _as_map(names: Iterable[tuple[str, str]]) -> str:
 
 def _as_sets(names: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"x.{quoted_name(name)} = {value}" for name, value in names) or f"x.`{EXACT}` = NULL"
-
-
-def _all(connection: Any, text: str) -> list[list[Any]]:
-    return [list(row) for row in connection.execute(text)]

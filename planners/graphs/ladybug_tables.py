@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 from ontology.errors import StatementError
 from planners.graphs.column_types import ColumnType, joined_type
 from planners.graphs.cypher_tokens import quoted_name
+from planners.graphs.ladybug_process import LadybugProcess, WrittenCypher
 
 __all__ = ["EXACT", "KEY", "LABEL", "MARK", "NODES", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
 
@@ -93,18 +94,32 @@ class Needs:
 
 
 class LadybugTables:
-    """The tables of one database.
+    """The tables of one database, as they are when the definitions that it asks for have been run. :meth:`load` reads them."""
 
-    :param connection: used for definitions only.
-    """
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
+        self._definitions: list[WrittenCypher] = []
         self._edges: dict[str, str] = {}
         self._columns: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._versions: dict[RowKind, dict[str, Column]] = {"NODE": {}, "REL": {}}
         self._present: dict[str, set[str]] = {}
-        self._load()
+
+    @classmethod
+    async def load(cls, process: LadybugProcess) -> LadybugTables:
+        """Read the tables of a database; those of a new one are among the definitions to be run."""
+        tables = cls()
+        found = await process.read("CALL show_tables() RETURN name, type")
+        if not found:
+            tables._make()
+        for name, kind in found:
+            tables._load_columns(name, kind, await process.read(f"CALL table_info({_text(name)}) RETURN name, type"))
+            if kind == "REL" and name != _NO_EDGES:
+                tables._edges[own_name(name)] = name
+        return tables
+
+    def definitions(self) -> list[WrittenCypher]:
+        """Return what must be run before anything else, once."""
+        taken, self._definitions = self._definitions, []
+        return taken
 
     def edges(self, type_: str) -> str:
         """Return the table of the edges of a type; its own name where it has none."""
@@ -202,30 +217,20 @@ class LadybugTables:
         return name
 
     def _define(self, text: str) -> None:
-        self._connection.execute(text)
+        self._definitions.append((text, {}))
 
-    def _rows(self, text: str) -> list[list[Any]]:
-        return [list(row) for row in self._connection.execute(text)]
+    def _make(self) -> None:
+        """Ask for the tables of a new database."""
+        self._define(f"CREATE SEQUENCE `_keys` START {_FIRST_KEY}")
+        for macro in _MACROS:
+            self._define(f"CREATE MACRO {macro}")
+        self._define(f"CREATE NODE TABLE {NODES} ({_HIDDEN}, `{LABEL}` STRING, PRIMARY KEY (`{KEY}`))")
+        self._define(f"CREATE REL TABLE {_NO_EDGES} (FROM {NODES} TO {NODES}, {_HIDDEN})")
+        self._present = {NODES: set(), _NO_EDGES: set()}
 
-    def _load(self) -> None:
-        """Read the tables of a database, or make those of a new one."""
-        found = self._rows("CALL show_tables() RETURN name, type")
-        if not found:
-            self._define(f"CREATE SEQUENCE `_keys` START {_FIRST_KEY}")
-            for macro in _MACROS:
-                self._define(f"CREATE MACRO {macro}")
-            self._define(f"CREATE NODE TABLE {NODES} ({_HIDDEN}, `{LABEL}` STRING, PRIMARY KEY (`{KEY}`))")
-            self._define(f"CREATE REL TABLE {_NO_EDGES} (FROM {NODES} TO {NODES}, {_HIDDEN})")
-            found = [[NODES, "NODE"], [_NO_EDGES, "REL"]]
-        for name, kind in found:
-            self._load_columns(name, kind)
-            if kind == "REL" and name != _NO_EDGES:
-                self._edges[own_name(name)] = name
-
-    def _load_columns(self, table: str, kind: RowKind) -> None:
+    def _load_columns(self, table: str, kind: RowKind, columns: list[list[Any]]) -> None:
         self._present[table] = set()
-        for row in self._rows(f"CALL table_info({_text(table)}) RETURN name, type"):
-            name, type_ = row
+        for name, type_ in columns:
             if name in (KEY, EXACT, LABEL):
                 continue
             self._present[table].add(name)

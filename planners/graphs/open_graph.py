@@ -39,6 +39,7 @@ async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = Non
     elif store == "ladybug":
         graph = LadybugGraph(Path(rest) if rest else None)
         try:
+            await graph.open()
             yield graph
         finally:
             await graph.close()

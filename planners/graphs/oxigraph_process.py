@@ -7,24 +7,19 @@ was ended is started again for the next request.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
-import json
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ontology.errors import MissingExtraError, StatementError, StorageError
+from ontology.errors import MissingExtraError, StatementError
+from planners.graphs.engine_process import EngineEndedError, EngineProcess
 from planners.graphs.rdf_terms import RdfTerm, Triple, change_text, triples_text
 from planners.graphs.sparql_tokens import sparql_fault
 
 __all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "engine_fault", "read_term"]
 
-_CHILD = Path(__file__).with_name("oxigraph_child.py")
-_LINE_BYTES = 64 * 2**20
-"""Of an answer: more than the process writes."""
+_SCRIPT = "oxigraph_child.py"
 _OWN_S = 30.0
 """Seconds for requests that no model wrote: several hundred times what 522 nodes take."""
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
@@ -42,7 +37,7 @@ class OxigraphProcess:
     def __init__(self) -> None:
         if importlib.util.find_spec("pyoxigraph") is None:
             raise MissingExtraError("graphs of tasks as RDF", extra="rdf")
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: EngineProcess | None = None
         self._lock = asyncio.Lock()
 
     async def ask(
@@ -58,20 +53,20 @@ class OxigraphProcess:
             try:
                 async with asyncio.timeout(seconds):
                     if self._process is None:
-                        self._process = await _start()
+                        self._process = await EngineProcess.start(_SCRIPT, "graphs as RDF")
                         if first is not None:
-                            await _exchange(self._process, first())
-                    answer = await _exchange(self._process, request)
+                            await self._process.ask(first(), seconds)
+                    (answer,) = await self._process.ask(request, seconds)
             except TimeoutError:
-                await self._end()
+                self._process = None
                 raise sparql_fault(
                     f"it takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
                 ) from None
-            except (EOFError, ValueError, ConnectionError):
-                await self._end()
+            except EngineEndedError:
+                self._process = None
                 raise sparql_fault("it takes more memory than is allowed", "Ask for less") from None
-            except BaseException:
-                await self._end()  # cancelled: an answer to nobody would be left in the pipe
+            except BaseException:  # cancelled
+                self._process = None
                 raise
         if "fault" in answer:
             raise engine_fault(str(answer["fault"]))
@@ -85,14 +80,9 @@ class OxigraphProcess:
     async def close(self) -> None:
         """End the process."""
         async with self._lock:
-            await self._end()
-
-    async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            process, self._process = self._process, None
+            if process is not None:
+                await process.end()
 
 
 class EmbeddedEngine:
@@ -141,35 +131,3 @@ def engine_fault(problem: str) -> StatementError:
 
 def _load(triples: set[Triple]) -> dict[str, Any]:
     return {"do": "load", "triples": triples_text(triples)}
-
-
-async def _start() -> asyncio.subprocess.Process:
-    try:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            str(_CHILD),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={},
-            limit=_LINE_BYTES,
-        )
-    except OSError as error:
-        raise StorageError(
-            f"no process can be started for a graph as RDF: {error.strerror}",
-            subject="rdf",
-            remedy="Free memory, or allow more processes",
-        ) from None
-
-
-async def _exchange(process: asyncio.subprocess.Process, request: dict[str, Any]) -> dict[str, Any]:
-    if process.stdin is None or process.stdout is None:
-        raise EOFError
-    process.stdin.write(json.dumps(request).encode() + b"\n")
-    await process.stdin.drain()
-    line = await process.stdout.readline()
-    if not line:
-        raise EOFError
-    answer = json.loads(line)
-    return answer if isinstance(answer, dict) else {}

@@ -159,7 +159,7 @@ async def test_a_file_holds_the_graph_with_its_types(tmp_path: Path) -> None:
 
 async def test_a_folder_that_is_not_there_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
-        LadybugGraph(tmp_path / "none" / "graph.lbug")
+        await LadybugGraph(tmp_path / "none" / "graph.lbug").open()
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,121 @@
+"""An engine of graphs in a process of its own: one that crashes, takes too long or too much memory ends alone.
+
+A request is a line of JSON, and so is its answer; one that has ``more`` goes on in the next line. The script imports nothing of
+the project.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import StorageError
+
+__all__ = ["EngineEndedError", "EngineProcess"]
+
+_LINE_BYTES = 64 * 2**20
+"""Of an answer: more than the scripts write."""
+
+
+class EngineEndedError(Exception):
+    """The process has ended, or does not write answers any more; it is gone when this is raised.
+
+    :param signal_name: of the signal that ended it: ``SIGSEGV``; empty: none did.
+    """
+
+    def __init__(self, signal_name: str) -> None:
+        super().__init__(signal_name)
+        self.signal_name = signal_name
+
+
+class EngineProcess:
+    """A process that runs a script of this package; start it with :meth:`start`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, script: str, engine: str) -> EngineProcess:
+        """Start one.
+
+        :param script: name of a file in this folder.
+        :param engine: what errors call it.
+        :raises StorageError: when no process can be started.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                str(Path(__file__).with_name(script)),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={},
+                limit=_LINE_BYTES,
+            )
+        except OSError as error:
+            raise StorageError(
+                f"no process can be started for {engine}: {error.strerror}",
+                subject=engine,
+                remedy="Free memory, or allow more processes",
+            ) from None
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    async def ask(self, request: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
+        """Send a request, and return the parts of its answer, one or more. One request at a time.
+
+        :raises EngineEndedError: when the process ends before it has answered.
+        :raises TimeoutError: when it takes longer; the process is then ended, and so it is where the caller is cancelled:
+            an answer to nobody would be left in the pipe.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._exchange(request)
+        except (EOFError, ValueError, ConnectionError):
+            with contextlib.suppress(TimeoutError):  # what ended it is known a moment later
+                async with asyncio.timeout(1):
+                    await self._process.wait()
+            await self.end()
+            raise EngineEndedError(_signal_name(self._process.returncode)) from None
+        except BaseException:
+            await self.end()
+            raise
+
+    async def end(self) -> None:
+        """End the process."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    async def _exchange(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise EOFError
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        await self._process.stdin.drain()
+        parts: list[dict[str, Any]] = []
+        while not parts or parts[-1].get("more"):
+            line = await self._process.stdout.readline()
+            part = json.loads(line) if line else None
+            if not isinstance(part, dict):
+                raise EOFError
+            parts.append(part)
+        return parts
+
+
+def _signal_name(code: int | None) -> str:
+    """Return the name of the signal that ended a process with this code."""
+    try:
+        return signal.Signals(-code).name if code is not None and code < 0 else ""
+    except ValueError:  # a signal that has no name
+        return str(code)

@@ -16,12 +16,12 @@ from inference.chat import GREEDY, Completion, Message, Sample
 from ontology.errors import ModelError
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.kgot.account_tasks import AccountTask
+from scripts.kgot.answer_facts import facts_of
 from scripts.kgot.element_facts import element_facts
 from scripts.kgot.injected_faults import with_known_labels
 from scripts.kgot.oracle_key import Call, OraclePlan, oracle_plan
 from scripts.kgot.oracle_prompt import graph_rows, prompt_parts, shown_tools, tool_texts
 from scripts.kgot.oracle_writes import Written, answer_query, written
-from scripts.kgot.tool_facts import facts_of
 
 __all__ = ["NEEDS", "OracleModel"]
 

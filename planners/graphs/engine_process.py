@@ -72,6 +72,11 @@ class EngineProcess:
         """Number of the process."""
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is known to have ended."""
+        return self._process.returncode is not None
+
     async def ask(self, request: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
         """Send a request, and return the parts of its answer, one or more. One request at a time.
 

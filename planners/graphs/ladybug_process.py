@@ -69,7 +69,7 @@ class LadybugProcess:
     @property
     def has_ended(self) -> bool:
         """Whether the process is gone, and the graph with it if it stood in memory."""
-        return self._has_ended
+        return self._has_ended or self._process.has_ended
 
     @property
     def pid(self) -> int:
@@ -99,13 +99,13 @@ class LadybugProcess:
 
     async def roll_back(self) -> None:
         """Roll back the transaction that is open, if there is one."""
-        if not self._has_ended:
+        if not self.has_ended:
             with contextlib.suppress(StatementError):  # an error of the engine has ended it already
                 await self._ask({"do": "write", "statements": [("ROLLBACK", {})]}, _OWN_S)
 
     async def close(self) -> None:
         """Close the database and end the process."""
-        if not self._has_ended:
+        if not self.has_ended:
             with contextlib.suppress(StatementError):
                 await self._ask({"do": "close"}, _OWN_S)
         await self.end()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from ontology.errors import MissingExtraError, StatementError, StorageError
 from planners.graphs.ladybug_graph import LadybugGraph
-from planners.graphs.property_graph import InsertNode, MergeNode, NodeRef, Statement, Value
+from planners.graphs.property_graph import DeleteNode, InsertNode, MergeNode, NodeRef, QueryLimits, Statement, Value
 from tests.planners.graphs.conftest import Driven
 from tests.planners.graphs.stores import contents
 
@@ -131,6 +134,118 @@ async def test_new_nodes_want_a_label_and_functions_that_there_are(graph: Ladybu
     assert len((await graph.state()).nodes) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("UNWIND [{a: 'x', b: 1}, {b: 2, a: 'y'}] AS row RETURN row.a, row.b", [("x", 1), ("y", 2)]),
+        ("UNWIND [{a: 'x', c: 1}, {a: 'y', b: 2}] AS row RETURN row.b, row.c", [(2, None), (None, 1)]),
+        ("UNWIND [{a: 'x', b: null}, {b: 2.5}, {}] AS row RETURN row.a, row.b", None),
+        ("UNWIND [{a: 'x', b: null}, {b: 2.5}] AS row RETURN row.a, row.b", [("x", None), (None, 2.5)]),
+        ("UNWIND [{l: ['u']}, {l: null, `m n`: 2}] AS r RETURN r.l, r.`m n`", [(None, 2), (["u"], None)]),
+        ("UNWIND [{m: {x: 1}}, {m: {y: '}'}}] AS r RETURN r.m.y", [("}",), (None,)]),
+        ("UNWIND [[{a: 1}], [{b: 2}]] AS rows UNWIND rows AS row RETURN row.a", [(1,), (None,)]),
+        (
+            "UNWIND [1, 2] AS i WITH CASE WHEN i = 1 THEN {a: 'x', b: 'y'} ELSE {b: 'u', a: 'v'} END AS m RETURN m.a",
+            [("v",), ("x",)],
+        ),
+        ("RETURN {a: 1, b: 2} = {b: 2, a: 1} AS same", [(True,)]),
+        ("RETURN {a: 1, b: 2} AS m UNION ALL RETURN {b: 3, a: 4} AS m", [({"a": 1, "b": 2},), ({"a": 4, "b": 3},)]),
+    ],
+)
+async def test_maps_of_one_list_keep_the_names_of_their_fields(
+    graph: LadybugGraph, text: str, rows: list[tuple[object, ...]] | None
+) -> None:
+    if rows is None:  # no map of Ladybug is empty
+        with pytest.raises(StatementError):
+            await graph.query(text)
+    else:
+        assert await _rows(graph, text) == rows
+
+
+async def test_an_engine_that_dies_is_started_again_with_the_graph(tmp_path: Path) -> None:
+    for path in (None, tmp_path / "graph.lbug"):
+        graph = LadybugGraph(path)
+        await graph.apply(
+            [InsertNode(label="P", properties={"n": n, "v": (1, 1.0, True, "x")[n % 4]}) for n in range(60)]
+        )
+        await _write(graph, "MATCH (p:P {n: 1}), (q:P {n: 2}) CREATE (p)-[:R {w: 1}]->(q), (:Q {t: 'of a statement'})")
+        before = await graph.state()
+        endless = "MATCH (a), (b), (c), (d), (e), (f) WHERE a.n + b.n + c.n + d.n + e.n + f.n < 0"
+        for call in (
+            graph.query(f"{endless} RETURN a.n"),
+            graph.apply([InsertNode(label="Gone"), Statement(text=f"{endless} CREATE (:Gone)")]),
+        ):
+            await graph.open()
+            running = asyncio.ensure_future(call)
+            await asyncio.sleep(0.5)
+            os.kill(_child(graph), signal.SIGSEGV)
+            with pytest.raises(StatementError, match="has ended while it ran this, by SIGSEGV"):
+                await running
+            assert contents(await graph.state()) == contents(before)
+        assert await _rows(graph, "MATCH (:P {n: 1})-[r:R]->(q) RETURN q.n, r.w") == [(2, 1)]
+        await graph.open()
+        os.kill(_child(graph), signal.SIGKILL)  # between two calls: the next one goes on
+        await asyncio.sleep(0.3)
+        await _write(graph, "CREATE (:Q {t: 'after'})")
+        assert await _rows(graph, "MATCH (q:Q) RETURN q.t") == [("after",), ("of a statement",)]
+        await graph.close()
+
+
+async def test_an_engine_that_does_not_look_at_its_clock_is_ended(
+    graph: LadybugGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planners.graphs.ladybug_process._GRACE_S", 0.2)
+    await _write(graph, "CREATE (:P {n: 1})")
+    os.kill(_child(graph), signal.SIGSTOP)
+    with pytest.raises(StatementError, match="longer than 0\\.3 s"):
+        await graph.query("MATCH (p:P) RETURN p.n", limits=QueryLimits(seconds=0.3))
+    assert await _rows(graph, "MATCH (p:P) RETURN p.n") == [(1,)]
+
+
+async def test_a_cancelled_call_leaves_the_graph_as_it_was(graph: LadybugGraph) -> None:
+    await _write(graph, "UNWIND range(1, 60) AS n CREATE (:P {n: n})")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await graph.apply(
+                [
+                    Statement(
+                        text="MATCH (a:P), (b:P), (c:P), (d:P), (e:P) WHERE a.n + b.n + c.n + d.n < e.n CREATE (:Q)"
+                    )
+                ]
+            )
+    assert await _rows(graph, "MATCH (p) RETURN count(*)") == [(60,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n) WHERE n.name <> 'nobody' DETACH DELETE n",
+        "MATCH (n:P)-[r]-(m) DETACH DELETE n, m",
+        "MATCH (n:P|Q) WHERE n.name IS NOT NULL DETACH DELETE n CREATE (:New)",
+    ],
+)
+async def test_a_statement_that_empties_the_graph_is_rolled_back(graph: LadybugGraph, text: str) -> None:
+    await _write(graph, "CREATE (:P {name: 'a'})-[:R]->(:Q {name: 'b'})")
+    before = await graph.state()
+    with pytest.raises(StatementError, match="deletes all 2 nodes"):
+        await graph.apply(
+            [
+                InsertNode(label="Gone", properties={"name": "c"}),
+                DeleteNode(node=NodeRef(label="Gone", key={})),
+                Statement(text=text),
+            ]
+        )
+    assert await graph.state() == before
+    await _write(graph, "MATCH (n:P {name: 'a'}) DETACH DELETE n", "MATCH (n:Q {name: 'b'}) DELETE n")
+    assert (await graph.state()).nodes == ()
+
+
+def _child(graph: LadybugGraph) -> int:
+    assert graph._engine is not None
+    return graph._engine.pid
+
+
+@pytest.mark.slow
 async def test_what_takes_all_memory_is_an_error(graph: LadybugGraph) -> None:
     with pytest.raises(StatementError):
         await graph.query("UNWIND range(1, 100000) AS i RETURN collect(range(1, 100000))")

@@ -215,7 +215,7 @@ def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "ladybug", None)
     code, _, err = _build(run, TABLES[0], "--out", tmp_path / "store", "--graph-store", f"ladybug:{tmp_path / 'graph'}")
     assert code == 9
-    assert "requirements/ladybug.txt" in err
+    assert "requirements/default.txt" in err
 
 
 def test_a_build_fills_a_graph_database_with_the_same_counts(run: Run, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)
 	$(BIN)/python -m scripts.bench_datagen
 	$(BIN)/python -m scripts.bench_builds
+	$(BIN)/python -m scripts.bench_kgot
 
 bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
 	$(BIN)/python -m scripts.bench_quality $(BENCH)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ontology.errors import StatementError
 from planners.graphs.cypher_needs import CypherNames
 from planners.graphs.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
 from planners.graphs.cypher_tokens import CypherToken, quoted_name, quoted_text
+from planners.graphs.ladybug_refusals import check_for_ladybug
 from planners.graphs.ladybug_tables import EXACT, LABEL, NODES, LadybugTables, RowKind
 
 __all__ = ["HIDDEN_EDGE", "column_titles", "ladybug_statement"]
@@ -40,9 +40,9 @@ def ladybug_statement(text: str, names: CypherNames, tables: LadybugTables) -> s
     """Return the statement for Ladybug; its tables and columns must be there.
 
     :param names: of this text.
-    :raises StatementError: when a new node has no label.
+    :raises StatementError: when Ladybug would do something else than it says.
     """
-    _check_new_nodes(names)
+    check_for_ladybug(names)
     edits = [
         *_table_names(names, tables),
         *_columns(names, tables),
@@ -86,26 +86,6 @@ def _replaced(token: CypherToken, text: str) -> _Edit:
 
 def _inserted(at: int, text: str) -> _Edit:
     return _Edit(at, at, text)
-
-
-def _check_new_nodes(names: CypherNames) -> None:
-    bound: set[str] = set()
-    for node in sorted(names.patterns.nodes.values(), key=lambda node: node.open):
-        clause = names.patterns.clause_at(node.open)
-        is_new = node.properties >= 0 or not (node.variable in bound or _named_before(names, node))
-        if clause is not None and clause.word in ("CREATE", "MERGE") and not node.labels and is_new:
-            raise StatementError(
-                f"the new node {node.variable[:40] or '()'} has no label",
-                subject="Cypher",
-                remedy="Write (n:Label {…})",
-            )
-        bound.add(node.variable)
-
-
-def _named_before(names: CypherNames, node: NodePattern) -> bool:
-    """Say whether WITH or UNWIND bound a variable."""
-    tokens = names.tokens[: node.open]
-    return any(tokens[at].word == "AS" and tokens[at + 1].text == node.variable for at in range(len(tokens) - 1))
 
 
 def _table_names(names: CypherNames, tables: LadybugTables) -> Iterator[_Edit]:

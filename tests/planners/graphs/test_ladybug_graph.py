@@ -162,6 +162,28 @@ async def test_maps_of_one_list_keep_the_names_of_their_fields(
         assert await _rows(graph, text) == rows
 
 
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("MATCH (a:P {n: 1}) MERGE (a)-[:R]->(a)", "Match the node under two names"),
+        ("MERGE (a:P {n: 3})-[:R {w: 1}]->(a)", "Match the node under two names"),
+        ("MATCH (a:P {n: 1}) WITH a AS b CREATE (b)-[:R]->(:Q {n: 3})", "under its own name"),
+        ("MATCH (a:P {n: 1}), (c:P {n: 2}) WITH c, a AS b MERGE (c)-[:R]->(b)", "under its own name"),
+    ],
+)
+async def test_what_ladybug_would_do_otherwise_is_refused(graph: LadybugGraph, text: str, match: str) -> None:
+    await _write(graph, "CREATE (:P {n: 1}), (:P {n: 2})")
+    with pytest.raises(StatementError, match=match):
+        await _write(graph, text)
+    await _write(
+        graph, "MATCH (a:P {n: 1}), (b:P {n: 1}) MERGE (a)-[:R]->(b)", "MATCH (a:P {n: 1}) WITH a AS b SET b.m = 5"
+    )
+    await _write(graph, "MATCH (a:P {n: 1}), (b:P {n: 1}) MERGE (a)-[:R]->(b)")
+    state = await graph.state()
+    assert [dict(node.properties) for node in state.nodes] == [{"m": 5, "n": 1}, {"n": 2}]
+    assert [(edge.source, edge.target) for edge in state.edges] == [("n1", "n1")]
+
+
 async def test_an_engine_that_dies_is_started_again_with_the_graph(tmp_path: Path) -> None:
     for path in (None, tmp_path / "graph.lbug"):
         graph = LadybugGraph(path)

@@ -207,7 +207,7 @@ def test_an_unknown_address_lists_the_known_ones(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "extra"), [("ladybug:x.db", "ladybug"), ("neo4j:bolt://host", "neo4j")], ids=["ladybug", "neo4j"]
+    ("address", "extra"), [("ladybug:x.db", "default"), ("neo4j:bolt://host", "neo4j")], ids=["ladybug", "neo4j"]
 )
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, address: str, extra: str) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)

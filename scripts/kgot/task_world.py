@@ -48,7 +48,7 @@ class TaskWorld:
     folder: Path
     tools: int
 
-    def finder(self, *, auto_k: bool = True) -> ToolFinder:
+    def finder(self, *, auto_k: bool = False) -> ToolFinder:
         """Return what finds tools: at most eight, as many as the service chooses; or eight."""
         return ToolFinder(self.client, k=MOST_TOOLS, auto_k=auto_k, schema_format="openai", documents=self.documents)
 

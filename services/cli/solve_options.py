@@ -44,6 +44,14 @@ class RunOptions:
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
     votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
     tool_call_votes: Annotated[int, Option(min=1, max=100, help="Answers that define calls.")] = 1
+    tools: Annotated[int, Option(min=1, max=8, help="The most tools of a search.")] = 8
+    auto_k: Annotated[
+        bool,
+        Option(
+            "--auto-k",
+            help="The service chooses how many, up to --tools: fewer tokens, and more needed tools are missed.",
+        ),
+    ] = False
     max_seconds: Annotated[
         float, Option(min=0.0, help="Seconds for a whole run; 0: no limit. The same command goes on with a journal.")
     ] = 0.0
@@ -73,6 +81,8 @@ class RunOptions:
             num_next_steps_decision=self.votes if endpoint.model else 1,
             max_final_solution_parsing=3 if endpoint.model else 1,
             tool_call_votes=self.tool_call_votes,
+            tools=self.tools,
+            auto_k=self.auto_k,
             max_seconds=self.max_seconds or None,
             **{name: value for name, value in given.items() if name != "write"},
         )

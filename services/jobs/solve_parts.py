@@ -21,7 +21,7 @@ from planners.calling.tool_access import ToolAccess
 from planners.finding.joined_finder import JoinedFinder
 from planners.finding.tool_finder import ToolFinder
 from planners.graphs.open_graph import open_graph
-from planners.kgot.kgot_settings import MODEL_RETRIES
+from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts
 from planners.kgot.run_parts import TaskFinder
@@ -57,18 +57,19 @@ class SolveTools:
     ask: Ask
 
 
-async def task_finder(tools: SolveTools, most: int) -> TaskFinder:
+async def task_finder(tools: SolveTools, settings: KgotSettings) -> TaskFinder:
     """Return what finds tools in both catalogues.
 
     :raises ClientError: when the server does not answer.
     """
-    first = ToolFinder(tools.client, k=most, auto_k=True)
+    most, auto_k = settings.tools, settings.auto_k
+    first = ToolFinder(tools.client, k=most, auto_k=auto_k)
     if tools.own is None:
         return first
     try:
         await tools.client.get_tool(_OWN_TOOL)
     except NotFoundError:
-        return JoinedFinder(first, ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=True), most=most)
+        return JoinedFinder(first, ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=auto_k), most=most)
     return first
 
 
@@ -122,7 +123,7 @@ async def open_solve_parts(
                 spared=spared,
             ),
             models=models,
-            finder=await task_finder(tools, plan.settings.tools),
+            finder=await task_finder(tools, plan.settings),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,

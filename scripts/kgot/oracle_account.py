@@ -15,7 +15,7 @@ from planners.graphs.property_graph import GraphState
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.llm_makers import llm_makers
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.injected_faults import FaultyModel

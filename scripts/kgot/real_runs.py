@@ -26,7 +26,7 @@ from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.llm_makers import llm_makers
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.kept_rows import KeptRows

@@ -16,13 +16,13 @@ from planners.finding.tool_finder import FoundTool, FoundTools
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import PropertyGraph
+from planners.kgot.batch.task_batch import run_batch
+from planners.kgot.batch.task_file import BatchTask
+from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
-from planners.kgot.task_batch import run_batch
-from planners.kgot.task_file import BatchTask
-from planners.kgot.task_result import TaskResult
+from planners.kgot.llm.llm_makers import llm_makers
 from scripts.kgot.graph_speed import NODES, Ratio, task_operations
 
 __all__ = ["run_ratios"]

@@ -13,12 +13,12 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
 from planners.calling.consent import Ask, always, never
 from planners.calling.tool_access import ToolAccess
-from planners.kgot.batch_files import write_report
-from planners.kgot.batch_report import BatchReport, batch_report
+from planners.kgot.batch.batch_files import write_report
+from planners.kgot.batch.batch_report import BatchReport, batch_report
+from planners.kgot.batch.task_batch import run_batch, solve_in_folder
+from planners.kgot.batch.task_file import BatchTask, read_tasks
+from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.recorded_run import SolveParts
-from planners.kgot.task_batch import run_batch, solve_in_folder
-from planners.kgot.task_file import BatchTask, read_tasks
-from planners.kgot.task_result import TaskResult
 from planners.runs.run_journal import RunJournal
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr, stdout

@@ -10,10 +10,10 @@ from pathlib import Path
 import planners.kgot
 from planners.calling.consent import never
 from planners.calling.tool_access import ToolAccess
-from planners.kgot.answer_match import answer_matches
+from planners.kgot.batch.answer_match import answer_matches
+from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.recorded_run import header_of, solve_recorded
-from planners.kgot.task_file import BatchTask, read_tasks
 from planners.runs.account import account_of
 from planners.runs.run_journal import open_run_journal, read_run_journal
 from services.cli.console import plain, stdout

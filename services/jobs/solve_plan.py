@@ -104,15 +104,15 @@ def steps_maker(
     def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
         if not models:
             return _by_rules(about, language, planner)
-        from planners.kgot.llm_makers import llm_makers
+        from planners.kgot.llm.llm_makers import llm_makers
 
         makers = llm_makers(models["graph"], models["tool"], settings=settings, language=language, fence_key=fence_key)
         if about["write"] != "rules":
             return makers
         from planners.calling.fence_marks import FenceMarks
         from planners.finding.prompt_tokens import PromptTokens
+        from planners.kgot.llm.spared_writes import SparingWriter
         from planners.kgot.rules.shape_writer import ShapeWriter
-        from planners.kgot.spared_writes import SparingWriter
 
         writer = SparingWriter(
             ShapeWriter(),

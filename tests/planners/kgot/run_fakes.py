@@ -22,7 +22,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.llm_makers import llm_makers
 from tests.inference.loopback import Asked, Loopback, Reply, as_json
 
 __all__ = ["KEY", "FakeFinder", "FakeInvoker", "FakeSandbox", "FakeTextGraph", "Ran", "StepServer", "run_task", "tool"]

@@ -19,7 +19,7 @@ from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import Dropped, Ended, GraphChanged, KgotEvent, ModelAsked, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.llm_makers import llm_makers
 from tests.inference.loopback import DRIPS, Reply
 from tests.planners.kgot.run_fakes import (
     INSERT,

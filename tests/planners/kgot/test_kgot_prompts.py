@@ -8,8 +8,8 @@ import re
 import pytest
 
 from planners.calling.fence_marks import FenceMarks
-from planners.kgot.json_repair import repaired_json
 from planners.kgot.kgot_settings import PromptFormat
+from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts import kgot_prompt
 from planners.kgot.prompts.kgot_prompt import PROMPT_NAMES, prompt_messages, prompt_version, repair_text
 

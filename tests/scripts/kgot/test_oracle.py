@@ -13,11 +13,11 @@ from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import FoundTool, FoundTools
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, Statement
-from planners.kgot.graph_json import read_operations
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.graph_json import read_operations
+from planners.kgot.llm.llm_makers import llm_makers
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet

@@ -9,7 +9,7 @@ from typing import Any
 from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, Operation
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm_makers import llm_makers
+from planners.kgot.llm.llm_makers import llm_makers
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 from planners.runs.run_journal import open_run_journal
 from tests.planners.kgot.run_fakes import FakeFinder, FakeInvoker, FakeSandbox, FakeTextGraph, StepServer, tool

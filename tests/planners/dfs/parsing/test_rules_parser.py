@@ -127,5 +127,5 @@ def test_a_name_in_a_domain_without_names_is_refused() -> None:
     kind = {"operators": ["="], "words": ["kind"], "values": ["csv"]}
     types = {"File": {"variable": "f", "words": ["file"], "fields": {"kind": kind}}}
     domain = Domain.model_validate({"name": "files", "description": "Files.", "types": types})
-    with pytest.raises(InvalidArgumentError, match='nothing in this domain is called by a name.*"East"'):
+    with pytest.raises(InvalidArgumentError, match=r'nothing in this domain is called by a name.*"East"'):
         PARSER.parse("Find the sales in the region East", domain, TODAY)

@@ -14,11 +14,11 @@ import pytest
 
 from planners.calling.consent import never
 from planners.calling.tool_access import ToolAccess
-from planners.kgot.answer_match import answer_matches
+from planners.kgot.batch.answer_match import answer_matches
+from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.recorded_run import solve_recorded
-from planners.kgot.task_file import BatchTask, read_tasks
 from planners.runs.run_journal import open_run_journal
 from services.cli.solve_run import replay
 from services.jobs.integrated_store import integrated_documents

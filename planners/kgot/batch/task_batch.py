@@ -16,9 +16,9 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
+from planners.kgot.batch.task_file import BatchTask
+from planners.kgot.batch.task_result import TaskResult, task_result
 from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
-from planners.kgot.task_file import BatchTask
-from planners.kgot.task_result import TaskResult, task_result
 from planners.runs.run_journal import RunJournal, open_run_journal
 
 __all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "run_batch", "solve_in_folder"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.kgot.answer_match import answer_is_close, answer_matches
+from planners.kgot.batch.answer_match import answer_is_close, answer_matches
 
 RIGHT = [
     ("17", "17"),

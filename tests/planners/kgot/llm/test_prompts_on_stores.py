@@ -14,8 +14,8 @@ from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, Operation, Statement
-from planners.kgot.graph_json import read_operations
 from planners.kgot.kgot_events import CallMade, Dropped, Queried, Written
+from planners.kgot.llm.graph_json import read_operations
 from planners.kgot.prompts.kgot_prompt import prompt_messages
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 

@@ -7,12 +7,12 @@ from inference.result_cache import ResultCache
 from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import Language
 from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.llm_answerer import LlmAnswerer
-from planners.kgot.llm_graph_reader import LlmGraphReader
-from planners.kgot.llm_graph_writer import LlmGraphWriter
-from planners.kgot.llm_next_step import LlmNextStep
-from planners.kgot.llm_tool_chooser import LlmToolChooser
-from planners.kgot.model_asker import ModelAsker
+from planners.kgot.llm.llm_answerer import LlmAnswerer
+from planners.kgot.llm.llm_graph_reader import LlmGraphReader
+from planners.kgot.llm.llm_graph_writer import LlmGraphWriter
+from planners.kgot.llm.llm_next_step import LlmNextStep
+from planners.kgot.llm.llm_tool_chooser import LlmToolChooser
+from planners.kgot.llm.model_asker import ModelAsker
 from planners.kgot.run_parts import StepMakers
 
 __all__ = ["llm_makers"]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import MissingExtraError
-from planners.kgot import batch_files
-from planners.kgot.batch_files import write_report
-from planners.kgot.batch_report import batch_report, category_of
+from planners.kgot.batch import batch_files
+from planners.kgot.batch.batch_files import write_report
+from planners.kgot.batch.batch_report import batch_report, category_of
+from planners.kgot.batch.task_file import BatchTask
+from planners.kgot.batch.task_result import ShownTool, TaskResult, task_result
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.task_file import BatchTask
-from planners.kgot.task_result import ShownTool, TaskResult, task_result
 from planners.runs.account import ModelUse, ToolUse
 from planners.runs.run_journal import open_run_journal, read_run_journal
 

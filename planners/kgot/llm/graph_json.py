@@ -19,7 +19,7 @@ from planners.graphs.property_graph import (
     Statement,
     Value,
 )
-from planners.kgot.model_asker import closed_object
+from planners.kgot.llm.model_asker import closed_object
 
 __all__ = ["OPERATIONS_SCHEMA", "operation_text", "read_operations"]
 

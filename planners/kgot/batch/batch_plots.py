@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ontology.pictures import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
-from planners.kgot.batch_report import BatchReport
+from planners.kgot.batch.batch_report import BatchReport
 
 __all__ = ["batch_plots"]
 

@@ -16,11 +16,11 @@ import pytest
 from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
+from planners.kgot.batch.task_batch import journal_path, read_results, run_batch, solve_in_folder
+from planners.kgot.batch.task_file import BatchTask, read_tasks
+from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
-from planners.kgot.task_batch import journal_path, read_results, run_batch, solve_in_folder
-from planners.kgot.task_file import BatchTask, read_tasks
-from planners.kgot.task_result import TaskResult
 from planners.runs.run_journal import RunJournal, read_run_journal
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 

@@ -17,9 +17,9 @@ from inference.structured_chat import SchemaParser, StructuredChat, StructuredRe
 from ontology.errors import BudgetExceededError, ModelError
 from ontology.json_object import canonical_text
 from planners.calling.fence_marks import FenceMarks
-from planners.kgot.json_repair import repaired_json
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_log import emit
 

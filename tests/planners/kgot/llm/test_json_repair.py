@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.kgot.json_repair import repaired_json
+from planners.kgot.llm.json_repair import repaired_json
 
 REPAIRED: dict[str, tuple[str, Any]] = {
     "a fence": ('```json\n{"a": 1}\n```', {"a": 1}),

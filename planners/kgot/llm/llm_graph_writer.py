@@ -8,12 +8,12 @@ from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
 from planners.graphs.property_graph import Language, Operation, Statement
-from planners.kgot.graph_json import OPERATIONS_SCHEMA, operation_text, read_operations
-from planners.kgot.json_repair import repaired_json
 from planners.kgot.kgot_settings import WriteForm
 from planners.kgot.kgot_task import MadeCall, TaskView
-from planners.kgot.model_asker import ModelAsker, closed_object
-from planners.kgot.view_inputs import view_inputs
+from planners.kgot.llm.graph_json import OPERATIONS_SCHEMA, operation_text, read_operations
+from planners.kgot.llm.json_repair import repaired_json
+from planners.kgot.llm.model_asker import ModelAsker, closed_object
+from planners.kgot.llm.view_inputs import view_inputs
 
 __all__ = ["LlmGraphWriter"]
 

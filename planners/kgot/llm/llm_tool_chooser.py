@@ -10,9 +10,9 @@ from inference.structured_chat import UnusableAnswerError
 from planners.finding.tool_finder import FoundTools
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import TaskView
-from planners.kgot.model_asker import ModelAsker, closed_object
+from planners.kgot.llm.model_asker import ModelAsker, closed_object
+from planners.kgot.llm.view_inputs import view_inputs
 from planners.kgot.step_makers import WantedCall
-from planners.kgot.view_inputs import view_inputs
 
 __all__ = ["LlmToolChooser", "tools_text"]
 

@@ -8,9 +8,9 @@ from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import Language, Operation
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import MadeCall, TaskView
+from planners.kgot.llm.view_inputs import view_inputs
 from planners.kgot.prompts.kgot_prompt import prompt_messages
 from planners.kgot.step_makers import GraphWriter
-from planners.kgot.view_inputs import view_inputs
 
 __all__ = ["SparingWriter"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from ontology.errors import MissingExtraError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
-from planners.kgot.batch_plots import batch_plots
-from planners.kgot.batch_report import CATEGORIES, BatchReport
-from planners.kgot.task_result import ShownTool
+from planners.kgot.batch.batch_plots import batch_plots
+from planners.kgot.batch.batch_report import CATEGORIES, BatchReport
+from planners.kgot.batch.task_result import ShownTool
 
 __all__ = ["write_report"]
 

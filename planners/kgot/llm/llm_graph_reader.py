@@ -7,8 +7,8 @@ from typing import Any
 from inference.structured_chat import UnusableAnswerError
 from planners.graphs.property_graph import Language
 from planners.kgot.kgot_task import TaskView
-from planners.kgot.model_asker import ModelAsker, closed_object
-from planners.kgot.view_inputs import view_inputs
+from planners.kgot.llm.model_asker import ModelAsker, closed_object
+from planners.kgot.llm.view_inputs import view_inputs
 
 __all__ = ["LlmGraphReader"]
 

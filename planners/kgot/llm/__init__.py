@@ -1,0 +1,1 @@
+"""The steps of a run by chat models: prompts, structured answers, repaired JSON."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ontology import errors
-from planners.kgot.batch_report import CATEGORIES
+from planners.kgot.batch.batch_report import CATEGORIES
 from planners.runs import journal_lines
 from services.jobs.integrated_store import integrated_store
 from tests.conftest import ROOT

@@ -132,7 +132,8 @@ def _edge_writes(type_: str, found: Sequence[_Row], tables: LadybugTables, *, ne
     for names, rows in _batches(found, tables, "REL", type_):
         if new:
             edge = f"(a)-[:{table} {{`{KEY}`: row.k{_as_map(names)}}}]->(b)"
-            yield f"{match}, (b:{NODES} {{`{KEY}`: row.t}}) CREATE {edge}", {"rows": rows}
+            # Two MATCH: in one, Ladybug 0.22 joins whole tables, and 500 edges among 8,000 nodes take 0.35 s instead of 0.01 s.
+            yield f"{match} MATCH (b:{NODES} {{`{KEY}`: row.t}}) CREATE {edge}", {"rows": rows}
         else:
             edge = f"{match}-[x:{table}]->(b:{NODES} {{`{KEY}`: row.t}}) WHERE x.`{KEY}` = row.k"
             yield f"{edge} SET {_as_sets(names)}", {"rows": rows}

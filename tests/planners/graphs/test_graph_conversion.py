@@ -16,7 +16,7 @@ from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import Operation, ReplaceGraph
 from tests.planners.graphs.conftest import Driven
 from tests.planners.graphs.graph_operations import LABELS, OPERATIONS, PROPERTIES, TYPES, PlainGraph
-from tests.planners.graphs.stores import NEAR_PARAMS, PARAMS, REMOTE_PARAMS, STORES, contents
+from tests.planners.graphs.stores import FEW_PARAMS, MANY_PARAMS, PARAMS, STORES, contents
 
 
 @pytest.fixture(params=PARAMS)
@@ -41,18 +41,20 @@ _MORE = st.lists(OPERATIONS, max_size=4)
 _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@pytest.mark.parametrize("second", NEAR_PARAMS, indirect=True)
-@settings(max_examples=15, deadline=None, suppress_health_check=_CHECKS)
+@pytest.mark.parametrize("second", MANY_PARAMS, indirect=True)
+@settings(max_examples=12, deadline=None, suppress_health_check=_CHECKS)
 @given(plain=_graphs(), more=_MORE)
 def test_every_node_edge_property_and_type_is_kept(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
     """From memory to each store, and from there back: so all pairs of stores, since memory is in the middle of each."""
     _convert(second, plain, more)
 
 
-@pytest.mark.parametrize("second", REMOTE_PARAMS, indirect=True)
+@pytest.mark.parametrize("second", FEW_PARAMS, indirect=True)
 @settings(max_examples=8, deadline=None, suppress_health_check=_CHECKS)
 @given(plain=_graphs(), more=_MORE)
-def test_everything_is_kept_over_a_connection(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
+def test_everything_is_kept_on_disk_or_over_a_connection(
+    second: Driven, plain: PlainGraph, more: list[Operation]
+) -> None:
     _convert(second, plain, more)
 
 

@@ -30,7 +30,7 @@ from planners.graphs.property_graph import (
 from planners.graphs.property_rows import EdgeRow, NodeRow
 from tests.planners.graphs.conftest import Driven
 from tests.planners.graphs.graph_operations import OPERATIONS, PlainGraph
-from tests.planners.graphs.stores import NEAR_PARAMS, REMOTE_PARAMS, TEXTS, contents, typed
+from tests.planners.graphs.stores import FEW_PARAMS, MANY_PARAMS, TEXTS, contents, typed
 
 ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
 BOOKS = NodeRef(label="Book", key={})
@@ -261,17 +261,17 @@ _BATCHES = st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4)
 _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@pytest.mark.parametrize("driven", NEAR_PARAMS, indirect=True)
+@pytest.mark.parametrize("driven", MANY_PARAMS, indirect=True)
 @settings(max_examples=40, deadline=None, suppress_health_check=_CHECKS)
 @given(batches=_BATCHES)
 def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[list[Operation]]) -> None:
     _compare(driven, batches)
 
 
-@pytest.mark.parametrize("driven", REMOTE_PARAMS, indirect=True)
+@pytest.mark.parametrize("driven", FEW_PARAMS, indirect=True)
 @settings(max_examples=10, deadline=None, suppress_health_check=_CHECKS)
 @given(batches=_BATCHES)
-def test_any_operations_over_a_connection_do_what_the_oracle_says(
+def test_operations_on_disk_or_over_a_connection_do_what_the_oracle_says(
     driven: Driven, batches: list[list[Operation]]
 ) -> None:
     _compare(driven, batches)

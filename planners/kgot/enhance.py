@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planners.kgot.graph_writes import apply_writes
-from planners.kgot.kgot_events import Missing, ToolsFound, Written
+from planners.kgot.kgot_events import Missing, ToolsFound
 from planners.kgot.noise_step import remove_noise
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit
@@ -53,7 +53,9 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     if not answers:
         return
     operations = await run.contained("write", run.makers.writer.write(before, run.missing, answers), ())
-    emit(await apply_writes(run, operations) if operations else Written(iteration=run.iteration, operations=()))
+    unsent = run.makers.unsent
+    spared = unsent.tokens(before, run.missing, answers) if unsent is not None else 0
+    emit(await apply_writes(run, operations, spared_tokens=spared))
 
 
 async def _missing(run: RunState, reasons: Sequence[str]) -> str:

@@ -233,9 +233,10 @@ class _Events:
 
 
 def _same_event(record: RunRecord, plain: Mapping[str, Any], state: Any) -> bool:
+    """Compare a record with an event. What the record does not name is not compared: an earlier release had not all fields."""
     what = {name: value for name, value in record.data["what"].items() if name != "seconds"}
     digest = None if state is None else request_key(state)
-    return what == _json(plain) and record.data.get("state") == digest
+    return what.items() <= _json(plain).items() and record.data.get("state") == digest
 
 
 def _event_of(journal: RunJournal, record: RunRecord) -> dict[str, Any]:

@@ -13,7 +13,17 @@ from planners.finding.tool_finder import FoundTools
 from planners.graphs.property_graph import Operation
 from planners.kgot.kgot_task import MadeCall, TaskView
 
-__all__ = ["Answerer", "GraphReader", "GraphWriter", "Insert", "NextStep", "Retrieve", "ToolChooser", "Vote", "WantedCall"]
+__all__ = [
+    "Answerer",
+    "GraphReader",
+    "GraphWriter",
+    "Insert",
+    "NextStep",
+    "Retrieve",
+    "ToolChooser",
+    "Vote",
+    "WantedCall",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import (
@@ -31,7 +31,6 @@ __all__ = ["SolvePrinter", "show_outcome"]
 
 _MOST = 300  # characters of a text on a line
 _TOOLS = 8
-E = TypeVar("E")
 
 
 class SolvePrinter:
@@ -115,11 +114,8 @@ _SHOWN: Mapping[type[Any], Callable[[Any], None]] = {
 }
 
 
-def show_outcome(run: KgotRun, account: RunAccount, *, spared: int = 0) -> None:
-    """Print the answer and what it took.
-
-    :param spared: prompt tokens that rules spared beside a model.
-    """
+def show_outcome(run: KgotRun, account: RunAccount) -> None:
+    """Print the answer and what it took."""
     if run.answer:
         stdout.print(f"[bold green]answer[/] [bold]{plain(run.answer)}[/]", soft_wrap=True, highlight=False)
     if run.outcome != "solved":
@@ -129,7 +125,7 @@ def show_outcome(run: KgotRun, account: RunAccount, *, spared: int = 0) -> None:
         "took",
         f"{run.iterations} steps; {model.calls:,} model calls, {model.prompt_tokens:,} + {model.completion_tokens:,} tokens, "
         f"{model.usd:.4f} USD; {account.calls:,} tool calls, {account.failed:,} without an answer"
-        + (f"; about {spared:,} prompt tokens spared by --write rules" if spared else ""),
+        + (f"; about {account.spared_tokens:,} prompt tokens spared by --write rules" if account.spared_tokens else ""),
     )
 
 

@@ -177,7 +177,7 @@ class _Shown:
         else:
             from services.cli.show_solve import show_outcome
 
-            show_outcome(solved.run, solved.account, spared=solved.spared)
+            show_outcome(solved.run, solved.account)
         failed = outcome_error(solved.run)
         if failed is not None:
             raise failed
@@ -216,5 +216,4 @@ def _to_json(solved: Solved) -> dict[str, Any]:
         "calls": [asdict(call) for call in run.calls],
         "graph": state_json(run.state),
         "account": asdict(solved.account),
-        "spared_prompt_tokens": solved.spared,
     }

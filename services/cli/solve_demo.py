@@ -93,7 +93,7 @@ def _recorded() -> None:
     )
     printer = SolvePrinter()
     solved = asyncio.run(solve_run.replay(RECORDED_RUN, printer.tell))
-    show_outcome(solved.run, solved.account, spared=solved.spared)
+    show_outcome(solved.run, solved.account)
 
 
 def _build(folder: Path) -> Path:

@@ -44,14 +44,10 @@ class Catalogue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """What came of a run.
-
-    :param spared: prompt tokens that rules spared beside a model.
-    """
+    """What came of a run."""
 
     run: KgotRun
     account: RunAccount
-    spared: int = 0
 
 
 @contextlib.asynccontextmanager
@@ -83,14 +79,13 @@ async def solve(
     :raises EgotoolsError: when a part cannot be opened, or the journal is of another run.
     :raises ClientError: when the server does not answer.
     """
-    spared: list[Callable[[], int]] = []
     with _journal(journal) as kept:
         async with (
             opened_tools(catalogue, access, ask) as tools,
-            open_solve_parts(plan, tools, task, kept, spared=spared.append, unusable=unusable) as parts,
+            open_solve_parts(plan, tools, task, kept, unusable=unusable) as parts,
         ):
             run = await solve_recorded(task, kept, parts, observe=observe)
-        return Solved(run=run, account=account_of(kept.records), spared=sum(tokens() for tokens in spared))
+        return Solved(run=run, account=account_of(kept.records))
 
 
 async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
@@ -103,16 +98,14 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
     journal.check_payloads()
-    spared: list[Callable[[], int]] = []
     make = steps_maker(
         header["about"],
         language=header["language"],
         settings=settings_of(header),
         planner=RecordedPlanner(None, journal) if not header["models"] else None,
-        spared=spared.append,
     )
     run = await replay_recorded(journal, make, observe=observe)
-    return Solved(run=run, account=account_of(journal.records), spared=sum(tokens() for tokens in spared))
+    return Solved(run=run, account=account_of(journal.records))
 
 
 @contextlib.contextmanager

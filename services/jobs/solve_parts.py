@@ -91,13 +91,11 @@ async def open_solve_parts(
     journal: RunJournal,
     *,
     budget: Budget | None = None,
-    spared: Callable[[Callable[[], int]], None] = lambda tokens: None,
     unusable: Callable[[Mapping[str, str]], None] = lambda reasons: None,
 ) -> AsyncIterator[SolveParts]:
     """Open what a run works with.
 
     :param budget: shared by several runs; one of this run where None.
-    :param spared: see :func:`services.jobs.solve_plan.steps_maker`.
     :param unusable: gets the integrated tools that cannot be used here, with the reason.
     :raises EgotoolsError: when a file, the store or a model cannot be opened.
     :raises ClientError: when the server does not answer.
@@ -120,7 +118,6 @@ async def open_solve_parts(
                 language=graph.language,
                 settings=plan.settings,
                 planner=RecordedPlanner(tools.client, journal) if plan.by_rules else None,
-                spared=spared,
             ),
             models=models,
             finder=await task_finder(tools, plan.settings),

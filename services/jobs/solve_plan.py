@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -92,13 +92,11 @@ def steps_maker(
     language: Language,
     settings: KgotSettings,
     planner: CallPlanner | None = None,
-    spared: Callable[[Callable[[], int]], None] = lambda tokens: None,
 ) -> MakeSteps:
     """Return what makes the steps of a run, also of one that is replayed.
 
     :param about: see :meth:`SolvePlan.about`.
     :param planner: of calls, for rules.
-    :param spared: gets what tells the prompt tokens that rules spared, where they write beside a model.
     """
 
     def make(models: Mapping[str, ChatModel], fence_key: bytes) -> StepMakers:
@@ -111,18 +109,13 @@ def steps_maker(
             return makers
         from planners.calling.fence_marks import FenceMarks
         from planners.finding.prompt_tokens import PromptTokens
-        from planners.kgot.llm.spared_writes import SparingWriter
+        from planners.kgot.llm.write_prompt import UnsentWrites
         from planners.kgot.rules.shape_writer import ShapeWriter
 
-        writer = SparingWriter(
-            ShapeWriter(),
-            language=language,
-            settings=settings,
-            marks=FenceMarks(fence_key),
-            count=PromptTokens().count,
+        unsent = UnsentWrites(
+            language=language, settings=settings, marks=FenceMarks(fence_key), count=PromptTokens().count
         )
-        spared(lambda: writer.prompt_tokens)
-        return replace(makers, writer=writer)
+        return replace(makers, writer=ShapeWriter(), unsent=unsent)
 
     return make
 

@@ -43,6 +43,7 @@ class BatchReport:
     :param by_step: what the calls of models took, by the name of the step.
     :param by_tool: calls of tools.
     :param choice: how often each tool was among those of a search, and was called after it.
+    :param spared_tokens: of prompts that rules spared beside a model.
     """
 
     rows: tuple[ReportRow, ...]
@@ -51,6 +52,7 @@ class BatchReport:
     by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
     choice: Mapping[str, ShownTool] = field(default_factory=dict)
     searches: int = 0
+    spared_tokens: int = 0
 
     def counts(self, level: int | None = None) -> dict[Category, int]:
         """Return how many tasks are of each category.
@@ -84,6 +86,7 @@ class BatchReport:
             "by_step": {name: asdict(use) for name, use in self.by_step.items()},
             "by_tool": {name: asdict(use) for name, use in self.by_tool.items()},
             "searches": self.searches,
+            "spared_tokens": self.spared_tokens,
             "choice": {name: asdict(shown) for name, shown in self.choice.items()},
             "tools_of_tasks": {
                 name: {"tasks": n, "correct": right} for name, (n, right) in self.tools_of_tasks().items()
@@ -99,6 +102,7 @@ class BatchReport:
                     "missing": row.result.missing,
                     "error": row.result.error,
                     "seconds": row.result.seconds,
+                    "spared_tokens": row.result.spared_tokens,
                     "model": asdict(row.result.model),
                 }
                 for row in self.rows
@@ -140,6 +144,7 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> B
         by_tool=_sums(ToolUse, (result.by_tool for result in given)),
         choice=_sums(ShownTool, (result.choice for result in given)),
         searches=sum(result.searches for result in given),
+        spared_tokens=sum(result.spared_tokens for result in given),
     )
 
 

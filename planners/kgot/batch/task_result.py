@@ -33,6 +33,7 @@ class TaskResult:
     :param error: that ended it.
     :param seconds: that the run took, in all processes that ended properly.
     :param searches: of tools.
+    :param spared_tokens: of prompts that rules spared beside a model.
     """
 
     id: str
@@ -42,6 +43,7 @@ class TaskResult:
     error: str = ""
     seconds: float = 0.0
     searches: int = 0
+    spared_tokens: int = 0
     model: ModelUse = field(default_factory=ModelUse)
     by_step: Mapping[str, ModelUse] = field(default_factory=dict)
     by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
@@ -78,6 +80,7 @@ def task_result(id_: str, journal: RunJournal, error: str = "") -> TaskResult:
         error=error if not ended else "",
         seconds=round(seconds, 6),
         searches=choice.searches,
+        spared_tokens=account.spared_tokens,
         model=account.model,
         by_step=account.by_step,
         by_tool=account.by_tool,

@@ -13,13 +13,12 @@ from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.llm.graph_json import OPERATIONS_SCHEMA, operation_text, read_operations
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.llm.model_asker import ModelAsker, closed_object
-from planners.kgot.llm.view_inputs import view_inputs
+from planners.kgot.llm.write_prompt import OPERATIONS, WRITE_GRAPH, write_inputs, write_language
 
 __all__ = ["LlmGraphWriter"]
 
 _STATEMENTS = closed_object(statements={"type": "array", "items": {"type": "string"}})
 _FIXED = closed_object(query={"type": "string"})
-_OPERATIONS = "operations"
 
 
 class LlmGraphWriter:
@@ -31,17 +30,14 @@ class LlmGraphWriter:
     def __init__(self, asker: ModelAsker, *, language: Language, form: WriteForm) -> None:
         self._asker = asker
         self._language = language
-        self._as_json = form == _OPERATIONS or language == "python"
+        self._write_language = write_language(language, form)
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
         """See :class:`planners.kgot.step_makers.GraphWriter`."""
-        new = "\n\n".join(answer.text for answer in answers)
-        inputs = {**view_inputs(view), "missing_information": missing, "new_information": new}
-        if self._as_json:
-            return await self._asker.ask(
-                "write_graph", inputs, OPERATIONS_SCHEMA, read_operations, language=_OPERATIONS
-            )
-        return await self._asker.ask("write_graph", inputs, _STATEMENTS, _statements, language=self._language)
+        inputs, language = write_inputs(view, missing, answers), self._write_language
+        if language == OPERATIONS:
+            return await self._asker.ask(WRITE_GRAPH, inputs, OPERATIONS_SCHEMA, read_operations, language=language)
+        return await self._asker.ask(WRITE_GRAPH, inputs, _STATEMENTS, _statements, language=language)
 
     async def fix(self, operation: Operation, fault: str) -> Operation | None:
         """See :class:`planners.kgot.step_makers.GraphWriter`."""
@@ -52,7 +48,7 @@ class LlmGraphWriter:
             inputs,
             _FIXED,
             _statement if is_statement else _operation,
-            language=self._language if is_statement else _OPERATIONS,
+            language=self._language if is_statement else OPERATIONS,
             options={"writes": True},
         )
         return fixed

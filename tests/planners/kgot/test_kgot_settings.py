@@ -73,7 +73,7 @@ def test_a_value_out_of_range_is_refused_by_its_name(name: str) -> None:
 
 def test_every_setting_that_can_be_wrong_is_checked() -> None:
     unchecked = {each.name for each in fields(KgotSettings)} - set(WRONG)
-    assert unchecked == {"tool_retry_delay_s", "query_limits", "repair_json"}
+    assert unchecked == {"auto_k", "tool_retry_delay_s", "query_limits", "repair_json"}
 
 
 def test_one_vote_needs_no_temperature() -> None:
@@ -104,6 +104,7 @@ EVENTS: dict[str, tuple[KgotEvent, dict[str, Any]]] = {
             "operations": [{"kind": "InsertNode", "label": "A", "properties": {"p": [1, 2]}}],
             "dropped": [{"operation": {"kind": "Statement", "text": "S", "parameters": {}}, "fault": "f"}],
             "chains": 1,
+            "spared_tokens": 0,
         },
     ),
     "a graph": (

@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "kgot")),
     "services": (
-        ("company", "outcomes", "schemas"),
+        ("company", "outcomes", "questions", "schemas"),
         ("jobs",),
         ("server",),
         ("http",),

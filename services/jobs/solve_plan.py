@@ -123,7 +123,7 @@ def steps_maker(
 def _by_rules(about: Mapping[str, Any], language: Language, planner: CallPlanner | None) -> StepMakers:
     from planners.dfs.domain import read_domain
     from planners.kgot.rules.rules_steps import rules_makers
-    from services.jobs.question_reader import DfsQuestionReader
+    from services.questions.question_reader import DfsQuestionReader
 
     reader = DfsQuestionReader(read_domain(about["domain"]), today=date.fromisoformat(about["today"]))
     return rules_makers(reader, language=language, planner=planner)

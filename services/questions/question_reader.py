@@ -13,10 +13,10 @@ from ontology.names import noun_lemma, words
 from planners.dfs.domain import Domain, read_domain
 from planners.dfs.parsing.rules_parser import RulesParser
 from planners.kgot.asked import Asked, AskedFilter, AskedOrder, AskedVariable, Comparison, TableShape, Unreadable
-from planners.kgot.rules.question_head import QuestionHead, read_head
-from planners.kgot.rules.spoken_sums import spoken_sum
-from services.jobs.asked_of_graph import asked_of_graph
-from services.jobs.table_domain import key_columns, table_domain
+from services.questions.asked_of_graph import asked_of_graph
+from services.questions.question_head import QuestionHead, read_head
+from services.questions.spoken_sums import spoken_sum
+from services.questions.table_domain import key_columns, table_domain
 
 __all__ = ["DfsQuestionReader"]
 

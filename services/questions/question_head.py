@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from planners.kgot.asked import Combination, Measure, Unreadable
 
-__all__ = ["QuestionHead", "SaidComparison", "read_head"]
+__all__ = ["QuestionHead", "read_head"]
 
 _MEASURES: dict[str, Measure] = {
     **dict.fromkeys(("total", "sum", "overall"), "sum"),
@@ -51,15 +51,6 @@ _OVER_ALL = re.compile(
     re.I,
 )
 _HOW_MANY_OF = re.compile(r"^how many of (?:the |these |all )", re.I)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidComparison:
-    """A comparison with a number that stood in a question: ``more than 6 seats``."""
-
-    field: str
-    operator: str
-    value: float | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

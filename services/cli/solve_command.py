@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from planners.kgot.kgot_controller import KgotRun
     from services.cli.solve_run import Solved
 
-__all__ = ["outcome_error", "solve"]
+__all__ = ["solve"]
 
 
 def solve(
@@ -178,12 +178,12 @@ class _Shown:
             from services.cli.show_solve import show_outcome
 
             show_outcome(solved.run, solved.account)
-        failed = outcome_error(solved.run)
+        failed = _outcome_error(solved.run)
         if failed is not None:
             raise failed
 
 
-def outcome_error(run: KgotRun) -> EgotoolsError | None:
+def _outcome_error(run: KgotRun) -> EgotoolsError | None:
     """Return why a run has no answer; None where it has one, also a forced one."""
     if run.outcome == "budget":
         return BudgetExceededError(

@@ -25,12 +25,12 @@ from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 
-__all__ = ["DEMO_TASKS", "RECORDED_RUN", "keyless_tasks", "solve_demo"]
+__all__ = ["RECORDED_RUN", "keyless_tasks", "solve_demo"]
 
 _TASKS = Path(planners.kgot.__file__).parent / "tasks"
 RECORDED_RUN = _TASKS / "recorded" / "run.jsonl"
 """The journal of a run of a real model."""
-DEMO_TASKS = ("task-01", "task-04", "task-06", "task-07", "task-11")
+_DEMO_TASKS = ("task-01", "task-04", "task-06", "task-07", "task-11")
 """One to three hops over a company, a sum of amounts, a file; none needs an extra, and none has Python to isolate."""
 _DAY = "2026-11-20"  # on which the mock company stands
 _BY_RULES = KgotSettings(num_next_steps_decision=1, max_final_solution_parsing=1)
@@ -61,9 +61,9 @@ async def _solve_all(folder: Path, store: Path, own_store: Path) -> None:
         access = ToolAccess(servers=systems)
         async with tools_client("", store) as client, tools_client("", own_store) as own:
             tools = SolveTools(client=client, own=own, access=access, ask=never)
-            for id_ in DEMO_TASKS:
+            for id_ in _DEMO_TASKS:
                 right += await _solved(tasks[id_], plan, tools, folder)
-    _say(f"[bold]{right} of {len(DEMO_TASKS)}[/] answers are those expected. No model was asked.\n")
+    _say(f"[bold]{right} of {len(_DEMO_TASKS)}[/] answers are those expected. No model was asked.\n")
 
 
 async def _solved(task: BatchTask, plan: SolvePlan, tools: SolveTools, folder: Path) -> bool:

@@ -34,7 +34,7 @@ from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_plan import ModelAddress, SolvePlan, steps_maker
 
-__all__ = ["SolveTools", "chat_budget", "open_solve_parts", "task_finder"]
+__all__ = ["SolveTools", "chat_budget", "open_solve_parts"]
 
 _OWN_TOOL = "kgot/run_python"  # whoever has this one has all
 _OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
@@ -57,7 +57,7 @@ class SolveTools:
     ask: Ask
 
 
-async def task_finder(tools: SolveTools, settings: KgotSettings) -> TaskFinder:
+async def _task_finder(tools: SolveTools, settings: KgotSettings) -> TaskFinder:
     """Return what finds tools in both catalogues.
 
     :raises ClientError: when the server does not answer.
@@ -120,7 +120,7 @@ async def open_solve_parts(
                 planner=RecordedPlanner(tools.client, journal) if plan.by_rules else None,
             ),
             models=models,
-            finder=await task_finder(tools, plan.settings),
+            finder=await _task_finder(tools, plan.settings),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,

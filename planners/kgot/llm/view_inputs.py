@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from planners.kgot.kgot_task import MadeCall, TaskView
 
-__all__ = ["calls_text", "view_inputs"]
+__all__ = ["view_inputs"]
 
 _ARGUMENTS_CHARS = 400  # of one call in the list of those that were made
 _ERROR_CHARS = 300
@@ -21,12 +21,12 @@ def view_inputs(view: TaskView) -> dict[str, str]:
         "initial_problem": view.task.question.strip(),
         "files": "\n".join(f"- {path.name}" for path in view.task.files),
         "existing_data": view.graph_text,
-        "tool_calls_made": calls_text(view.calls),
+        "tool_calls_made": _calls_text(view.calls),
         "fruitless_queries": "\n".join(f"- {query[:_QUERY_CHARS]}" for query in view.fruitless),
     }
 
 
-def calls_text(calls: Sequence[MadeCall]) -> str:
+def _calls_text(calls: Sequence[MadeCall]) -> str:
     """Return calls, one a line: what was asked, and how it ended. What they answered stands in the graph."""
     left_out = max(0, len(calls) - _MOST_CALLS)
     lines = [f"({left_out} calls before)"] if left_out else []

@@ -35,9 +35,9 @@ from planners.kgot.rules.thing_names import (
     said_identifier,
 )
 
-__all__ = ["MOST_CALLS", "bind_question"]
+__all__ = ["bind_question"]
 
-MOST_CALLS = 200
+_MOST_CALLS = 200
 """For one step of a question: three times what the largest of the shipped tasks needs."""
 _SURE = ("name", "id", "email")
 
@@ -232,7 +232,7 @@ class _Binder:
             for value in need.values
             if not self.log.was_called(use.tool_id, self.log.arguments_of_value(use.binding, value))
         )
-        if len(left) > MOST_CALLS:
+        if len(left) > _MOST_CALLS:
             raise _CannotError(f"{len(left)} calls would be needed to {need.request}")
         if left:
             raise _NeedError(need)

@@ -9,9 +9,9 @@ from typing import Any
 from planners.kgot.kgot_task import TaskView
 from planners.kgot.rules.run_needs import Need
 
-__all__ = ["READS", "UNPACKS", "file_faults", "file_need", "tool_name"]
+__all__ = ["READS", "file_faults", "file_need", "tool_name"]
 
-READS, UNPACKS = "inspect_file", "extract_zip"
+READS, _UNPACKS = "inspect_file", "extract_zip"
 """Names of the integrated tools."""
 _SHOWN, _MOST_SAID = 3, 300
 _MOST_PAGES = 20  # of one file; each is a call
@@ -29,11 +29,11 @@ def file_need(view: TaskView) -> Need | None:
     }
     names = [path.name for path in view.task.files]
     answers = [(tool_name(call.tool_id), call.body) for call in view.calls if call.ok and isinstance(call.body, dict)]
-    unpacked = [name for tool, body in answers if tool == UNPACKS for name in _names(body)]
+    unpacked = [name for tool, body in answers if tool == _UNPACKS for name in _names(body)]
     every = list(dict.fromkeys([*names, *unpacked]))
-    archives = tuple(name for name in every if _is_archive(name) and (UNPACKS, name, 1) not in tried)
+    archives = tuple(name for name in every if _is_archive(name) and (_UNPACKS, name, 1) not in tried)
     if archives:
-        return Need(request=f"extract the files of a ZIP archive: {', '.join(archives)}", tool=UNPACKS, files=archives)
+        return Need(request=f"extract the files of a ZIP archive: {', '.join(archives)}", tool=_UNPACKS, files=archives)
     pages = [(name, 1) for name in every if not _is_archive(name)]
     pages += [(str(body.get("file")), _next_page(body)) for tool, body in answers if tool == READS and _next_page(body)]
     unread = tuple(each for each in pages if (READS, *each) not in tried)
@@ -50,7 +50,7 @@ def file_need(view: TaskView) -> Need | None:
 
 def file_faults(view: TaskView) -> list[str]:
     """Return why files could not be unpacked or read."""
-    failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (READS, UNPACKS)]
+    failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (READS, _UNPACKS)]
     return [f"{call.arguments.get('file')}: {_said(call.body)}" for call in failed]
 
 

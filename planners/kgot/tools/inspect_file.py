@@ -18,9 +18,9 @@ from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import text_pages
 from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["MAX_FILE_BYTES", "FileInspector", "register_inspect_file"]
+__all__ = ["FileInspector", "register_inspect_file"]
 
-MAX_FILE_BYTES = 20 * 2**20
+_MAX_FILE_BYTES = 20 * 2**20
 """Of a file that is read: what mail systems usually take as an attachment."""
 _CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=1 * 2**30, output_bytes=8 * 2**20)
 """A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file."""
@@ -70,7 +70,7 @@ class FileInspector:
 
     async def _pages(self, name: str) -> tuple[str, list[str]]:
         if name not in self._kept:
-            content = await asyncio.to_thread(self._files.read, name, MAX_FILE_BYTES)
+            content = await asyncio.to_thread(self._files.read, name, _MAX_FILE_BYTES)
             kind = await asyncio.to_thread(file_kind, name, content)
             if kind in CONVERTED:
                 text = await self._markdown(name, kind, content)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from egotools import Tool
 from planners.dfs.domain import Domain, EntityType, Lookup
 from planners.dfs.resolver import Step
-from planners.finding.tool_finder import FoundTools
+from planners.finding.tool_finder import Finder
 from planners.finding.typed_binding import Binding, EntityName, Misfit, Wanted
 
-__all__ = ["Candidate", "Choice", "Finder", "choose", "lookup_of", "wanted_by_step", "wanted_by_type"]
-
-
-class Finder(Protocol):
-    """What tools are asked of: :class:`planners.finding.tool_finder.ToolFinder`, or a record of its answers."""
-
-    async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request in plain words, best first."""
-        ...
+__all__ = ["Candidate", "Choice", "choose", "lookup_of", "wanted_by_step", "wanted_by_type"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ from planners.dfs.execution.day_intervals import day_of
 from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_calls import ToolCalls
-from planners.dfs.tool_choice import Candidate, Choice, Finder, choose, lookup_of, wanted_by_step, wanted_by_type
+from planners.dfs.tool_choice import Candidate, Choice, choose, lookup_of, wanted_by_step, wanted_by_type
+from planners.finding.tool_finder import Finder
 from planners.finding.typed_binding import Binding, Misfit, bind, bind_count
 
 __all__ = ["ToolResolver"]

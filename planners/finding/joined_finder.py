@@ -6,15 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Protocol
 
-from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.finding.tool_finder import Finder, FoundTool, FoundTools
 
 __all__ = ["JoinedFinder"]
-
-
-class _Finder(Protocol):
-    async def find(self, request: str) -> FoundTools: ...
 
 
 class JoinedFinder:
@@ -24,7 +19,7 @@ class JoinedFinder:
     :param most: tools of an answer.
     """
 
-    def __init__(self, first: _Finder, second: _Finder, *, most: int) -> None:
+    def __init__(self, first: Finder, second: Finder, *, most: int) -> None:
         self._finders = (first, second)
         self._most = most
 

@@ -6,11 +6,11 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
 
-__all__ = ["Documents", "FoundTool", "FoundTools", "ToolFinder"]
+__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "ToolFinder"]
 
 _MOST_KEPT = 2_000
 Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
@@ -45,6 +45,17 @@ class FoundTools:
     tools: tuple[FoundTool, ...]
     snapshot_id: str
     gone: tuple[str, ...] = ()
+
+
+class Finder(Protocol):
+    """Finds tools for a request in plain words."""
+
+    async def find(self, request: str) -> FoundTools:
+        """Return the tools for a request.
+
+        :raises ClientError: when the server does not answer, or refuses.
+        """
+        ...
 
 
 class ToolFinder:

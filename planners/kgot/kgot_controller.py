@@ -11,13 +11,14 @@ from ontology.errors import BudgetExceededError, InvalidArgumentError
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.safe_retries import RetryingInvoker
 from planners.calling.sandbox import Sandbox
+from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import GraphState, PropertyGraph
 from planners.kgot.decide import decide, queries_of, reasons_of
 from planners.kgot.enhance import enhance
 from planners.kgot.kgot_events import Ended, KgotEvent, Outcome
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall
-from planners.kgot.run_parts import StepMakers, TaskFinder
+from planners.kgot.run_parts import StepMakers
 from planners.kgot.run_state import RunState
 from planners.kgot.solve import force_answer, force_query, solve
 from planners.kgot.step_log import emit, told_to
@@ -53,7 +54,7 @@ async def solve_task(
     task: KgotTask,
     graph: PropertyGraph,
     makers: StepMakers,
-    finder: TaskFinder,
+    finder: Finder,
     invoker: ToolInvoker,
     sandbox: Sandbox,
     *,

@@ -24,12 +24,13 @@ from ontology.errors import InvalidArgumentError
 from ontology.json_object import canonical_text
 from planners.calling.consent import Ask, never
 from planners.calling.sandbox import Sandbox
+from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import PropertyGraph
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import Ended, KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.run_parts import StepMakers, TaskFinder
+from planners.kgot.run_parts import StepMakers
 from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.runs.recorded_finds import RecordedFinder
@@ -72,7 +73,7 @@ class SolveParts:
 
     graph: PropertyGraph
     make: MakeSteps
-    finder: TaskFinder
+    finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
     models: Mapping[str, ChatModel] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The parts that a run is given: who take its steps, and who finds its tools."""
+"""The parts that take the steps of a run."""
 
 from __future__ import annotations
 
@@ -6,22 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from planners.finding.tool_finder import FoundTools
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.step_makers import Answerer, GraphReader, GraphWriter, NextStep, ToolChooser
 
-__all__ = ["StepMakers", "TaskFinder", "UnsentPrompt"]
-
-
-class TaskFinder(Protocol):
-    """Finds tools, as :class:`planners.finding.tool_finder.ToolFinder` does."""
-
-    async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request in plain words.
-
-        :raises ClientError: when the server does not answer, or refuses.
-        """
-        ...
+__all__ = ["StepMakers", "UnsentPrompt"]
 
 
 class UnsentPrompt(Protocol):

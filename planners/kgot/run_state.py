@@ -11,12 +11,13 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, EgotoolsError
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
+from planners.finding.tool_finder import Finder
 from planners.graphs.graph_text import state_text
 from planners.graphs.property_graph import GraphState, PropertyGraph
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
-from planners.kgot.run_parts import StepMakers, TaskFinder
+from planners.kgot.run_parts import StepMakers
 from planners.kgot.step_log import emit
 
 __all__ = ["RunState"]
@@ -42,7 +43,7 @@ class RunState:
     task: KgotTask
     graph: PropertyGraph
     makers: StepMakers
-    finder: TaskFinder
+    finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
     settings: KgotSettings

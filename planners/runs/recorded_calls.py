@@ -15,12 +15,12 @@ from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentE
 from planners.calling.consent import Ask, never
 from planners.runs.account import rows_of
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import client_fault, client_fault_json
 from planners.runs.run_journal import RunJournal, RunRecord, as_kept
 
 __all__ = ["RecordingInvoker", "ReplayInvoker"]
 
 _CALL = "call"
-_TOLD = ("code", "message", "reason", "subject", "remedy")
 _RARE = ("notes", "retry_after")  # of an answer
 _NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
 
@@ -70,7 +70,7 @@ class RecordingInvoker:
             self.answered += 1
             return _answer(self._journal, earlier)
         if earlier is not None and self._as_written and earlier.kind == "call_failed" and not _of_the_run(earlier):
-            raise _failure(earlier)
+            raise client_fault(earlier.data)
         reads = tool.effect == "read"
         if earlier is not None and _may_be_done(earlier) and not reads:
             if not await self._repeat(tool, arguments):
@@ -119,8 +119,8 @@ class RecordingInvoker:
         return replace(answer, body=as_kept(answer.body)) if self._as_written else answer
 
     def _failed(self, tool: Tool, key: str, nth: int, error: ClientError, seconds: float) -> None:
-        told = {name: getattr(error, name) for name in _TOLD}
-        self._journal.append("call_failed", key=key, nth=nth, tool=tool.id, seconds=seconds, **told)
+        fault = client_fault_json(error)
+        self._journal.append("call_failed", key=key, nth=nth, tool=tool.id, seconds=seconds, **fault)
 
 
 class ReplayInvoker:
@@ -144,13 +144,8 @@ class ReplayInvoker:
                 remedy="Replay with the same request and domain",
             )
         if record.kind == "call_failed":
-            raise _failure(record)
+            raise client_fault(record.data)
         return _answer(self._journal, record)
-
-
-def _failure(record: RunRecord) -> ClientError:
-    told = {name: str(record.data.get(name, "")) for name in _TOLD}
-    return client_error_of(told.pop("code"), told.pop("message"), **told)
 
 
 def _not_repeated(tool: Tool) -> PermissionDeniedError:

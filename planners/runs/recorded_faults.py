@@ -1,4 +1,4 @@
-"""Errors of a store or a sandbox as JSON values in a journal, and raised again."""
+"""Errors as JSON values in a journal, and raised again: those of a store or a sandbox, and those of a server or a tool."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import ontology.errors
+from egotools.client_errors import ClientError, client_error_of
 from ontology.errors import EgotoolsError
 
-__all__ = ["fault_json", "raise_fault"]
+__all__ = ["client_fault", "client_fault_json", "fault_json", "raise_fault"]
 
-_TOLD = ("problem", "subject", "remedy")
+_FIELDS = ("problem", "subject", "remedy")
+_CLIENT_FIELDS = ("reason", "subject", "remedy")
 
 
 def fault_json(error: EgotoolsError) -> dict[str, str]:
     """Return an error as JSON values."""
-    return {"error": type(error).__name__, **{name: getattr(error, name) for name in _TOLD}}
+    return {"error": type(error).__name__, **{name: getattr(error, name) for name in _FIELDS}}
 
 
 def raise_fault(given: Mapping[str, Any]) -> None:
@@ -26,3 +28,18 @@ def raise_fault(given: Mapping[str, Any]) -> None:
     if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
         kind = EgotoolsError
     raise kind(given["problem"], subject=given["subject"], remedy=given["remedy"])
+
+
+def client_fault_json(error: ClientError) -> dict[str, str]:
+    """Return an error of a server or a tool as JSON values."""
+    return {
+        "code": error.code,
+        "message": error.message,
+        **{name: getattr(error, name) for name in _CLIENT_FIELDS},
+    }
+
+
+def client_fault(given: Mapping[str, Any]) -> ClientError:
+    """Return the error of these JSON values. A field that is missing is empty."""
+    details = {name: str(given.get(name, "")) for name in _CLIENT_FIELDS}
+    return client_error_of(str(given.get("code", "")), str(given.get("message", "")), **details)

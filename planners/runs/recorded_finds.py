@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from pydantic import TypeAdapter
 
-from egotools.client_errors import ClientError, client_error_of
+from egotools.client_errors import ClientError
 from ontology.errors import InvalidArgumentError
-from planners.finding.tool_finder import FoundTools
+from planners.finding.tool_finder import Finder, FoundTools
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import client_fault, client_fault_json
 from planners.runs.run_journal import RunJournal
 
 __all__ = ["RecordedFinder"]
 
-_TOLD = ("code", "message", "reason", "subject", "remedy")
 _FOUND = TypeAdapter(FoundTools)
-
-
-class _Finder(Protocol):
-    async def find(self, request: str) -> FoundTools: ...
 
 
 class RecordedFinder:
@@ -29,7 +23,7 @@ class RecordedFinder:
     :param failures: of the journal, where a search that failed is written too and fails again: the run goes on as it went.
     """
 
-    def __init__(self, inner: _Finder | None, journal: RunJournal, *, failures: JournalIndex | None = None) -> None:
+    def __init__(self, inner: Finder | None, journal: RunJournal, *, failures: JournalIndex | None = None) -> None:
         self._inner = inner
         self._journal = journal
         self._failures = failures
@@ -50,8 +44,8 @@ class RecordedFinder:
                 found = await self._inner.find(request)
             except ClientError as error:
                 if self._failures is not None:
-                    told = {name: getattr(error, name) for name in _TOLD}
-                    self._journal.append("find_failed", key=request_key(request), nth=nth, **told)
+                    fault = client_fault_json(error)
+                    self._journal.append("find_failed", key=request_key(request), nth=nth, **fault)
                 raise
             digest = self._journal.keep(_FOUND.dump_python(found, mode="json"))
             self._journal.append(
@@ -75,6 +69,5 @@ class RecordedFinder:
         nth = self._failures.next("find", key)
         failed = self._failures.last("find", key, nth)
         if failed is not None:
-            told = {name: str(failed.data.get(name, "")) for name in _TOLD}
-            raise client_error_of(told.pop("code"), told.pop("message"), **told)
+            raise client_fault(failed.data)
         return nth

@@ -7,17 +7,17 @@ from typing import Protocol
 
 from pydantic import TypeAdapter
 
-from egotools.client_errors import ClientError, client_error_of
+from egotools.client_errors import ClientError
 from egotools.tool_plan import ToolPlan
 from ontology.errors import InvalidArgumentError
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import client_fault, client_fault_json
 from planners.runs.run_journal import RunJournal
 
 __all__ = ["RecordedPlanner"]
 
 _PLAN: TypeAdapter[ToolPlan] = TypeAdapter(ToolPlan)
 _KIND = "plan"
-_TOLD = ("code", "message", "reason", "subject", "remedy")
 
 
 class _Planner(Protocol):
@@ -45,8 +45,7 @@ class RecordedPlanner:
         nth = self._index.next(_KIND, key)
         earlier = self._index.last(_KIND, key, nth)
         if earlier is not None and earlier.kind == "plan_failed":
-            told = {name: str(earlier.data.get(name, "")) for name in _TOLD}
-            raise client_error_of(told.pop("code"), told.pop("message"), **told)
+            raise client_fault(earlier.data)
         if earlier is not None:
             return _PLAN.validate_python(self._journal.payload(earlier.data["result"]))
         if self._inner is None:
@@ -57,7 +56,7 @@ class RecordedPlanner:
         try:
             plan = await self._inner.plan(goals, have=have)
         except ClientError as error:
-            self._journal.append("plan_failed", key=key, nth=nth, **{name: getattr(error, name) for name in _TOLD})
+            self._journal.append("plan_failed", key=key, nth=nth, **client_fault_json(error))
             raise
         kept = self._journal.keep(_PLAN.dump_python(plan, mode="json"))
         self._journal.append("plan_ended", key=key, nth=nth, goals=list(goals), result=kept)

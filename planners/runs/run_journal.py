@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ Sync: TypeAlias = Literal["record", "batch"]
 Kept: TypeAlias = Literal["memory", "file"]
 """Where the records are while the journal is open: all in memory, or read from the file when they are asked for."""
 _BATCH = 100
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _PAYLOADS = ("arguments", "body", "tools", "answer", "prompt", "completion", "state", "result")
 """The fields of records that name one."""
 
@@ -50,6 +52,7 @@ class RunJournal:
         self._file = file
         self._sync = sync
         self._unsynced = 0
+        self._broken: StorageError | None = None
         self._appending = Lock()
         self._keeping = Lock()
 
@@ -62,12 +65,14 @@ class RunJournal:
         """Append a record.
 
         :param data: JSON values.
-        :raises StorageError: when it cannot be written; the journal then takes no more.
+        :raises StorageError: when it cannot be written; the journal then takes no more, and says the same again.
         """
         with self._appending:
             return self._append(kind, data)
 
     def _append(self, kind: str, data: dict[str, Any]) -> RunRecord:
+        if self._broken is not None:
+            raise _again(self._broken)
         if self._file is None:
             raise StorageError("the journal is not open for writing", subject=str(self._path))
         record = RunRecord(n=len(self.records), kind=kind, at=datetime.now(UTC).isoformat(), data=data)
@@ -79,8 +84,8 @@ class RunJournal:
                 self._unsynced += 1
                 if self._sync == "record" or self._unsynced >= _BATCH:
                     self._flush()
-        except StorageError:
-            self._file = None  # a record after half a line could not be read
+        except StorageError as error:
+            self._file, self._broken = None, error  # a record after half a line could not be read
             raise
         if isinstance(self.records, JournalLines):
             self.records.length += 1
@@ -143,8 +148,11 @@ class RunJournal:
     def payload(self, digest: str) -> Any:
         """Return a value that was kept.
 
-        :raises InvalidArgumentError: when it is gone, or another one.
+        :param digest: as :meth:`keep` returns it; a journal of somebody else may say anything.
+        :raises InvalidArgumentError: when it is gone, another one, or no JSON.
         """
+        if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+            raise InvalidArgumentError("the journal names no payload there", subject=str(self._path), remedy=DAMAGED)
         path = self._payloads / digest
         try:
             if not path.is_file():  # reading a pipe would wait for ever
@@ -154,7 +162,17 @@ class RunJournal:
             raise InvalidArgumentError("a payload of the journal is gone", subject=str(path), remedy=DAMAGED) from None
         if hashlib.sha256(content).hexdigest() != digest:
             raise InvalidArgumentError("a payload of the journal was altered", subject=str(path), remedy=DAMAGED)
-        return json.loads(content.decode("utf-8", "surrogatepass"))
+        try:
+            return json.loads(content.decode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError):
+            raise InvalidArgumentError(
+                "a payload of the journal is no JSON", subject=str(path), remedy=DAMAGED
+            ) from None
+
+
+def _again(error: StorageError) -> StorageError:
+    """Return the same error anew: one that is raised twice grows a traceback of both."""
+    return StorageError(error.problem, subject=error.subject, remedy=error.remedy)
 
 
 def as_kept(payload: Any) -> Any:

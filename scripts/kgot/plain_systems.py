@@ -13,7 +13,7 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.chat import ChatModel, Message, Sample
 from ontology.errors import EgotoolsError
-from planners.kgot.run_parts import TaskFinder
+from planners.finding.tool_finder import Finder
 
 __all__ = ["PlainLimits", "call_tools_plainly", "zero_shot"]
 
@@ -57,7 +57,7 @@ async def zero_shot(question: str, model: ChatModel, sample: Sample, limits: Pla
 
 
 async def call_tools_plainly(
-    question: str, model: ChatModel, finder: TaskFinder, invoker: ToolInvoker, sample: Sample, limits: PlainLimits
+    question: str, model: ChatModel, finder: Finder, invoker: ToolInvoker, sample: Sample, limits: PlainLimits
 ) -> str:
     """Return what the model answers after calls of the tools that are found for the question; empty where it gives none."""
     try:

@@ -22,10 +22,10 @@ from planners.calling.consent import Ask, always
 from planners.calling.tool_access import ToolAccess
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
-from planners.dfs.tool_choice import Choice, Finder
+from planners.dfs.tool_choice import Choice
 from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.counted_model import CountedModel
-from planners.finding.tool_finder import ToolFinder
+from planners.finding.tool_finder import Finder, ToolFinder
 from planners.runs.account import RunAccount, account_of
 from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.runs.recorded_finds import RecordedFinder

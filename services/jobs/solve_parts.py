@@ -19,12 +19,11 @@ from planners.calling.consent import Ask, always
 from planners.calling.sandbox import Sandbox
 from planners.calling.tool_access import ToolAccess
 from planners.finding.joined_finder import JoinedFinder
-from planners.finding.tool_finder import ToolFinder
+from planners.finding.tool_finder import Finder, ToolFinder
 from planners.graphs.open_graph import open_graph
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts
-from planners.kgot.run_parts import TaskFinder
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
@@ -57,7 +56,7 @@ class SolveTools:
     ask: Ask
 
 
-async def _task_finder(tools: SolveTools, settings: KgotSettings) -> TaskFinder:
+async def _task_finder(tools: SolveTools, settings: KgotSettings) -> Finder:
     """Return what finds tools in both catalogues.
 
     :raises ClientError: when the server does not answer.

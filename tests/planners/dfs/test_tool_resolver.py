@@ -24,9 +24,8 @@ from planners.calling.python_invoker import PythonInvoker
 from planners.dfs.domain import Domain, read_domain
 from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
-from planners.dfs.tool_choice import Finder
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.tool_finder import FoundTool, FoundTools, ToolFinder
+from planners.finding.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
 from tests.planners.dfs.library_tools import Library
 from tests.planners.library_server import client_of
 from tests.waiting import until

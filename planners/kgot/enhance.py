@@ -24,7 +24,7 @@ async def enhance(run: RunState, reasons: Sequence[str]) -> None:
 
     :param reasons: of the votes; without one, the task itself is what is missing.
     """
-    await _enlarge(run, reasons)
+    await run.contained("enhance", _enlarge(run, reasons), None)
     await run.read_graph()
     if run.settings.noise != "keep":
         await remove_noise(run)

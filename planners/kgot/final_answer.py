@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planners.calling.clean_values import cleaned
 from planners.kgot.kgot_events import Computed, Parsed
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit, in_order
@@ -83,7 +84,7 @@ async def _computed(run: RunState, partial: str) -> str:
 
 async def _run_code(run: RunState, code: str) -> tuple[str, str]:
     """Return what code prints, and its fault or empty."""
-    result = await run.sandbox.run(code)
+    result = cleaned(await run.sandbox.run(code))
     output = result.stdout.strip()[:_OUTPUT_CHARS]
     if result.ended != "ok":
         said = result.stderr.strip()[-_FAULT_CHARS:]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
+from planners.calling.clean_values import clean_text, cleaned
 from planners.graphs.property_graph import QueryRows
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
@@ -56,9 +57,9 @@ class GraphAsker:
         for fix in range(run.settings.max_cypher_fixing_retry + 1):
             tried.append(query)
             try:
-                rows = await self.ask(query)
+                rows = cleaned(await self.ask(query))
             except StatementError as error:
-                fault = error.problem
+                fault = clean_text(error.problem)
                 emit(Queried(iteration=run.iteration, kind=self.kind, query=query, fault=fault))
             else:
                 emit(Queried(iteration=run.iteration, kind=self.kind, query=query, rows=rows))

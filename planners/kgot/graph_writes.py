@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ontology.errors import EgotoolsError, StatementError
+from ontology.errors import StatementError
+from planners.calling.clean_values import clean_text
 from planners.graphs.property_graph import Operation
+from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, Written
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import in_order
@@ -42,7 +44,7 @@ async def _chain(run: RunState, operations: Sequence[Operation]) -> list[_Outcom
     if len(operations) > 1:
         try:
             await run.graph.apply(operations)
-        except EgotoolsError:
+        except Exception:
             pass  # one by one it shows which, and that one is corrected
         else:
             return list(operations)
@@ -70,7 +72,7 @@ async def _apply(run: RunState, operation: Operation) -> tuple[str, bool]:
     try:
         await run.graph.apply([operation])
     except StatementError as error:
-        return error.problem, True
-    except EgotoolsError as error:  # the store is gone, or its disk is full
-        return str(error), False
+        return clean_text(error.problem), True
+    except Exception as error:  # the store is gone, its disk is full, or its engine met what nobody foresaw
+        return said(error), False
     return "", False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, InvalidArgumentError
+from planners.calling.clean_values import CleanInvoker, clean_text
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.safe_retries import RetryingInvoker
 from planners.calling.sandbox import Sandbox
@@ -77,11 +78,11 @@ async def solve_task(
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
     run = RunState(
-        task=task,
+        task=replace(task, question=clean_text(task.question)),
         graph=graph,
         makers=makers,
         finder=finder,
-        invoker=RetryingInvoker(invoker, settings.tool_retries),
+        invoker=RetryingInvoker(CleanInvoker(invoker), settings.tool_retries),
         sandbox=sandbox,
         settings=settings,
         marks=FenceMarks(fence_key),
@@ -119,18 +120,24 @@ async def _within_limits(run: RunState) -> Ended:
 
 async def _iterate(run: RunState) -> Ended:
     """Decide, and enlarge the graph or ask it; at the limit the answer is forced."""
-    await run.read_graph()
+    await run.contained("state", run.read_graph(), None)
     while run.iteration < run.settings.max_iterations:
         run.iteration += 1
-        decided = await decide(run)
-        if decided.decision == "enhance":
-            await enhance(run, reasons_of(decided))
-        elif answer := await solve(run, queries_of(decided)):
+        if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
     for force, outcome in _LAST_STEPS:
-        if answer := await force(run):
+        if answer := await run.contained(outcome, force(run), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
     return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
+
+
+async def _step(run: RunState) -> str:
+    """Decide, and enlarge the graph or ask it; return the answer, or empty."""
+    decided = await decide(run)
+    if decided.decision == "enhance":
+        await enhance(run, reasons_of(decided))
+        return ""
+    return await solve(run, queries_of(decided))
 
 
 _LAST_STEPS: tuple[tuple[Callable[[RunState], Awaitable[str]], Outcome], ...] = (

@@ -22,10 +22,12 @@ from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from ontology.json_object import canonical_text
+from planners.calling.clean_values import CleanInvoker
 from planners.calling.consent import Ask, never
 from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import PropertyGraph
+from planners.kgot.contained_parts import ContainedFinder, ContainedGraph, ContainedModel
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import Ended, KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
@@ -108,16 +110,16 @@ async def solve_recorded(
     index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
     events = _Events(journal, index, observe)
     models = {
-        role: RecordedModel(model, journal, role=role, name=header["models"].get(role, ""), index=index)
+        role: RecordedModel(ContainedModel(model), journal, role=role, name=header["models"].get(role, ""), index=index)
         for role, model in parts.models.items()
     }
     started = time.perf_counter()
     run = await solve_task(
         task,
-        RecordedGraph(parts.graph, journal, index=index),
+        RecordedGraph(ContainedGraph(parts.graph), journal, index=index),
         parts.make(models, fence_key),
-        RecordedFinder(parts.finder, journal, failures=index),
-        RecordingInvoker(parts.invoker, journal, repeat=parts.repeat, index=index, as_written=True),
+        RecordedFinder(ContainedFinder(parts.finder), journal, failures=index),
+        RecordingInvoker(CleanInvoker(parts.invoker), journal, repeat=parts.repeat, index=index, as_written=True),
         RecordedSandbox(parts.sandbox, journal, index=index),
         settings=parts.settings,
         observe=events.tell,

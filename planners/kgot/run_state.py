@@ -6,14 +6,15 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from egotools import ClientError
 from egotools.calling.invoker import ToolInvoker
-from ontology.errors import BudgetExceededError, EgotoolsError
+from ontology.errors import BudgetExceededError
+from planners.calling.clean_values import clean_text, cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import Finder
 from planners.graphs.graph_text import state_text
 from planners.graphs.property_graph import GraphState, PropertyGraph
+from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
@@ -68,18 +69,21 @@ class RunState:
         )
 
     async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
-        """Return what a step gives; where it fails, tell so and return another value. Only an exceeded budget ends the run."""
+        """Return what a step gives, clean; where it fails, tell so and return another value. Only an exceeded budget ends the run.
+
+        Whatever is raised counts as a failure: models, tools and stores give what nobody foresaw.
+        """
         try:
-            return await work
+            return cleaned(await work)
         except BudgetExceededError:
             raise
-        except (EgotoolsError, ClientError) as error:
-            self.drop(step, str(error))
+        except Exception as error:
+            self.drop(step, said(error))
             return otherwise
 
     def drop(self, step: str, problem: str) -> None:
         """Tell that a step was left out."""
-        emit(Dropped(iteration=self.iteration, step=step, problem=problem[:_PROBLEM_CHARS]))
+        emit(Dropped(iteration=self.iteration, step=step, problem=clean_text(problem)[:_PROBLEM_CHARS]))
 
     async def read_graph(self) -> None:
         """Take the state of the graph for what the next steps see, and tell it; where it cannot be read, keep the last one."""

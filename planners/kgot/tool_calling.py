@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from egotools import ClientError, PermissionDeniedError, Tool
-from egotools.calling.tool_answer import ToolAnswer
+from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError
 from ontology.json_object import canonical_text
+from planners.calling.clean_values import cleaned
 from planners.calling.fenced_answer import fence_answer
 from planners.finding.tool_finder import FoundTools
 from planners.kgot.kgot_events import CallMade
@@ -47,6 +48,8 @@ async def wanted_calls(run: RunState, missing: str, found: FoundTools) -> list[W
 
 def _problem(run: RunState, call: WantedCall, key: str, known: set[str], count: int) -> str:
     """Say why a call is not made; empty where it is."""
+    if TOO_DEEP in key:
+        return "its arguments are nested too deeply"
     if call.tool_id not in known:
         return "no tool of this id was found for what is missing"
     if key in run.asked:
@@ -70,7 +73,7 @@ async def call_tools(run: RunState, calls: Sequence[WantedCall], found: FoundToo
 
 async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> MadeCall:
     started = time.perf_counter()
-    answer = await _answer(run, tool, arguments)
+    answer = cleaned(await _answer(run, tool, arguments))
     shown = fence_answer(answer, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
     call = MadeCall(
         tool_id=tool.id,

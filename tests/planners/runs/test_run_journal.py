@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -109,7 +111,39 @@ def test_one_process_writes(tmp_path: Path) -> None:
     assert notes(tmp_path / "run") == [{"value": 1}]
 
 
+def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*unused: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with open_run_journal(tmp_path / "run") as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            with pytest.raises(StorageError) as first:
+                journal.append("note", value=1)
+        with pytest.raises(StorageError) as second:
+            journal.append("note", value=2)
+    assert "No space left" in str(first.value) and str(second.value) == str(first.value)
+    assert notes(tmp_path / "run") == []
+
+
 class TestPayloads:
+    @pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff\xfe", b"prose", b"9" * 5_000])
+    def test_one_that_is_no_json_is_refused(self, tmp_path: Path, content: bytes) -> None:
+        with open_run_journal(tmp_path / "run") as journal:
+            journal.keep(1)
+        digest = hashlib.sha256(content).hexdigest()
+        (tmp_path / "run.payloads" / digest).write_bytes(content)
+        with pytest.raises(InvalidArgumentError, match="no JSON"):
+            read_run_journal(tmp_path / "run").payload(digest)
+
+    @pytest.mark.parametrize("digest", [7, None, ["a"], "", "../run", "A" * 64, "0" * 63])
+    def test_what_is_no_digest_names_none(self, tmp_path: Path, digest: Any) -> None:
+        with (
+            open_run_journal(tmp_path / "run") as journal,
+            pytest.raises(InvalidArgumentError, match="names no payload"),
+        ):
+            journal.payload(digest)
+
     def test_equal_values_are_kept_once(self, tmp_path: Path) -> None:
         with open_run_journal(tmp_path / "run") as journal:
             digests = {journal.keep({"b": [1], "a": "\ud800"}), journal.keep({"a": "\ud800", "b": [1]})}

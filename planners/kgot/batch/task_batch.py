@@ -21,7 +21,7 @@ from planners.kgot.batch.task_result import TaskResult, task_result
 from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
 from planners.runs.run_journal import RunJournal, open_run_journal
 
-__all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "run_batch", "solve_in_folder"]
+__all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "result_path", "run_batch", "solve_in_folder"]
 
 _LOG = logging.getLogger(__name__)
 OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]
@@ -74,7 +74,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
             result = task_result(task.id, journal, error)
     except (EgotoolsError, ClientError) as failure:  # of the journal itself
         result = TaskResult(id=task.id, error=str(failure))
-    write_file(folder / f"{task.id}.json", canonical_text(result.to_json()))
+    write_file(result_path(folder, task.id), canonical_text(result.to_json()))
     return result
 
 
@@ -96,6 +96,11 @@ def journal_path(folder: Path, id_: str) -> Path:
     return folder / "journals" / f"{id_}.jsonl"
 
 
+def result_path(folder: Path, id_: str) -> Path:
+    """Return the result of a task of a batch: in a folder of its own, where no id is the name of the report."""
+    return folder / "results" / f"{id_}.json"
+
+
 def read_results(tasks: Iterable[BatchTask], folder: Path) -> dict[str, TaskResult]:
     """Read the results of a batch that are there, by the ids of their tasks.
 
@@ -103,7 +108,7 @@ def read_results(tasks: Iterable[BatchTask], folder: Path) -> dict[str, TaskResu
     """
     results: dict[str, TaskResult] = {}
     for task in tasks:
-        path = folder / f"{task.id}.json"
+        path = result_path(folder, task.id)
         if path.is_file():
             try:
                 results[task.id] = _RESULT.validate_python(json.loads(path.read_text(encoding="utf-8")))

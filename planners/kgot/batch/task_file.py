@@ -93,7 +93,17 @@ def _row(line: str, subject: str) -> _Row:
 
 
 def _file(folder: Path, name: str, subject: str) -> Path:
-    found = next((path for path in (folder / name, folder / "files" / name) if path.is_file()), None)
+    """Return a file of the folder: a file of tasks, which may be somebody else's, reaches nothing outside of it, by no link either."""
+    given = Path(name)
+    try:
+        found = next((path for path in (folder / given, folder / "files" / given) if path.is_file()), None)
+        is_inside = found is None or found.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # a name too long, one with NUL or a lone surrogate, a loop of links
+        found, is_inside = None, True
+    if given.is_absolute() or ".." in given.parts or not is_inside:
+        raise InvalidArgumentError(
+            f"its file {name!r} is not in the folder of the tasks", subject=subject, remedy="Put it beside the tasks"
+        )
     if found is None:
         raise InvalidArgumentError(f"its file {name!r} is not there", subject=subject, remedy="Put it beside the tasks")
     return found

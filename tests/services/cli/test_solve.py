@@ -17,6 +17,7 @@ import pytest
 
 from planners.kgot.recorded_run import event_lines
 from planners.runs.run_journal import read_run_journal
+from services.cli import solve_demo
 from tests.conftest import ROOT
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools
@@ -145,6 +146,32 @@ def test_rules_that_write_beside_a_model_spare_its_prompts(run: Run, cache: Path
     assert f"{json.loads(run(*replayed, '--json')[1])['account']['spared_tokens']:,}" == spared != "0"
 
 
+def test_the_demo_replays_a_recorded_run_where_there_is_one(
+    run: Run, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve_demo, "_build", lambda folder: folder)
+    monkeypatch.setattr(solve_demo, "keyless_tasks", lambda folder, store: None)
+    monkeypatch.setattr(solve_demo, "RECORDED_RUN", tmp_path / "run.jsonl")
+    assert run("solve", "--demo") == (0, "", "")
+    with StepServer(**ANSWERS) as server:
+        assert run(*options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl"))[0] == 0
+    code, out, err = run("solve", "--demo")
+    assert code == 0, err
+    assert re.search(r"Recorded: this run was made on \d{4}-\d\d-\d\d with m\. It is replayed", out)
+    assert QUESTION in out and "answer 8" in out
+
+
+def test_noise_is_removed_where_it_is_asked_for(run: Run, cache: Path, tmp_path: Path) -> None:
+    written = {"statements": ["CREATE (:Zsale {amount: 8})", "CREATE (:Zsale {amount: 8})"]}
+    counts = {}
+    for noise in ("keep", "duplicates"):
+        with StepServer(**{**ANSWERS, "write_graph": [written]}) as server:
+            code, out, err = run(*options(server, cache, tmp_path, "--noise", noise, "--json"))
+        assert code == 0, err
+        counts[noise] = len(json.loads(out)["graph"]["nodes"])
+    assert counts == {"keep": 2, "duplicates": 1}
+
+
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with tools of Python, one of which changes something."""
@@ -207,7 +234,7 @@ def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, cac
     assert "3 tasks: 1 correct, 1 other error, 1 close call" in out or "3 tasks: 1 correct" in out
     assert "share solved: 409.5" in err
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"report.json", "report.md", "share.json", "sky.json", "journals"} <= written
+    assert {"report.json", "report.md", "results", "journals"} <= written
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "journals").glob("*.jsonl")}
     code, out, _ = run(*given, "--json")
     assert code == 0 and json.loads(out)["categories"]["correct"] == 1
@@ -219,6 +246,7 @@ BAD: list[tuple[list[str], int, str]] = [
     (["  "], 2, "there is no task"),
     (["q", "--replay"], 2, "it needs --journal"),
     (["q", "--retrieve", "x"], 2, "'x' is not known"),
+    (["q", "--noise", "x"], 2, "'x' is not known"),
     (["q", "--retrieve", "direct"], 2, "without a model"),
     (["q", "--write", "x"], 2, "writes nothing"),
     (["q", "--today", "x"], 2, "is no day"),

@@ -16,7 +16,9 @@ import pytest
 from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
-from planners.kgot.batch.task_batch import journal_path, read_results, run_batch, solve_in_folder
+from planners.kgot.batch.batch_files import write_report
+from planners.kgot.batch.batch_report import batch_report
+from planners.kgot.batch.task_batch import journal_path, read_results, result_path, run_batch, solve_in_folder
 from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
@@ -90,22 +92,38 @@ async def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
     assert again.opened == ["t3"]
 
 
+async def test_no_task_has_the_place_of_the_report(tmp_path: Path) -> None:
+    named = [replace(task, id=id_) for task, id_ in zip(tasks(2), ("report", "categories"), strict=True)]
+    results = await solved(tmp_path, named, Opened(Swift()), workers=1)
+    write_report(batch_report(named, results), tmp_path)
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["tasks"] == 2
+    assert read_results(named, tmp_path) == {result.id: result for result in results}
+
+
 class Down(Swift):
-    """Fails for one of the tasks, in a way that no step contains."""
+    """Is not there for one of the tasks."""
 
     def complete(self, messages: Sequence[Any], **options: Any) -> Completion:
-        text = "".join(message.content for message in messages)
-        if "What is 1?" in text:
-            raise RuntimeError("a bug of somebody")
-        if "What is 2?" in text:
+        if "What is 2?" in "".join(message.content for message in messages):
             raise ModelError("it is down", subject="model")
         return super().complete(messages, **options)
+
+
+class OpenedBadly(Opened):
+    """Has nothing to solve one of the tasks with."""
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, task: BatchTask, journal: RunJournal) -> AsyncIterator[SolveParts]:
+        if task.id == "t1":
+            raise RuntimeError("a bug of somebody")
+        async with super().__call__(task, journal) as opened:
+            yield opened
 
 
 async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    results = await solved(tmp_path, tasks(4), Opened(Down()), workers=2)
+    results = await solved(tmp_path, tasks(4), OpenedBadly(Down()), workers=2)
     assert [result.outcome for result in results] == ["solved", "failed", "no solution", "solved"]
     assert results[1].error == "RuntimeError: a bug of somebody" and "t1" in caplog.text
     again = Opened(Swift())
@@ -177,8 +195,32 @@ def test_bad_files_of_tasks_say_what_is_wrong(tmp_path: Path, text: str, problem
         read_tasks(path)
 
 
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../outside.txt", "files/../../outside.txt", "link.txt", "dir/outside.txt"]
+)
+def test_files_outside_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "tasks"
+    (folder / "files").mkdir(parents=True)
+    (tmp_path / "outside.txt").write_text("secret", encoding="utf-8")
+    (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (folder / "dir").symlink_to(tmp_path)
+    path = folder / "tasks.jsonl"
+    path.write_text(json.dumps({"id": "a", "question": "q", "files": [name]}), encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="not in the folder"):
+        read_tasks(path)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "a\ud800"])
+def test_a_name_that_no_disk_takes_is_no_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps({"id": "a", "question": "q", "files": [name]}), encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="is not there"):
+        read_tasks(path)
+
+
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
-    (tmp_path / "t0.json").write_text("{}", encoding="utf-8")
+    result_path(tmp_path, "t0").parent.mkdir()
+    result_path(tmp_path, "t0").write_text("{}", encoding="utf-8")
     with pytest.raises(InvalidArgumentError, match="result is damaged"):
         read_results(tasks(1), tmp_path)
     with pytest.raises(InvalidArgumentError, match="cannot be read"):

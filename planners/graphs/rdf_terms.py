@@ -58,8 +58,9 @@ _INTEGERS = frozenset(
     unsignedLong unsignedInt unsignedShort unsignedByte""".split()
 )
 _NUMBERS = frozenset(_XSD + name for name in ("double", "float", "decimal"))
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f]')
+# The letter after a backslash is escaped too: an engine that decodes \u before it looks for strings must find nothing to decode.
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\u": r"\\\u0075", "\\U": r"\\\u0055"}
+_ESCAPED = re.compile(r'\\[uU]|[\\"\x00-\x1f\x7f]')
 
 
 class RdfTerm(NamedTuple):
@@ -151,7 +152,7 @@ def term_text(term: RdfTerm) -> str:
         return f"<{term.value}>"
     if term.kind == "blank":
         return f"_:{term.value}"
-    text = _ESCAPED.sub(lambda match: _ESCAPES.get(match[0], f"\\u{ord(match[0]):04X}"), term.value)
+    text = _ESCAPED.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04X}", term.value)
     suffix = f"^^<{term.datatype}>" if term.datatype not in ("", _STRING) else ""
     return f'"{text}"{suffix}'
 

@@ -3,6 +3,8 @@
 Queries are SELECT and ASK. Updates are INSERT DATA, DELETE DATA and DELETE … INSERT … WHERE, several with ``;``: they are
 evaluated together on a copy. No word leads to another graph, server or file: GRAPH, FROM, WITH, USING, SERVICE, LOAD and
 the updates of whole graphs are not on the list. Prefixes are declared by the graph; a declaration of ``:`` is left out.
+
+What goes to the engine is written anew from the tokens (:mod:`planners.graphs.sparql_writing`): it sees what was checked.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planners.graphs.property_graph import Value
-from planners.graphs.property_values import checked_properties
-from planners.graphs.rdf_terms import PROLOGUE, literal_of_value, term_text
+from planners.graphs.rdf_terms import PROLOGUE
 from planners.graphs.sparql_tokens import SparqlToken, sparql_fault, sparql_tokens
+from planners.graphs.sparql_writing import OWN_PREFIXES, written_pieces
 
 __all__ = ["allowed_query", "allowed_update"]
 
@@ -31,7 +33,6 @@ _QUERIES = frozenset({"SELECT", "ASK"})
 _UPDATES = frozenset({"INSERT", "DELETE"})
 _READS = _PATTERNS | _FUNCTIONS | _QUERIES
 _WRITES = _PATTERNS | _FUNCTIONS | _UPDATES | {"DATA"}
-_OWN_PREFIXES = frozenset({":", "edge:", "rdf:", "xsd:"})
 
 
 def allowed_query(text: str, parameters: Mapping[str, Value], rows: int) -> str:
@@ -44,10 +45,10 @@ def allowed_query(text: str, parameters: Mapping[str, Value], rows: int) -> str:
     prefixes, tokens = _without_prefixes(sparql_tokens(text))
     _check_start(tokens, _QUERIES, "a query")
     _check_words(tokens, _READS)
-    pieces = _pieces(tokens, parameters)
+    declared, pieces = written_pieces(tokens, prefixes, parameters)
     if tokens[0].word == "SELECT":
         pieces = _limited(tokens, pieces, rows + 1)
-    return PROLOGUE + prefixes + "".join(pieces)
+    return PROLOGUE + declared + "".join(pieces)
 
 
 def allowed_update(text: str, parameters: Mapping[str, Value]) -> str:
@@ -62,19 +63,20 @@ def allowed_update(text: str, parameters: Mapping[str, Value]) -> str:
         if start == 0 or start < len(tokens):  # a last ";" is allowed
             _check_start(tokens[start:], _UPDATES, "an update")
     _check_words(tokens, _WRITES)
-    return PROLOGUE + prefixes + "".join(_pieces(tokens, parameters))
+    declared, pieces = written_pieces(tokens, prefixes, parameters)
+    return PROLOGUE + declared + "".join(pieces)
 
 
-def _without_prefixes(tokens: Sequence[SparqlToken]) -> tuple[str, list[SparqlToken]]:
-    """Return the declarations of other prefixes than ours as text, and all other tokens."""
-    declared, others, at = "", list[SparqlToken](), 0
+def _without_prefixes(tokens: Sequence[SparqlToken]) -> tuple[dict[str, str], list[SparqlToken]]:
+    """Return the IRI of each declared prefix that is none of ours, and all other tokens."""
+    declared, others, at = dict[str, str](), list[SparqlToken](), 0
     while at < len(tokens):
         if tokens[at].word == "PREFIX" and tokens[at].depth == 0:
             kinds = [token.kind for token in tokens[at + 1 : at + 3]]
             if kinds != ["name", "iri"] or not tokens[at + 1].text.endswith(":"):
                 raise sparql_fault("PREFIX is not followed by a prefix and an IRI", "The prefix : is declared already")
-            if tokens[at + 1].text not in _OWN_PREFIXES:
-                declared += f"PREFIX {tokens[at + 1].text} {tokens[at + 2].text} "
+            if tokens[at + 1].text not in OWN_PREFIXES:
+                declared[tokens[at + 1].text] = tokens[at + 2].text
             at += 3
         else:
             others.append(tokens[at])
@@ -95,16 +97,6 @@ def _check_words(tokens: Sequence[SparqlToken], allowed: frozenset[str]) -> None
         called = at + 1 < len(tokens) and tokens[at + 1].symbol("(")
         if called and (token.kind == "iri" or (token.kind == "name" and not token.text.startswith("xsd:"))):
             raise sparql_fault(f"{token.text[:80]} is no function on the list", "Use functions of SPARQL 1.1, no lists")
-
-
-def _pieces(tokens: Sequence[SparqlToken], parameters: Mapping[str, Value]) -> list[str]:
-    """Return the texts of tokens, with one space before each that had any, and with the values of parameters."""
-    values = {f"${name}": term_text(literal_of_value(value)) for name, value in checked_properties(parameters).items()}
-    ends = [0, *(token.end for token in tokens)]
-    return [
-        (" " if token.start > end else "") + values.get(token.text, token.text)
-        for token, end in zip(tokens, ends, strict=False)
-    ]
 
 
 def _limited(tokens: Sequence[SparqlToken], pieces: list[str], most: int) -> list[str]:

@@ -1,4 +1,8 @@
-"""The tokens of a SPARQL text: strings, IRIs and comments respected; what cannot be read is refused."""
+"""The tokens of a SPARQL text: strings, IRIs and comments respected; what cannot be read is refused.
+
+``<`` begins an IRI, or means "less". Only in round brackets can it mean "less", and only after a value; so there it always does, and
+nowhere else. An IRI after a value in round brackets, as in a list, is refused: a declared prefix says the same.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +21,25 @@ _MAX_DEPTH = 40
 """Brackets in brackets: parsers recurse; the deepest query of our tests has 5."""
 
 TokenKind = Literal["iri", "string", "variable", "number", "language", "blank", "name", "word", "symbol"]
-# The order of the alternatives is that of the grammar's longest match: an IRI before "<", a long string before a short one.
+# The order of the alternatives is that of the grammar's longest match: a long string before a short one.
 _TOKEN = re.compile(
     r"""
     (?P<space> [ \t\r\n]+ | \#[^\r\n]* )
-  | (?P<iri> <[^<>"{}|^`\\\x00-\x20]*> )
   | (?P<string> \"{3}(?:(?:\"|\"\")?(?:[^"\\]|\\.))*\"{3} | '{3}(?:(?:'|'')?(?:[^'\\]|\\.))*'{3}
-              | "(?:[^"\\\r\n]|\\.)*" | '(?:[^'\\\r\n]|\\.)*' )
+              | (?!\"{3}|'{3}) (?: "(?:[^"\\\r\n]|\\.)*" | '(?:[^'\\\r\n]|\\.)*' ) )
   | (?P<variable> [?$]\w+ )
   | (?P<language> @[A-Za-z]+(?:-[A-Za-z0-9]+)* )
   | (?P<blank> _:\w(?:[\w-]|\.(?=[\w-]))* )
-  | (?P<name> (?:[^\W\d_](?:[\w-]|\.(?=[\w-]))*)?:(?:[\w:%-]|\.(?=[\w:%-]))* )
-  | (?P<number> (?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)? )
+  | (?P<name> (?:[^\W\d_](?:[\w-]|\.(?=[\w-]))*)?:
+              (?:(?:[\w:]|%[0-9A-Fa-f]{2})(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:%-]))*)? )
+  | (?P<number> (?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)? )
   | (?P<word> [^\W\d]\w* )
   | (?P<symbol> \^\^ | && | \|\| | != | <= | >= | [{}()\[\].,;=<>!+*/|^?-] )
     """,
     re.VERBOSE | re.DOTALL,
 )
+_IRI = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[\w\-.~:/#%@+?]*>")
+"""Absolute, and of letters, digits and these signs: no sign of it ends a string or opens a bracket, whoever reads it as another token."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _ESCAPED_SIGN = re.compile(r"\\+(?:u00|U000000)(?:0a|0d|22|27|5c)", re.IGNORECASE)
 _REIFIED = re.compile(r"<<|>>|\{\||\|\}|~")
@@ -78,12 +84,12 @@ def sparql_tokens(text: str) -> tuple[SparqlToken, ...]:
     opened: list[str] = []
     at = 0
     while at < len(text):
-        match = _TOKEN.match(text, at)
+        match = _iri(text, at, found, opened) or _TOKEN.match(text, at)
         if match is None:
             raise sparql_fault(
                 f"the character {text[at]!r} at {at} has no place in SPARQL", "Close quotes; leave it out"
             )
-        kind, at = match.lastgroup, match.end()
+        kind, at = match.lastgroup if match.re is _TOKEN else "iri", match.end()
         if kind == "space" or kind is None:
             continue
         token = match[0]
@@ -96,6 +102,33 @@ def sparql_tokens(text: str) -> tuple[SparqlToken, ...]:
         raise sparql_fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
     _check_shape(text, found)
     return tuple(found)
+
+
+def _iri(text: str, at: int, before: list[SparqlToken], opened: list[str]) -> re.Match[str] | None:
+    """Return the IRI that must begin here; None where none can.
+
+    :raises StatementError: when what begins here is none.
+    """
+    if text[at] != "<":
+        return None
+    found = _IRI.match(text, at)
+    if opened and opened[-1] == "(" and _is_value(before[-1]):
+        if found:
+            raise sparql_fault("an IRI stands after a value in round brackets", "Declare a PREFIX, and write a name")
+        return None
+    if found is None:
+        raise sparql_fault(
+            f"{text[at : at + 40]!r} begins no IRI that is allowed here",
+            "Write an IRI as <scheme:path>, of letters, digits and -._~:/#%@+?; compare in FILTER(?a < ?b)",
+        )
+    return found
+
+
+def _is_value(token: SparqlToken) -> bool:
+    """Say whether a value may end with a token, so that "less" may follow."""
+    if token.kind == "word":
+        return token.word != "DISTINCT"
+    return token.kind != "symbol" or token.symbol(")", "]", "}")
 
 
 def _check_shape(text: str, tokens: list[SparqlToken]) -> None:

@@ -31,6 +31,17 @@ _REFUSED_QUERIES = {
     "no limit": "SELECT * WHERE { ?s ?p ?o } LIMIT ?n",
     "empty": "# nothing",
     "prose": "The answer is 42.",
+    "an operator and a string that look like an IRI": "SELECT * { FILTER(1<'>'||true) SERVICE <http://a/> { ?s ?p 1 } FILTER(' ,<'>1) }",
+    "an operator and a function that look like an IRI": "SELECT * { ?a ?p ?o FILTER(?a<rand()&&1>0) }",
+    "an operator and a comment that look like an IRI": "SELECT * { ?a ?p ?o FILTER(?a<p:b#>\n) SERVICE <http://a/> { } #\n) }",
+    "an IRI after a value in a list": "SELECT * { ?a ?p (1 <urn:x>) }",
+    "an IRI without a scheme": "SELECT * { ?a <name> ?o }",
+    "an IRI with a quote": "SELECT * { ?a <urn:it's> ?o }",
+    "a word before a prefix": "PREFIX p: <http://a/> SELECT * { SERVICEp:x { ?s ?p ?o } }",
+    "a prefix that is not declared": "SELECT * { ?s ex:name ?o }",
+    "a long string that is open": "SELECT * { ?s ?p '''x' }",
+    "an escape that SPARQL does not have": r"SELECT * { ?s ?p '\d' }",
+    "an escaped half of a character": r"SELECT * { ?s ?p '\ud800' }",
     "half a character": "SELECT * WHERE { ?s ?p '\ud800' }",
 }
 
@@ -47,6 +58,9 @@ _REFUSED_UPDATES = {
     "using": "DELETE { ?s ?p ?o } USING <urn:g> WHERE { ?s ?p ?o }",
     "another graph": "INSERT DATA { GRAPH <urn:g> { :a a :B } }",
     "a service in a pattern": "INSERT { ?s a :B } WHERE { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }",
+    "load behind an operator and a string": (
+        "INSERT {:a :b 3} WHERE { FILTER(1<'>'||true) } ; LOAD <http://a/> ; INSERT {:a :b 3} WHERE { FILTER(' ,<'>1) }"
+    ),
     "a query": "SELECT * WHERE { ?s ?p ?o }",
     "empty": "",
 }
@@ -66,9 +80,10 @@ def test_refused_updates(text: str) -> None:
 
 def test_words_of_data_are_data() -> None:
     text = "SELECT ?service WHERE { ?service :load 'DROP ALL; SERVICE <http://a>' ; :clear ?drop } # SERVICE"
-    assert allowed_query(text, {}, 10) == PROLOGUE + text.removesuffix(" # SERVICE") + " LIMIT 11 "
-    update = 'INSERT DATA { :drop a :Service ; :name """LOAD "GRAPH" { """ }'
-    assert allowed_update(update, {}) == PROLOGUE + update
+    assert allowed_query(text, {}, 10) == PROLOGUE + text.removesuffix(" # SERVICE").replace("'", '"') + " LIMIT 11 "
+    update = 'INSERT DATA { :drop a :Service ; :name """LOAD "GRAPH" { """ } # LOAD'
+    expected = r'INSERT DATA { :drop a :Service ; :name "LOAD \"GRAPH\" { " }'
+    assert allowed_update(update, {}) == PROLOGUE + expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +103,7 @@ def test_rows_are_limited_by_the_engine(text: str, limited: str) -> None:
 
 def test_own_prefixes_are_left_out() -> None:
     text = "PREFIX : <http://example.org/> PREFIX ex: <http://example.org/> SELECT * WHERE { ?s :p ex:o }"
-    expected = PROLOGUE + "PREFIX ex: <http://example.org/>  SELECT * WHERE { ?s :p ex:o } LIMIT 4 "
+    expected = PROLOGUE + "PREFIX n0: <http://example.org/> SELECT * WHERE { ?s :p n0:o } LIMIT 4 "
     assert allowed_query(text, {}, 3) == expected
 
 
@@ -97,3 +112,21 @@ def test_parameters_are_values_never_text() -> None:
     parameters: dict[str, Value] = {"name": 'x" } ; DROP ALL #\n', "age": 3}
     expected = 'ASK { ?s :name "x\\" } ; DROP ALL #\\n" ; :age "3"^^<http://www.w3.org/2001/XMLSchema#integer> ; :other ?name }'
     assert allowed_query(text, parameters, 3) == PROLOGUE + expected
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("ASK{FILTER(1<2&&3>1)}", "ASK { FILTER ( 1 < 2 && 3 > 1 ) }"),
+        ("ASK{FILTER(?a<-1||?a-1<=?b)}", "ASK { FILTER ( ?a < -1 || ?a -1 <= ?b ) }"),
+        (
+            "ASK{?s<urn:p>?o.?s(<urn:p>|^<urn:q#r>)*<urn:o>}",
+            "ASK { ?s <urn:p> ?o . ?s ( <urn:p> | ^ <urn:q#r> ) * <urn:o> }",
+        ),
+        ("ASK{?s :p?'x'@en,'1'^^xsd:int}", 'ASK { ?s :p ? "x" @en , "1" ^^ xsd:int }'),
+        ("ASK{?s?p'''a'b\n\\\\u0041'''}", r"""ASK { ?s ?p "a'b\n\\\u00750041" }"""),
+        ("PREFIX GRAPHx: <urn:g:> ASK{GRAPHx:a?p?o}", "PREFIX n0: <urn:g:> ASK { n0:a ?p ?o }"),
+    ],
+)
+def test_texts_are_written_anew(text: str, written: str) -> None:
+    assert allowed_query(text, {}, 3) == PROLOGUE + written

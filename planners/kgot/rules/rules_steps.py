@@ -79,7 +79,9 @@ class RulesSteps:
 
     def query(self, view: TaskView) -> str | None:
         """Return the query that answers; None while something is missing."""
-        found = self.resolved(view)
+        return self._compiled(self.resolved(view))
+
+    def _compiled(self, found: ResolvedQuestion | Need | Unreadable | Asked) -> str | None:
         if isinstance(found, Asked):
             return compiled_sum(found.expression, self._language)
         return compiled(found, self._language) if isinstance(found, ResolvedQuestion) else None
@@ -89,7 +91,7 @@ class RulesSteps:
         found = self.resolved(view)
         if isinstance(found, Need):
             return Insert(reason=found.request)
-        query = self.query(view)
+        query = self._compiled(found)
         if query is not None and query not in view.fruitless:
             return Retrieve(query=query)
         reason = (

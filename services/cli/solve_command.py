@@ -75,7 +75,9 @@ def solve(
     ] = False,
     batch: BatchOptions = NO_BATCH,
     on: On = "local",
-    demo: Annotated[bool, typer.Option("--demo", help="Solve five tasks by rules, and replay a recorded run.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Solve five tasks by rules, over a mock company and files.")
+    ] = False,
     yes: Annotated[
         bool,
         typer.Option(
@@ -84,7 +86,7 @@ def solve(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a task step by step: what is found out by tools is kept in a graph, which is asked for the answer.
+    """Solve a task in several steps. Tools are called, their answers are kept in a graph, and a query of the graph gives the answer.
 
     With --llm-url and --llm-model a model takes the steps; without, rules do, for questions that they can read. Each step is printed.
     """

@@ -1,4 +1,4 @@
-"""``egotools solve --demo``: five tasks solved by rules over a mock company and files, and the recorded run of a real model."""
+"""``egotools solve --demo``: five tasks solved by rules over a mock company and files, and a recorded run of a real model where one is shipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from planners.calling.consent import never
 from planners.calling.tool_access import ToolAccess
 from planners.kgot.batch.answer_match import answer_matches
 from planners.kgot.batch.task_file import BatchTask, read_tasks
-from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.recorded_run import header_of, solve_recorded
 from planners.runs.account import account_of
 from planners.runs.run_journal import open_run_journal, read_run_journal
@@ -29,15 +28,14 @@ __all__ = ["RECORDED_RUN", "keyless_tasks", "solve_demo"]
 
 _TASKS = Path(planners.kgot.__file__).parent / "tasks"
 RECORDED_RUN = _TASKS / "recorded" / "run.jsonl"
-"""The journal of a run of a real model."""
+"""The journal of a run of a real model; a release without one shows nothing in its place."""
 _DEMO_TASKS = ("task-01", "task-04", "task-06", "task-07", "task-11")
 """One to three hops over a company, a sum of amounts, a file; none needs an extra, and none has Python to isolate."""
 _DAY = "2026-11-20"  # on which the mock company stands
-_BY_RULES = KgotSettings(num_next_steps_decision=1, max_final_solution_parsing=1)
 
 
 def solve_demo() -> None:
-    """Solve the tasks and print each step, then replay the recorded run."""
+    """Solve the tasks and print each step, then replay the recorded run where there is one."""
     with tempfile.TemporaryDirectory(prefix="egotools-solve-demo-") as temporary:
         folder = Path(temporary)
         keyless_tasks(folder, _build(folder))
@@ -55,7 +53,7 @@ def keyless_tasks(folder: Path, store: Path) -> None:
 
 async def _solve_all(folder: Path, store: Path, own_store: Path) -> None:
     tasks = {task.id: task for task in read_tasks(_TASKS / "tasks.jsonl")}
-    plan = SolvePlan(settings=_BY_RULES, today=_DAY)
+    plan = SolvePlan(today=_DAY)
     right = 0
     with demo_company(SHIPPED_CATALOG, folder / "solved-company") as systems:
         access = ToolAccess(servers=systems)
@@ -78,14 +76,16 @@ async def _solved(task: BatchTask, plan: SolvePlan, tools: SolveTools, folder: P
 
 
 def _recorded() -> None:
-    """Replay the recorded run; without its answers nothing of it could be made here."""
+    """Replay the recorded run where there is one, and say that it is recorded."""
     if not RECORDED_RUN.is_file():
         return
     from services.cli import solve_run
 
     journal = read_run_journal(RECORDED_RUN, kept="file")
     header = header_of(journal) or {}
-    models = " and ".join(sorted({name.partition("@")[0] for name in header["models"].values()}))
+    models = " and ".join(
+        sorted({name.partition("@")[0].removeprefix("openai:") for name in header["models"].values()})
+    )
     day = next(iter(journal.records)).at[:10]
     _say(f"[bold]{plain(header['question'])}[/]")
     _say(

@@ -37,12 +37,21 @@ class RunOptions:
         ),
     ] = "query"
     write: Annotated[
-        str, Option("--write", help="Who turns answers of tools into writes: model, or rules (fewer tokens).")
+        str,
+        Option("--write", help="What writes answers of tools into the graph: model, or rules (fewer tokens)."),
     ] = "model"
+    noise: Annotated[
+        str,
+        Option(
+            "--noise",
+            help="What is removed from the graph after writes: keep (nothing), duplicates, or all (also what joins to nothing "
+            "that is asked).",
+        ),
+    ] = "keep"
     next_step: Annotated[str, Option("--next-step", help="How votes decide: majority, or judge.")] = "majority"
     prompts: Annotated[str, Option("--prompts", help="Form of the prompts: xml or markdown.")] = "xml"
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
-    votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
+    votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision. Rules vote once.")] = 5
     tool_call_votes: Annotated[int, Option(min=1, max=100, help="Answers that define calls.")] = 1
     tools: Annotated[int, Option(min=1, max=8, help="The most tools of a search.")] = 8
     auto_k: Annotated[
@@ -70,25 +79,25 @@ class RunOptions:
         from planners.kgot.kgot_settings import KgotSettings
         from services.jobs.solve_plan import ModelAddress, SolvePlan
 
-        given: dict[str, Any] = {
+        given: dict[str, Any] = {  # any text: the settings check it
             "retrieve": self.retrieve,
             "next_step": self.next_step,
             "prompt_format": self.prompts,
-            "write": self.write,
+            "noise": self.noise,
         }
+        write: Any = self.write  # checked by the plan
         settings = KgotSettings(
+            **given,
             max_iterations=self.max_iterations,
-            num_next_steps_decision=self.votes if endpoint.model else 1,
-            max_final_solution_parsing=3 if endpoint.model else 1,
+            num_next_steps_decision=self.votes,
             tool_call_votes=self.tool_call_votes,
             tools=self.tools,
             auto_k=self.auto_k,
             max_seconds=self.max_seconds or None,
-            **{name: value for name, value in given.items() if name != "write"},
         )
         return SolvePlan(
             graph=self.graph,
-            write=given["write"],
+            write=write,
             settings=settings,
             endpoint=endpoint,
             tool_model=ModelAddress(url=models.tool_url, model=models.tool_model),
@@ -107,7 +116,11 @@ class ToolModelOptions:
     """The model of the tool executor, and what integrated tools ask."""
 
     tool_model: Annotated[
-        str, Option("--tool-model", help="Model that defines the calls of tools. Default: that of --llm-model.")
+        str,
+        Option(
+            "--tool-model",
+            help="Model that defines the calls of tools. Default: that of --llm-model. The price of --llm-usd-per-1k is used for both.",
+        ),
     ] = ""
     tool_url: Annotated[str, Option("--tool-url", help="Its endpoint. Default: that of --llm-url.")] = ""
     vision_model: Annotated[

@@ -1,4 +1,4 @@
-"""What ``egotools solve`` is told, and who takes the steps of its runs: a model, rules, or both."""
+"""The plan of ``egotools solve``, and the steps of its runs: by a model, by rules, or both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelAddress", "SolvePlan", "WriteBy", "steps_maker"]
 
 WriteBy: TypeAlias = Literal["model", "rules"]
-"""Who turns answers of tools into writes."""
+"""What writes answers of tools into the graph."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class ModelAddress:
 class SolvePlan:
     """How tasks are solved. It can be sent to another process.
 
+    :param settings: without a model there is one vote and one final answer, since rules give the same each time.
     :param graph: address of the store of each run, see :data:`planners.graphs.open_graph.GRAPH_ADDRESSES`.
     :param endpoint: of the graph executor, with the budget of all models; without a model rules take all steps.
     :param tool_model: of the tool executor; that of the graph executor where it is none.
@@ -62,14 +63,16 @@ class SolvePlan:
     def __post_init__(self) -> None:
         if self.write not in ("model", "rules"):
             raise InvalidArgumentError(f"{self.write!r} writes nothing", subject="--write", remedy="Use model or rules")
-        if not self.by_rules and self.write == "model":
+        if not self.by_rules:
             return
-        if self.settings.retrieve in ("script", "direct", "fusion") and self.by_rules:
+        if self.settings.retrieve != "query":
             raise InvalidArgumentError(
                 "without a model the graph is asked by compiled queries",
                 subject="--retrieve",
                 remedy="Leave it out, or name a model with --llm-url and --llm-model",
             )
+        once = replace(self.settings, num_next_steps_decision=1, max_final_solution_parsing=1)
+        object.__setattr__(self, "settings", once)
 
     @property
     def by_rules(self) -> bool:

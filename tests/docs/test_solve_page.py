@@ -8,11 +8,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ontology import errors
 from planners.kgot.batch.batch_report import CATEGORIES
+from planners.kgot.tools import langchain_tools
+from planners.kgot.tools.tool_set import ToolSet
 from planners.runs import journal_lines
 from services.jobs.integrated_store import integrated_store
 from tests.conftest import ROOT
@@ -23,6 +26,7 @@ PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 (COMMANDS,) = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 (SHOWN,) = (body for kind, body in BLOCKS if kind == "text")
+(PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")
 (ROW,) = (body for kind, body in BLOCKS if kind == "json")
 
 
@@ -47,6 +51,20 @@ def test_the_commands_run_in_their_order_and_print_what_is_shown(
     assert "1 tasks: 1 correct" in printed[3]
     assert json.loads((tmp_path / "out" / "batch" / "report.json").read_text(encoding="utf-8"))["tasks"] == 1
     assert integrated_store().is_relative_to(tmp_path / "cache")
+
+
+async def test_the_function_of_the_example_is_registered_and_called() -> None:
+    names: dict[str, Any] = {}
+    exec(PROGRAM, names)  # the program of the page
+    tools: ToolSet = names["tools"]
+    (id_,) = tools.ids
+    assert (await tools.call(id_, {"part": "bolt"})).body == {"left": 7}
+    assert [each["name"] for each in tools.documents()] == ["stock"]
+
+
+def test_the_names_of_langchain_exist() -> None:
+    section = PAGE[PAGE.index("With the extra `langchain`") : PAGE.index("## Journal")]
+    assert set(langchain_tools.__all__) == set(re.findall(r"`(\w+)\(", section))
 
 
 def test_options_kinds_categories_and_codes_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,11 +41,12 @@ class EngineProcess:
         self._process = process
 
     @classmethod
-    async def start(cls, script: str, engine: str) -> EngineProcess:
+    async def start(cls, script: str, engine: str, *arguments: str) -> EngineProcess:
         """Start one.
 
         :param script: name of a file in this folder.
         :param engine: what errors call it.
+        :param arguments: of the script.
         :raises StorageError: when no process can be started.
         """
         try:
@@ -53,6 +54,7 @@ class EngineProcess:
                 sys.executable,
                 "-I",
                 str(Path(__file__).with_name(script)),
+                *arguments,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

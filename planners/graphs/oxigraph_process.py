@@ -1,18 +1,22 @@
 """SPARQL in a process of its own: the library cannot stop a query, so what takes too long ends with its process.
 
 Bounded are the seconds of each request, the address space of the process, and the characters of an answer. A process that
-was ended is started again for the next request.
+was ended is started again for the next request. It has no network, by a filter of system calls: should a text that leads to an
+address pass the allow-list, no request follows. Where the machine takes no filter, a warning is logged, and the allow-list stands alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import logging
+import platform
 import re
 from collections.abc import Callable
 from typing import Any
 
-from ontology.errors import MissingExtraError, StatementError
+from ontology.errors import IsolationError, MissingExtraError, StatementError
+from planners.calling.syscall_filter import syscall_filter
 from planners.graphs.engine_process import EngineEndedError, EngineProcess
 from planners.graphs.rdf_terms import RdfTerm, Triple, change_text, triples_text
 from planners.graphs.sparql_tokens import sparql_fault
@@ -22,6 +26,7 @@ __all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "engine_fault", "re
 _SCRIPT = "oxigraph_child.py"
 _OWN_S = 30.0
 """Seconds for requests that no model wrote: several hundred times what 522 nodes take."""
+_LOG = logging.getLogger(__name__)
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 RdfAnswer = tuple[tuple[str, ...], list[list[RdfTerm | None]]] | bool
@@ -53,7 +58,7 @@ class OxigraphProcess:
             try:
                 async with asyncio.timeout(seconds):
                     if self._process is None:
-                        self._process = await EngineProcess.start(_SCRIPT, "graphs as RDF")
+                        self._process = await _started(seconds)
                         if first is not None:
                             await self._process.ask(first(), seconds)
                     (answer,) = await self._process.ask(request, seconds)
@@ -62,9 +67,9 @@ class OxigraphProcess:
                 raise sparql_fault(
                     f"it takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
                 ) from None
-            except EngineEndedError:
+            except EngineEndedError as error:
                 self._process = None
-                raise sparql_fault("it takes more memory than is allowed", "Ask for less") from None
+                raise _ended(error.signal_name) from None
             except BaseException:  # cancelled
                 self._process = None
                 raise
@@ -83,6 +88,29 @@ class OxigraphProcess:
             process, self._process = self._process, None
             if process is not None:
                 await process.end()
+
+
+async def _started(seconds: float) -> EngineProcess:
+    """Start a process without a network."""
+    try:
+        program = syscall_filter(platform.machine())
+    except IsolationError:  # a processor whose calls are not known
+        program = b""
+    process = await EngineProcess.start(_SCRIPT, "graphs as RDF", program.hex())
+    (answer,) = await process.ask({"do": "start"}, seconds)
+    if not answer["filtered"]:
+        _LOG.warning(
+            "This machine takes no filter of system calls: the RDF engine is kept from the network by the allow-list alone"
+        )
+    return process
+
+
+def _ended(signal_name: str) -> StatementError:
+    """Return the error of an engine that has ended: it aborts where memory is refused."""
+    if signal_name == "SIGABRT":
+        return sparql_fault("it takes more memory than is allowed: the engine has ended by SIGABRT", "Ask for less")
+    how = f"by {signal_name}" if signal_name else "or sent more than is allowed"
+    return sparql_fault(f"the engine has ended while it ran this, {how}", "Ask for less; the graph is as before")
 
 
 class EmbeddedEngine:

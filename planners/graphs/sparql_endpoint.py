@@ -2,6 +2,9 @@
 
 Each task has a named graph with a new IRI. Queries have it as their whole dataset, by the parameter ``default-graph-uri`` of
 the protocol; so no text of a model leads to another. The graph is dropped at the end of the task.
+
+Updates of a model are evaluated here, and reach the endpoint as triples. Queries are evaluated there: the allow-list keeps SERVICE out of
+them, and the operator runs the endpoint without federation, or without a way to other hosts, so that this does not hang on one check.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
+import platform
+import signal
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +20,7 @@ import httpx
 import pytest
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, StatementError, StorageError
+from planners.graphs.oxigraph_process import OxigraphProcess
 from planners.graphs.property_graph import (
     DeleteEdge,
     GraphState,
@@ -36,6 +41,15 @@ _BOOK = NodeRef(label="Book", key={})
 _ENDLESS = (
     "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n2 ?o . ?p ?q ?r . ?s ?t ?u }"
 )
+
+_SOME = "{ VALUES ?%s { 1 2 3 4 5 6 7 8 9 10 } }"
+_ENDLESS_ROWS = f"SELECT (COUNT(*) AS ?n) {{ {' '.join(_SOME % chr(97 + at) for at in range(12))} }}"
+
+
+def _child(process: OxigraphProcess) -> int:
+    started = process._process
+    assert started is not None
+    return started.pid
 
 
 @pytest.fixture(params=["embedded", "endpoint"])
@@ -320,3 +334,45 @@ async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(MissingExtraError, match=r"requirements/rdf\.txt"):
         async with open_rdf_graph():
             pytest.fail("opened")
+
+
+async def test_the_engine_has_no_network() -> None:
+    """A second guard: what the allow-list would miss is no request."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        process = OxigraphProcess()
+        try:
+            for request in (
+                {"do": "query", "text": f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}", "rows": 1},
+                {"do": "update", "triples": "", "text": f"LOAD <{address}>"},
+            ):
+                with pytest.raises(StatementError, match="SPARQL"):
+                    await process.ask(request, 30)
+                with pytest.raises(BlockingIOError):  # nobody has called
+                    server.accept()
+            assert await process.ask({"do": "start"}, 30) == {"filtered": True}
+        finally:
+            await process.close()
+
+
+async def test_where_no_filter_is_known_a_warning_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    async with open_rdf_graph() as graph:
+        await graph.apply([InsertNode(label="A")])
+        assert (await graph.query("ASK { ?a a :A }")).rows == ((True,),)
+    assert "no filter" in caplog.text
+
+
+async def test_an_engine_that_is_killed_is_not_said_to_lack_memory() -> None:
+    process = OxigraphProcess()
+    await process.ask({"do": "load", "triples": ""}, 30)
+    asked = asyncio.create_task(process.ask({"do": "query", "text": _ENDLESS_ROWS, "rows": 1}, 30))
+    await asyncio.sleep(0.2)
+    os.kill(_child(process), signal.SIGKILL)
+    with pytest.raises(StatementError, match="ended while it ran this, by SIGKILL"):
+        await asked
+    await process.ask({"do": "load", "triples": ""}, 30)  # by a new one
+    await process.close()

@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pydantic import TypeAdapter
-
 from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
 from inference.chat import ChatModel
@@ -32,8 +30,10 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import Ended, KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
+from planners.kgot.run_header import check_header, settings_of
 from planners.kgot.run_parts import StepMakers
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.record_forms import check_records
 from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.runs.recorded_finds import RecordedFinder
 from planners.runs.recorded_graph import RecordedGraph, empty_graph
@@ -48,7 +48,6 @@ __all__ = [
     "header_of",
     "replay_recorded",
     "run_is_ended",
-    "settings_of",
     "solve_recorded",
 ]
 
@@ -56,7 +55,6 @@ MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
 """Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
 answers of tools."""
 _SETTINGS = KgotSettings()
-_SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
 _STOPPED = ("budget", "deadline", "cancelled")  # outcomes of a run that can go on
 _EVENT = "event"
 _OTHER_RELEASE = "Replay with the release that wrote it"
@@ -103,6 +101,7 @@ async def solve_recorded(
         header = await _begun(same, journal, parts)
     else:
         _refuse_other(header, same)
+        check_records(journal)
         journal.check_payloads()
         if run_is_ended(journal):
             return await replay_recorded(journal, parts.make, observe=observe)
@@ -145,6 +144,7 @@ async def replay_recorded(
         raise InvalidArgumentError(
             "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
         )
+    check_records(journal)
     index, fence_key = JournalIndex(journal), bytes.fromhex(header["fence_key"])
     events = _Events(journal, index, observe, written=False)
     models: dict[str, ChatModel] = {
@@ -182,7 +182,7 @@ def event_lines(journal: RunJournal) -> Iterator[bytes]:
 def header_of(journal: RunJournal) -> Mapping[str, Any] | None:
     """Return what the run of a journal was begun with; None of an empty journal.
 
-    :raises InvalidArgumentError: when it is the journal of another command.
+    :raises InvalidArgumentError: when it is the journal of another command, or damaged.
     """
     first = next(iter(journal.records), None)
     if first is None:
@@ -191,6 +191,7 @@ def header_of(journal: RunJournal) -> Mapping[str, Any] | None:
         raise InvalidArgumentError(
             "it is the journal of another command", subject=str(journal.path), remedy="Give a new file"
         )
+    check_header(first.data, f"{journal.path}:1")
     return first.data
 
 
@@ -300,11 +301,6 @@ def _compared(name: str, value: Any) -> Any:
 def _prices(header: Mapping[str, Any], role: str) -> Budget:
     prompt, completion = header["prices"].get(role, (0.0, 0.0))
     return Budget(usd_per_1k_prompt=prompt, usd_per_1k_completion=completion)
-
-
-def settings_of(header: Mapping[str, Any]) -> KgotSettings:
-    """Return the settings of a run for its replay, which has no limit of time, and waits for nothing."""
-    return _SETTINGS_JSON.validate_python({**header["settings"], "max_seconds": None, "tool_retry_delay_s": 0.0})
 
 
 def _end_json(run: KgotRun) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class _Connection(sqlite3.Connection):
 def _requests(journal: RunJournal) -> Iterator[tuple[str, str, int, int]]:
     for place, record in journal.placed():
         kind, data = record.kind.partition("_")[0], record.data
-        if {"key", "nth"} <= data.keys():
+        if isinstance(data.get("key"), str) and isinstance(data.get("nth"), int) and 0 <= data["nth"] < 2**53:
             yield kind, data["key"], data["nth"], place
         elif kind in _NAMED:
             raise InvalidArgumentError(

@@ -15,7 +15,8 @@ from planners.calling.tool_access import ToolAccess
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import header_of, replay_recorded, settings_of, solve_recorded
+from planners.kgot.recorded_run import header_of, replay_recorded, solve_recorded
+from planners.kgot.run_header import settings_of
 from planners.runs.account import RunAccount, account_of
 from planners.runs.recorded_plans import RecordedPlanner
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -9,9 +10,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from egotools.calling.tool_answer import MAX_DEPTH, TOO_DEEP
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, TooLargeError
+from planners.calling.clean_values import clean_text
+from planners.graphs.property_graph import GraphState
 from planners.kgot.recorded_run import header_of, run_is_ended
+from planners.runs.journal_lines import DAMAGED
+from planners.runs.record_forms import check_records
 from planners.runs.run_journal import RunJournal, read_run_journal
 
 __all__ = ["list_solves", "read_solve", "read_state"]
@@ -24,6 +31,7 @@ _MOST_BYTES = 256 * 2**20
 _MOST_EVENTS = 20_000  # as of a live run
 _MOST_CHARS = 20_000  # of one text; what a model was shown of an answer has 16,384 bytes at most
 _MOST_ITEMS = 1_000  # of one list, for example the rows of a query
+_STATE: TypeAdapter[GraphState] = TypeAdapter(GraphState)
 _SETTINGS = ("max_iterations", "num_next_steps_decision", "retrieve", "next_step")
 
 
@@ -32,7 +40,7 @@ def list_solves(folder: Path) -> list[dict[str, Any]]:
 
     A journal that cannot be read is listed with its ``problem``.
     """
-    newest = sorted(_journals(folder).items(), key=lambda item: item[1].stat().st_mtime, reverse=True)
+    newest = sorted(_journals(folder).items(), key=lambda item: _written_at(item[1]), reverse=True)
     return [_listed(name, path) for name, path in newest[:_MOST_LISTED]]
 
 
@@ -48,10 +56,10 @@ def read_solve(folder: Path, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "question": _bounded(header["question"]),
-        "files": [file[0] for file in header["files"]],
+        "files": [_bounded(file[0]) for file in header["files"]],
         "language": header["language"],
-        "models": header["models"],
-        "settings": {key: header["settings"][key] for key in _SETTINGS},
+        "models": _bounded(header["models"]),
+        "settings": {key: _bounded(header["settings"].get(key)) for key in _SETTINGS},
         "ended": run_is_ended(journal),
         "events": [_bounded(data["what"]) for data in _events(journal)[:_MOST_EVENTS]],
     }
@@ -66,7 +74,11 @@ def read_state(folder: Path, name: str, n: int) -> dict[str, Any]:
     if digest is None:
         raise NotFoundError("this event has no graph", subject=str(n), remedy="Load the run again")
     state: dict[str, Any] = _bounded(journal.payload(digest), most_items=_MOST_EVENTS)
-    return state
+    try:
+        _STATE.validate_python(state)
+    except (ValidationError, RecursionError):
+        raise InvalidArgumentError("the graph of this event is damaged", subject=str(n), remedy=DAMAGED) from None
+    return {"nodes": state.get("nodes", []), "edges": state.get("edges", [])}
 
 
 def _journals(folder: Path) -> dict[str, Path]:
@@ -79,6 +91,13 @@ def _journals(folder: Path) -> dict[str, Path]:
             if _NAME.fullmatch(path.name) and path.name not in found and stat.S_ISREG(path.lstat().st_mode):
                 found[path.name] = path
     return found
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it was removed just now
+        return 0.0
 
 
 def _listing(folder: Path) -> Iterator[Path]:
@@ -95,7 +114,9 @@ def _open(folder: Path, name: str) -> RunJournal:
         raise NotFoundError("the folder has no such run", subject=name[:200], remedy="Load the list again")
     if path.stat().st_size > _MOST_BYTES:
         raise TooLargeError(f"the journal has more than {_MOST_BYTES:,} bytes", subject=name, remedy="Read it by eye")
-    return read_run_journal(path)
+    journal = read_run_journal(path)
+    check_records(journal)
+    return journal
 
 
 def _header(journal: RunJournal, name: str) -> Mapping[str, Any]:
@@ -124,20 +145,24 @@ def _listed(name: str, path: Path) -> dict[str, Any]:
             raise TooLargeError("it is too large to be shown", subject=name)
         journal = read_run_journal(path)
         header = _header(journal, name)
-        return {"name": name, "question": header["question"][:500], "ended": run_is_ended(journal)}
-    except (EgotoolsError, KeyError, OSError) as error:
+        check_records(journal)
+        return {"name": name, "question": _bounded(header["question"][:500]), "ended": run_is_ended(journal)}
+    except Exception as error:  # one journal, whatever it says, hides no other
         problem = error.problem if isinstance(error, EgotoolsError) else "it cannot be read"
-        return {"name": name, "question": "", "ended": False, "problem": problem}
+        return {"name": name, "question": "", "ended": False, "problem": _bounded(problem)}
 
 
 def _bounded(value: Any, depth: int = 0, *, most_items: int = _MOST_ITEMS) -> Any:
-    """Return JSON values without the rest of very long texts and lists."""
+    """Return JSON values that strict JSON in UTF-8 can say, without the rest of very long texts and lists."""
     if depth > MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, str):
-        return value if len(value) <= _MOST_CHARS else f"{value[:_MOST_CHARS]}… ({len(value):,} characters)"
+        whole = len(value) <= _MOST_CHARS
+        return clean_text(value if whole else f"{value[:_MOST_CHARS]}… ({len(value):,} characters)")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, list):
         return [_bounded(each, depth + 1, most_items=most_items) for each in value[:most_items]]
     if isinstance(value, dict):
-        return {key: _bounded(each, depth + 1, most_items=most_items) for key, each in value.items()}
+        return {clean_text(key): _bounded(each, depth + 1, most_items=most_items) for key, each in value.items()}
     return value

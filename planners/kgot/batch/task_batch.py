@@ -19,6 +19,7 @@ from ontology.json_object import canonical_text
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import TaskResult, task_result
 from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
+from planners.runs.record_forms import check_records
 from planners.runs.run_journal import RunJournal, open_run_journal
 
 __all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "result_path", "run_batch", "solve_in_folder"]
@@ -69,6 +70,7 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
     error = ""
     try:
         with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
+            check_records(journal)
             if not run_is_ended(journal):
                 error = await _solved(task, journal, parts)
             result = task_result(task.id, journal, error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -17,11 +17,13 @@ class JoinedFinder:
 
     :param first: whose tool stands before that of the same rank of the other.
     :param most: tools of an answer.
+    :param reserved: ids of tools of the second: another one of such an id in the first is left out.
     """
 
-    def __init__(self, first: Finder, second: Finder, *, most: int) -> None:
+    def __init__(self, first: Finder, second: Finder, *, most: int, reserved: Collection[str] = ()) -> None:
         self._finders = (first, second)
         self._most = most
+        self._reserved = frozenset(reserved)
 
     async def find(self, request: str) -> FoundTools:
         """Return the tools for a request.
@@ -29,7 +31,8 @@ class JoinedFinder:
         :raises ClientError: when a server does not answer, or refuses.
         """
         first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
-        tools = list(_in_turns(first, second))[: self._most]
+        others = replace(first, tools=tuple(each for each in first.tools if each.tool.id not in self._reserved))
+        tools = list(_in_turns(others, second))[: self._most]
         return FoundTools(
             request=request,
             tools=tuple(replace(each, rank=rank) for rank, each in enumerate(tools, 1)),

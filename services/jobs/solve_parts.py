@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from egotools import AsyncClient, NotFoundError
+from egotools import AsyncClient
 from inference.budget import Budget
 from inference.chat import ChatModel
 from inference.retry import RetryPolicy
@@ -35,7 +35,6 @@ from services.jobs.solve_plan import ModelAddress, SolvePlan, steps_maker
 
 __all__ = ["SolveTools", "chat_budget", "open_solve_parts"]
 
-_OWN_TOOL = "kgot/run_python"  # whoever has this one has all
 _OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
 _UNPACKING = "kgot/extract_zip"  # it keeps files in this process, that later calls name
@@ -56,20 +55,14 @@ class SolveTools:
     ask: Ask
 
 
-async def _task_finder(tools: SolveTools, settings: KgotSettings) -> Finder:
-    """Return what finds tools in both catalogues.
-
-    :raises ClientError: when the server does not answer.
-    """
+def _task_finder(tools: SolveTools, settings: KgotSettings, own_ids: Collection[str]) -> Finder:
+    """Return what finds tools in both catalogues. What a catalogue has under the id of an integrated tool is left out."""
     most, auto_k = settings.tools, settings.auto_k
     first = ToolFinder(tools.client, k=most, auto_k=auto_k)
     if tools.own is None:
         return first
-    try:
-        await tools.client.get_tool(_OWN_TOOL)
-    except NotFoundError:
-        return JoinedFinder(first, ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=auto_k), most=most)
-    return first
+    second = ToolFinder(tools.own, k=min(_OWN_SHARE, most), auto_k=auto_k)
+    return JoinedFinder(first, second, most=most, reserved=own_ids)
 
 
 def chat_budget(endpoint: ChatEndpoint) -> Budget:
@@ -104,9 +97,10 @@ async def open_solve_parts(
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
         sandbox = Sandbox()
         models = _models(plan, budget)
-        own = _integrated(plan, tools, TaskFiles(task.files, Path(folder)), sandbox, models.get("tool"), budget)
+        files = TaskFiles(task.files, Path(folder))
+        own = _integrated(plan, tools, files, sandbox, models.get("tool"), budget)
         unusable((await own.ready()).unusable)
-        await _unpack_again(own, journal)
+        await _unpack_again(own, files, journal)
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         limits = CallLimits(calls=plan.max_calls, seconds=plan.settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
@@ -119,7 +113,7 @@ async def open_solve_parts(
                 planner=RecordedPlanner(tools.client, journal) if plan.by_rules else None,
             ),
             models=models,
-            finder=await _task_finder(tools, plan.settings),
+            finder=_task_finder(tools, plan.settings, own.ids),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,
@@ -166,14 +160,20 @@ def _integrated(
     return standard_tools(files, sandbox, models=models, web=web)
 
 
-async def _unpack_again(own: ToolSet, journal: RunJournal) -> None:
-    """Unpack what an earlier process of the run has unpacked: later calls name these files."""
+async def _unpack_again(own: ToolSet, files: TaskFiles, journal: RunJournal) -> None:
+    """Unpack what an earlier process of the run has unpacked: later calls name these files, by the names that were returned."""
     begun: dict[tuple[str, int], str] = {}
+    unpacked: list[str] = []
     for record in journal.records:
         if record.data.get("tool") != _UNPACKING:
             continue
         key = (record.data["key"], record.data["nth"])
         if record.kind == "call_begun":
             begun[key] = record.data["arguments"]
-        elif record.kind == "call_ended" and record.data["ok"]:
-            await own.call(_UNPACKING, journal.payload(begun[key]))
+        elif record.kind == "call_ended" and record.data["ok"] and key in begun:
+            body = journal.payload(record.data["body"])
+            for each in body["files"]:
+                files.promise(body["file"], each["path"], each["name"])
+            unpacked.append(begun[key])
+    for arguments in unpacked:
+        await own.call(_UNPACKING, journal.payload(arguments))

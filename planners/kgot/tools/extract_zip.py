@@ -77,7 +77,7 @@ class ZipExtractor:
             )
         made = []
         for path, content in contents:
-            name = self._files.add(path, content)
+            name = self._files.add(path, content, archive=file)
             self._depths[name] = depth
             made.append({"name": name, "path": path, "bytes": len(content)})
         return made

@@ -34,6 +34,7 @@ class TaskFiles:
     def __init__(self, files: Iterable[Path] = (), folder: Path | None = None) -> None:
         self._folder = folder
         self._files: dict[str, Path] = {}
+        self._promised: dict[tuple[str, str], str] = {}
         for path in files:
             self._take(path)
         if folder is not None:
@@ -86,9 +87,19 @@ class TaskFiles:
                 )
             return file.read(max_bytes)
 
-    def add(self, name: str, content: bytes) -> str:
-        """Add an unpacked file and return its name: the last part of the one given, with a number where that is taken.
+    def promise(self, archive: str, path: str, name: str) -> None:
+        """Keep a name for a file of an archive: an earlier process of the run gave it, and later calls use it.
 
+        Archives that were unpacked at once gave their names in an order that nobody wrote down.
+        """
+        if _plain(name) == name and name not in self._files and name not in self._promised.values():
+            self._promised[archive, path] = name
+
+    def add(self, name: str, content: bytes, *, archive: str = "") -> str:
+        """Add an unpacked file and return its name: one that was promised, else the last part of the one given, with a number where
+        that is taken.
+
+        :param archive: from which it was unpacked.
         :raises StorageError: when it cannot be written.
         :raises TooLargeError: when the run has too many files.
         """
@@ -96,7 +107,7 @@ class TaskFiles:
             raise StorageError("this run has no folder for unpacked files", subject=name, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=name)
-        own = self._free(_plain(name))
+        own = self._promised.pop((archive, name), "") or self._free(_plain(name))
         path = self._folder / secrets.token_hex(8)  # a name of an archive never becomes one of the disk
         try:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
@@ -134,7 +145,8 @@ class TaskFiles:
     def _free(self, name: str) -> str:
         stem, dot, ending = name.rpartition(".")
         number, free = 1, name
-        while free in self._files:
+        taken = {*self._files, *self._promised.values()}
+        while free in taken:
             number += 1
             free = f"{stem}-{number}.{ending}" if dot and stem else f"{name}-{number}"
         return free

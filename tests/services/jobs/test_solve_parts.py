@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from egotools import AsyncClient
+from egotools import AsyncClient, Tool
 from ontology.errors import InvalidArgumentError
 from planners.calling.consent import never
+from planners.calling.sandbox import Sandbox
 from planners.calling.tool_access import ToolAccess
+from planners.finding.joined_finder import JoinedFinder
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
+from planners.kgot.tools.standard_tools import standard_tools
+from planners.kgot.tools.task_files import TaskFiles
 from planners.runs.run_journal import open_run_journal
+from services.jobs import solve_parts
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 from tests.egotools.loopback import Reply, loopback
 from tests.planners.calling.tools import NOTHING, http
+from tests.planners.kgot.run_fakes import FakeFinder, tool
+from tests.planners.kgot.tools.task_documents import zipped
 
 TODAY = "2026-11-20"
 
@@ -43,3 +51,51 @@ def test_rules_vote_once_and_a_model_as_often_as_the_settings_say() -> None:
 def test_rules_ask_the_graph_by_queries_only() -> None:
     with pytest.raises(InvalidArgumentError, match="compiled queries"):
         SolvePlan(settings=KgotSettings(retrieve="fusion"), today=TODAY)
+
+
+async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goes_on(tmp_path: Path) -> None:
+    """Both are unpacked at once. That of the second is begun first, ends last."""
+    task = KgotTask(question="?", files=(tmp_path / "a.zip", tmp_path / "b.zip"))
+    zipped(tmp_path / "a.zip", {"x.csv": b"of a"})
+    zipped(tmp_path / "b.zip", {"x.csv": b"of b"})
+    plan = SolvePlan(graph="memory", today=TODAY)
+    async with AsyncClient("127.0.0.1:1") as client:
+        tools = SolveTools(client=client, own=None, access=ToolAccess(), ask=never)
+        with open_run_journal(tmp_path / "run") as journal:
+            bodies: dict[str, str] = {}
+            for n, name in enumerate("ba"):
+                arguments = journal.keep({"file": f"{name}.zip"})
+                journal.append("call_begun", key=name, nth=0, tool="kgot/extract_zip", reads=True, arguments=arguments)
+                given = "x.csv" if n == 0 else "x-2.csv"
+                files = [{"name": given, "path": "x.csv", "bytes": 4}]
+                bodies[name] = journal.keep({"file": f"{name}.zip", "files": files})
+            for name in "ab":
+                journal.append("call_ended", key=name, nth=0, tool="kgot/extract_zip", ok=True, body=bodies[name])
+            async with open_solve_parts(plan, tools, task, journal) as parts:
+                own = {each.id: each for each in standard_tools(TaskFiles(()), Sandbox()).tools()}
+                read = own["kgot/inspect_file"]
+                texts = {}
+                for name in ("x.csv", "x-2.csv"):
+                    answer = await parts.invoker.invoke(read, {"file": name})
+                    texts[name] = answer.body["text"]
+                again = await parts.invoker.invoke(own["kgot/extract_zip"], {"file": "a.zip"})
+    assert texts == {"x.csv": "of b", "x-2.csv": "of a"}
+    assert [each["name"] for each in again.body["files"]] == ["x-2.csv"]
+
+
+async def test_a_catalogue_with_an_id_of_ours_hides_no_integrated_tool() -> None:
+    theirs = FakeFinder(foreign("run_python"), tool("list_books"))
+    ours = FakeFinder(foreign("inspect_file"))
+    joined = JoinedFinder(theirs, ours, most=8, reserved=["kgot/run_python", "kgot/inspect_file"])
+    found = await joined.find("read a file")
+    assert [each.tool.id for each in found.tools] == ["kgot/inspect_file", "library/list_books"] or [
+        each.tool.id for each in found.tools
+    ] == ["library/list_books", "kgot/inspect_file"]
+    settings = KgotSettings()
+    async with AsyncClient("127.0.0.1:1") as one, AsyncClient("127.0.0.1:1") as other:
+        tools = SolveTools(client=one, own=other, access=ToolAccess(), ask=never)
+        assert isinstance(solve_parts._task_finder(tools, settings, ["kgot/run_python"]), JoinedFinder)
+
+
+def foreign(name: str) -> Tool:
+    return replace(tool(name), id=f"kgot/{name}")

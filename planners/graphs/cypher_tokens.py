@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ontology.errors import StatementError
+from planners.graphs.property_values import check_characters
 
 __all__ = ["MAX_STATEMENT", "CypherToken", "TokenKind", "cypher_tokens", "quoted_name", "quoted_text"]
 
@@ -65,10 +66,12 @@ class CypherToken:
 def cypher_tokens(text: str) -> tuple[CypherToken, ...]:
     """Return the tokens of a statement, without comments.
 
-    :raises StatementError: when it is too long, a string or bracket is left open, or a character has no place in Cypher.
+    :raises StatementError: when it is too long, a string or bracket is left open, or a character has no place in Cypher
+        or in Unicode text.
     """
     if len(text) > MAX_STATEMENT:
         raise _fault(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
+    check_characters(text, "the statement")
     if hidden := _HIDDEN_QUOTE.search(text):
         raise _fault(f"an escape stands for a quote: {hidden[0]}", "Write the character itself, or escape it by \\")
     found: list[CypherToken] = []

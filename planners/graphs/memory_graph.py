@@ -13,7 +13,7 @@ from planners.graphs.graph_state import state_of_rows, state_rows
 from planners.graphs.networkx_code import graph_request, networkx_program, node_names, rows_of_reply
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import PropertyRows, apply_typed
-from planners.graphs.property_values import checked_properties
+from planners.graphs.property_values import check_characters, checked_properties
 from planners.graphs.result_rows import python_rows
 from planners.graphs.statement_effect import check_effect
 
@@ -54,8 +54,9 @@ class MemoryGraph:
             for operation in operations:
                 if isinstance(operation, Statement):
                     reply = await self._run(rows, operation.text, operation.parameters, "write", _LIMITS.rows, _WRITE_S)
-                    check_effect(node_names(rows), [name for name, _ in reply.get("nodes", ())])
-                    rows = rows_of_reply(reply)
+                    found = rows_of_reply(reply)
+                    check_effect(node_names(rows), [name for name, _ in reply["nodes"]])
+                    rows = found
                 else:
                     apply_typed(rows, operation)
             self._rows = rows
@@ -65,7 +66,10 @@ class MemoryGraph:
     ) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys."""
         reply = await self._run(self._rows, text, parameters or {}, "read", limits.rows, limits.seconds)
-        return python_rows(reply.get("result"), limits.rows)
+        try:
+            return python_rows(reply.get("result"), limits.rows)
+        except RecursionError:
+            raise _fault("the result holds too many lists in one another") from None
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
@@ -76,6 +80,7 @@ class MemoryGraph:
     ) -> dict[str, Any]:
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
+        check_characters(code, "the code")
         request = graph_request(rows, code, checked_properties(parameters), mode, most)
         try:
             async with asyncio.timeout(seconds):
@@ -91,7 +96,7 @@ def _reply(ended: SandboxResult) -> dict[str, Any]:
         raise _fault(f"the code ended by {ended.ended}: {detail}" if detail else f"the code ended by {ended.ended}")
     try:
         reply = json.loads(ended.stdout)
-    except ValueError:
+    except (ValueError, RecursionError):  # code can write there what it likes
         reply = None
     if not isinstance(reply, dict):
         raise _fault("the code wrote over the answer of its own run")

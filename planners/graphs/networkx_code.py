@@ -95,12 +95,14 @@ def rows_of_reply(reply: Mapping[str, Any]) -> PropertyRows:
         for source, target, attributes in reply["edges"]:
             kind, properties = _taken_apart("type", attributes, "an edge")
             rows.add_edge(EdgeRow(type=kind, source=keys[source], target=keys[target], properties=properties))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         raise StatementError(f"the code leaves no graph: {error!r}", remedy="Change G, and leave it a graph") from error
     return rows
 
 
-def _node(name: str, attributes: Mapping[str, object]) -> NodeRow:
+def _node(name: object, attributes: Mapping[str, object]) -> NodeRow:
+    if not isinstance(name, str):
+        raise TypeError("the name of a node is no text")
     label, properties = _taken_apart("label", attributes, f"the node {name[:40]!r}")
     return NodeRow(label=label, properties=properties)
 

@@ -10,6 +10,7 @@ from planners.graphs.property_graph import Properties, Value
 
 __all__ = [
     "MAX_TEXT",
+    "check_characters",
     "checked_name",
     "checked_properties",
     "checked_value",
@@ -38,7 +39,7 @@ def checked_name(name: object, what: str) -> str:
         raise StatementError(
             f"{what} has more than {MAX_NAME} characters", subject=name[:40], remedy="Give a shorter name"
         )
-    _check_characters(name, what)
+    check_characters(name, what)
     return name
 
 
@@ -76,7 +77,7 @@ def _checked_scalar(value: object, name: str) -> str | int | float | bool:
     if isinstance(value, str):
         if len(value) > MAX_TEXT:
             raise _unfit(name, f"a text of more than {MAX_TEXT:,} characters")
-        _check_characters(value, f"the value of {name}")
+        check_characters(value, f"the value of {name}")
         return str(value)
     if isinstance(value, bool):
         return value
@@ -96,7 +97,12 @@ def _unfit(name: str, what: str) -> StatementError:
     return StatementError(f"a property has {what}", subject=str(name)[:80], remedy=remedy)
 
 
-def _check_characters(text: str, what: str) -> None:
+def check_characters(text: str, what: str) -> None:
+    """Check that a text is one of Unicode: engines take no half of a character, and tell of their own insides where one comes.
+
+    :param what: it is, for the error.
+    :raises StatementError: when a character is none, or is NUL.
+    """
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text if character > "\ud7ff"):
         raise StatementError(
             f"{what} holds a character that is none of Unicode text", subject=what, remedy="Leave it out"

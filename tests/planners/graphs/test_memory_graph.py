@@ -99,3 +99,42 @@ async def test_a_query_without_a_result_says_what_is_missing(graph: MemoryGraph)
 async def test_without_a_sandbox_code_is_refused() -> None:
     with pytest.raises(StatementError, match="no sandbox"):
         await MemoryGraph().query("result = 1")
+
+
+_OVERWRITE = "import sys, os\nos.write(1, %s)\nos._exit(0)"
+_DEEP = "result = []\nfor _ in range(900): result = [result]"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [_OVERWRITE % "b'[' * 100_000", _OVERWRITE % """b'{"result": ' + b'[' * 900 + b']' * 900 + b'}'""", _DEEP],
+    ids=["no json", "nested json", "nested result"],
+)
+async def test_a_result_that_is_nested_too_deep_is_a_fault(graph: MemoryGraph, code: str) -> None:
+    with pytest.raises(StatementError):
+        await graph.query(code)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"nodes": 5}',
+        "{}",
+        '{"nodes": [1], "edges": []}',
+        '{"nodes": [[1, {}]], "edges": []}',
+        '{"nodes": [["a", 5]], "edges": []}',
+        '{"nodes": [["a", []]], "edges": []}',
+        '{"nodes": [["a", ["label"]]], "edges": []}',
+        '{"nodes": [["a", {"label": {}}]], "edges": []}',
+        '{"nodes": [[{}, {"label": "A"}]], "edges": []}',
+        '{"nodes": [[["a"], {"label": "A"}]], "edges": []}',
+        '{"nodes": [], "edges": [[0, 0, {"type": "T"}]]}',
+        '{"nodes": [["a", {"label": "A"}]], "edges": [["a", null, {"type": "T"}]]}',
+        '{"nodes": [["a", {"label": "A"}]], "edges": [[0, 0, "type"]]}',
+    ],
+)
+async def test_a_reply_that_is_no_graph_is_a_fault(graph: MemoryGraph, reply: str) -> None:
+    before = await graph.state()
+    with pytest.raises(StatementError):
+        await graph.apply([Statement(text=_OVERWRITE % repr(reply.encode()))])
+    assert await graph.state() == before

@@ -180,6 +180,21 @@ async def test_a_statement_that_fails_undoes_the_operations_before_it(graph: Pro
     assert await graph.state() == before
 
 
+async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:
+    """Engines tell of their own insides where they are given one: types, signatures, addresses of objects."""
+    await graph.apply([InsertNode(label="A", properties={"n": 1})])
+    query = {
+        "cypher": "RETURN '\ud800' AS x",
+        "sparql": "SELECT ?s { ?s ?p '\ud800' }",
+        "python": "result = '\ud800'",
+    }[graph.language]
+    with pytest.raises(StatementError, match="a character that is none of Unicode text"):
+        await graph.query(query)
+    with pytest.raises(StatementError, match="a character that is none of Unicode text"):
+        await graph.apply([Statement(text=query)])
+    assert len((await graph.state()).nodes) == 1
+
+
 async def test_concurrent_calls_each_apply_whole(graph: PropertyGraph) -> None:
     pair = [InsertNode(label="Pair", properties={"half": half}) for half in (1, 2)]
     await asyncio.gather(*(graph.apply(pair) for _ in range(10)), *(graph.state() for _ in range(3)))

@@ -2,6 +2,9 @@
 
 The process stands under ``bwrap`` (bubblewrap). It sees the interpreter, its libraries, and the files that it is given; it can start
 threads but no process, and what it wrote ends with it. What the machine does not let us isolate is refused.
+
+Not bounded is the number of files in its folder: ``bwrap`` bounds the bytes of a tmpfs, not its inodes. An empty file takes kernel
+memory, about 1 KiB, until the run ends; so its seconds bound it, and a memory limit of a container around the service counts it.
 """
 
 from __future__ import annotations

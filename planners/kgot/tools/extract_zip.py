@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import zipfile
 import zlib
 from typing import Any
@@ -14,7 +13,7 @@ from planners.kgot.tools.file_kinds import CONVERTED, TEXTS, file_kind
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
-from planners.kgot.tools.zip_checks import ZipLimits, checked_members
+from planners.kgot.tools.zip_checks import ZipLimits, checked_members, opened_zip
 
 __all__ = ["ZipExtractor", "register_extract_zip"]
 
@@ -109,7 +108,7 @@ class ZipExtractor:
 def _contents(file: str, raw: bytes, limits: ZipLimits) -> list[tuple[str, bytes]]:
     """Return the path and the content of each file; no more bytes are unpacked than the archive says that it has."""
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        with opened_zip(file, raw) as archive:
             if {"word/document.xml", "xl/workbook.xml"} & set(archive.namelist()):
                 raise DocumentError("this is a document, no archive", subject=file, remedy="Use inspect_file")
             members = checked_members(file, archive, len(raw), limits)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import io
 import zipfile
 from pathlib import PurePath
 
 from ontology.errors import DocumentError
+from planners.kgot.tools.zip_checks import opened_zip
 
 __all__ = ["CONVERTED", "TEXTS", "decoded", "file_kind"]
 
@@ -44,12 +44,13 @@ def file_kind(name: str, content: bytes) -> str:
 
     :param name: of the file, for its ending.
     :raises DocumentError: when it is empty, encrypted, of another kind than its ending says, or of none that is read here.
+    :raises TooLargeError: when it is an archive of very many files.
     """
     if not content:
         raise DocumentError("the file is empty", subject=name, reason="empty")
     said = PurePath(name).suffix.lower().removeprefix(".")
     said = _ENDINGS.get(said, said)
-    found = _binary_kind(content)
+    found = _binary_kind(name, content)
     if found == "ole":
         problem = "the file is encrypted, or of an Office before 2007"
         raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
@@ -84,19 +85,19 @@ def decoded(name: str, content: bytes) -> str:
     return text
 
 
-def _binary_kind(content: bytes) -> str:
+def _binary_kind(name: str, content: bytes) -> str:
     """Return the kind of what is no text; empty of a text, and of what nobody here knows."""
     found = next((kind for magic, kind in _MAGIC if content.startswith(magic)), "")
     if content[:4] == b"RIFF":
         found = _RIFF.get(content[8:12], "")
     if not found and b"%PDF-" in content[:_PDF_SEARCHED]:
         return "pdf"
-    return _office_kind(content) if found == "zip" else found
+    return _office_kind(name, content) if found == "zip" else found
 
 
-def _office_kind(content: bytes) -> str:
+def _office_kind(name: str, content: bytes) -> str:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with opened_zip(name, content) as archive:
             names = set(archive.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return "zip"

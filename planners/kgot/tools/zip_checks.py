@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import stat
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import DocumentError, TooLargeError
 
-__all__ = ["ZipLimits", "checked_members"]
+__all__ = ["ZipLimits", "checked_members", "opened_zip"]
 
 _FOREIGN = ("__MACOSX/",)
 """What archivers of macOS add for themselves."""
@@ -40,6 +42,41 @@ class ZipLimits:
 
 
 _SMALL = 2**20
+_DIRECTORY_BYTES = 2**20
+"""Of the directory of an archive: over 10,000 entries with names as they are; 500 files take 50 kB. Each entry becomes an object of 400 bytes."""
+
+
+class _ArchiveBytes(io.BytesIO):
+    """The bytes of an archive; while it is opened, what is read at once is bounded. Its directory is read at once, whatever number of
+    entries its end record says, in the record of 32 or of 64 bits.
+    """
+
+    name = ""
+    is_bounded = True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.is_bounded and (size is None or not 0 <= size <= _DIRECTORY_BYTES):
+            left = self.getbuffer().nbytes - self.tell()
+            if left > _DIRECTORY_BYTES:
+                raise TooLargeError(
+                    f"the directory of the archive has more than {_DIRECTORY_BYTES:,} bytes", subject=self.name
+                )
+        return super().read(size)
+
+
+@contextlib.contextmanager
+def opened_zip(name: str, content: bytes) -> Iterator[zipfile.ZipFile]:
+    """Open an archive whose directory is of modest size; a larger one is not read.
+
+    :param name: of the file, for errors.
+    :raises TooLargeError: when it is larger.
+    :raises zipfile.BadZipFile: when this is no archive.
+    """
+    raw = _ArchiveBytes(content)
+    raw.name = name
+    with zipfile.ZipFile(raw) as archive:
+        raw.is_bounded = False
+        yield archive
 
 
 def checked_members(

@@ -235,3 +235,31 @@ async def test_needs_a_folder(tmp_path: Path) -> None:
     files = TaskFiles([zipped(tmp_path / "a.zip", {"a": b"x"})])
     with pytest.raises(UnsupportedError):
         await ZipExtractor(files, FileInspector(files)).check()
+
+
+def many_entries(*, is_zip64: bool) -> bytes:
+    """An archive of nothing but directory entries, 30,000 of them; the end record says that there is one."""
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, *[0] * 8, 1, *[0] * 6) + b"a"
+    directory = entry * 30_000
+    head = b"PK\x03\x04" + bytes(26)
+    sizes = (len(directory), len(head))
+    if not is_zip64:
+        return head + directory + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, *sizes, 0)
+    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, *sizes)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(head) + len(directory), 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 2**32 - 1, 2**32 - 1, 0)
+    return head + directory + record + locator + end
+
+
+@pytest.mark.parametrize("is_zip64", [False, True], ids=["zip", "zip64"])
+async def test_a_directory_of_very_many_entries_is_not_read(tmp_path: Path, is_zip64: bool) -> None:
+    content = many_entries(is_zip64=is_zip64)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert len(archive.infolist()) == 30_000
+    (tmp_path / "a.zip").write_bytes(content)
+    (tmp_path / "a.docx").write_bytes(content)
+    tool, files = extractor(tmp_path, tmp_path / "a.zip", tmp_path / "a.docx")
+    with pytest.raises(TooLargeError, match="directory"):
+        await tool.extract_zip("a.zip")
+    with pytest.raises(TooLargeError, match="directory"):
+        await FileInspector(files).inspect_file("a.docx")

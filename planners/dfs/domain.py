@@ -5,6 +5,8 @@ It is a YAML file. The parser's prompt, the check of a graph and the choice of t
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -22,6 +24,8 @@ DOMAINS = Path(__file__).parent / "domains"
 """The folder of the shipped domains: one file each."""
 
 _MAX_ALIASES, _MAX_DEPTH = 30, 40  # chosen: the shipped domains have at most 6 aliases, and are 6 deep
+
+_MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
 Operator: TypeAlias = Literal["=", "contains", "<", ">"]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
@@ -153,11 +157,11 @@ def read_domain(name_or_path: str | Path) -> Domain:
 
     :raises InvalidArgumentError: when there is no such domain or file, or the file is no domain.
     """
-    path = DOMAINS / f"{name_or_path}.yaml"
-    if not path.is_file():
-        path = Path(name_or_path)
+    path = Path(name_or_path)
     try:
-        text = path.read_text(encoding="utf-8")
+        shipped_path = DOMAINS / f"{name_or_path}.yaml"
+        path = shipped_path if shipped_path.is_file() else path
+        text = _text(path)
         _refuse_bomb(text)
         return Domain.model_validate(yaml.safe_load(text))
     except OSError:
@@ -175,6 +179,22 @@ def read_domain(name_or_path: str | Path) -> Domain:
         RecursionError,
     ) as error:  # an impossible date or number is a ValueError of any kind
         raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
+
+
+def _text(path: Path) -> str:
+    """Return the text of a regular file: the name may be that of a journal of somebody else, and a device has no end.
+
+    :raises OSError: when it is none.
+    :raises ValueError: when it is larger than any domain, or no UTF-8.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise FileNotFoundError(path)
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
+    return content.decode("utf-8")
 
 
 def _refuse_bomb(text: str) -> None:

@@ -109,11 +109,14 @@ def solve(
         from services.cli.solve_batch import solve_batch
 
         return solve_batch(plan, catalogue, access, batch, on=on, as_json=as_json)
+    from planners.calling.clean_values import clean_text
     from planners.kgot.kgot_task import KgotTask
     from services.cli import solve_run
 
     if not question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+    if clean_text(question) != question:  # bytes of the command line that are no UTF-8
+        raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
     show = _Shown(as_json)
     task = KgotTask(question=question, files=tuple(files or ()))
     solved = _ended(

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
@@ -18,6 +19,7 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import header_of, replay_recorded, solve_recorded
 from planners.kgot.run_header import settings_of
 from planners.runs.account import RunAccount, account_of
+from planners.runs.record_forms import check_records
 from planners.runs.recorded_plans import RecordedPlanner
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from services.cli.tools_client import tools_client
@@ -98,6 +100,8 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     header = header_of(journal)
     if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
+    _check_steps(header, str(path))
+    check_records(journal)
     journal.check_payloads()
     make = steps_maker(
         header["about"],
@@ -107,6 +111,19 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     )
     run = await replay_recorded(journal, make, observe=observe)
     return Solved(run=run, account=account_of(journal.records))
+
+
+def _check_steps(header: Mapping[str, Any], subject: str) -> None:
+    """Check that the steps of a run can be made of what its journal says.
+
+    :raises InvalidArgumentError: when they cannot.
+    """
+    models, about = header["models"], header["about"]
+    needed = {"write"} if models else {"domain", "today"}
+    if any(not about.get(name) for name in needed) or (models and not {"graph", "tool"} <= models.keys()):
+        raise InvalidArgumentError(
+            "the journal does not say who took its steps", subject=subject, remedy="Name the journal of a whole run"
+        )
 
 
 @contextlib.contextmanager

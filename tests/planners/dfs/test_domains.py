@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,3 +90,13 @@ def test_a_hostile_file_is_refused(tmp_path: Path, text: str) -> None:
     with bounded_work(), pytest.raises(InvalidArgumentError) as refused:
         read_domain(path)
     assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "large", "folder", "long", "nul"])
+def test_a_name_that_is_no_file_of_a_domain_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    """The name may be that of a journal of somebody else."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_text("#" * 2**21, encoding="utf-8")
+    names = {"device": "/dev/zero", "folder": str(tmp_path), "long": "a" * 300, "nul": "a\0b"}
+    with pytest.raises(InvalidArgumentError):
+        read_domain(names.get(kind, str(tmp_path / kind)))

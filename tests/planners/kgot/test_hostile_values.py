@@ -62,7 +62,7 @@ def test_what_is_cleaned_is_strict_json_in_utf_8_and_stays_so(value: Any) -> Non
 
 def test_what_is_deep_or_large_is_cut_and_other_values_are_themselves() -> None:
     assert strict(cleaned(deep(5_000))).count(b"[") == 101 and TOO_DEEP in json.dumps(cleaned(deep(5_000)))
-    assert "digits" in cleaned({"n": 10**5_000})["n"]
+    assert "digits" in str(cleaned({"n": 10**5_000}))
     whole = {"a": [1, 2.5, "ä", None, True], "b": ({"c": ()},)}
     assert cleaned(whole) is whole
     assert cleaned(Insert(reason="a\ud800")) == Insert(reason="a?")

@@ -130,7 +130,9 @@ def _namespaces(as_root: bool) -> Iterator[str]:
 
 
 def _file_system(limits: SandboxLimits) -> Iterator[str]:
-    made: set[Path] = set()
+    # First: mounted later, it would hide libraries of a virtual environment that lies in a folder of the same name.
+    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", WORK_FOLDER)
+    made = {Path(WORK_FOLDER)}
     for folder in _shown_folders():
         parents = [each for each in reversed(folder.parents) if each not in made and each != Path("/")]
         made.update(parents)
@@ -141,13 +143,21 @@ def _file_system(limits: SandboxLimits) -> Iterator[str]:
         else:
             yield from ("--ro-bind-try", str(folder), str(folder))
     yield from ("--proc", "/proc", "--dev", "/dev")
-    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", WORK_FOLDER)
 
 
 def _shown_folders() -> list[Path]:
-    """The interpreter and its libraries, without what is in another of them."""
+    """The interpreter and its libraries, without what is in another of them.
+
+    :raises IsolationError: when one of them is the work folder, or holds it: the code would see what other programs keep there.
+    """
     own = [sys.base_prefix, os.path.realpath(sys.base_prefix), *_module_folders()]
     folders = [Path(each) for each in dict.fromkeys((*_LIBRARIES, *own)) if os.path.lexists(each)]
+    if wide := [each for each in folders if Path(WORK_FOLDER).is_relative_to(each)]:
+        raise IsolationError(
+            f"the libraries of the interpreter are {wide[0]} itself, which the code must not see",
+            subject="sandbox",
+            remedy="Use an interpreter that has a folder of its own",
+        )
     return [each for each in folders if not any(other in each.parents for other in folders)]
 
 

@@ -7,10 +7,12 @@ import json
 import os
 import random
 import signal
+import site
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -63,6 +65,19 @@ async def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> N
         await asyncio.sleep(0.02)
 
 
+@pytest.fixture
+def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of libraries below that of temporary files, as of a virtual environment there, beside what is nobody's business."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        folder = Path(made, "venv", "site-packages")
+        folder.mkdir(parents=True)
+        Path(made, "secret").write_text("x", encoding="utf-8")
+        (folder / "lent_library.py").write_text("ANSWER = 42\n", encoding="utf-8")
+        own = site.getsitepackages()
+        monkeypatch.setattr(site, "getsitepackages", lambda: [*own, str(folder)])
+        yield folder
+
+
 # What code may do.
 
 
@@ -99,6 +114,36 @@ async def test_an_error_names_lines_of_the_code_alone() -> None:
 
 async def test_has_the_graph_library() -> None:
     assert await printed("import networkx as nx; print(nx.shortest_path(nx.path_graph(4), 0, 3))") == "[0, 1, 2, 3]"
+
+
+async def test_has_libraries_below_the_folder_of_temporary_files(libraries: Path) -> None:
+    assert await printed("import lent_library; print(lent_library.ANSWER)") == "42"
+
+
+async def test_sees_and_changes_nothing_else_there(libraries: Path) -> None:
+    top = libraries.parents[1]
+    code = f"""
+import os, sys
+print(sorted(os.listdir("/tmp")), os.listdir({str(top)!r}), os.listdir({str(libraries)!r}))
+for path in ({str(libraries / "new.py")!r}, {str(libraries / "lent_library.py")!r}):
+    try:
+        open(path, "w")
+        print("written")
+    except OSError:
+        pass
+open("/tmp/own", "w").write("1")
+"""
+    shown = [[top.name], ["venv"], ["lent_library.py"]]
+    assert await printed(code) == " ".join(map(str, shown))
+    assert [path.name for path in libraries.iterdir()] == ["lent_library.py"]
+    assert not Path("/tmp/own").exists()
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/"])
+async def test_refuses_libraries_that_are_all_of_it(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "getsitepackages", lambda: [folder])
+    with pytest.raises(IsolationError, match="libraries of the interpreter"):
+        await out("print(1)")
 
 
 async def test_reads_its_input_and_no_other() -> None:

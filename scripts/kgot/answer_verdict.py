@@ -20,9 +20,9 @@ _NO_ANSWER = re.compile(
 """Answers that say that there is none; written before any answer of a model was seen."""
 
 
-def verdict_of(given: str, truth: str) -> Verdict:
+def verdict_of(given: str, truth: str, question: str = "") -> Verdict:
     """Compare an answer with the true one, as :func:`planners.kgot.batch.answer_match.answer_matches` does."""
     text = given.strip().strip("\"'`").strip()
-    if answer_matches(text, truth):
+    if answer_matches(text, truth, question=question):
         return "solved"
     return "not attempted" if not text or _NO_ANSWER.fullmatch(text.rstrip(".")) else "wrong"

@@ -100,7 +100,7 @@ async def _measure_one(
         retrieve=kind,
         task=task.id,
         kind=task.kind,
-        solved=verdict_of(run.answer, task.answer) == "solved",
+        solved=verdict_of(run.answer, task.answer, task.question) == "solved",
         outcome=run.outcome,
         in_graph=_stands(run.state, task.answer),
         iterations=run.iterations,
@@ -129,7 +129,7 @@ async def measure_faults(
                 oracle = OracleModel([task])
                 faulty = FaultyModel(oracle, rate=rate, seed=seed)
                 run = await run_once(world, task, faulty, oracle, store=store, settings=settings)
-                solved = verdict_of(run.answer, task.answer) == "solved"
+                solved = verdict_of(run.answer, task.answer, task.question) == "solved"
                 rows.add(
                     rate=rate,
                     layers=layers,

@@ -146,7 +146,7 @@ async def measure_real(
                     kind=task.kind,
                     level=task.level,
                     system=system,
-                    verdict=verdict_of(ended.answer, task.answer),
+                    verdict=verdict_of(ended.answer, task.answer, task.question),
                     answer=ended.answer[:500],
                     outcome=ended.outcome,
                     calls=ended.calls,

@@ -72,7 +72,7 @@ async def _solved(task: BatchTask, plan: SolvePlan, tools: SolveTools, folder: P
             run = await solve_recorded(task.task, journal, parts, observe=printer.tell)
         show_outcome(run, account_of(journal.records))
     stdout.print()
-    return answer_matches(run.answer, task.expected, in_order=task.in_order)
+    return answer_matches(run.answer, task.expected, in_order=task.in_order, question=task.task.question)
 
 
 def _recorded() -> None:

@@ -117,7 +117,7 @@ def category_of(task: BatchTask, result: TaskResult) -> Category:
     if not task.expected:
         return "not checked"
     forced = result.outcome in _FORCED
-    if answer_matches(result.answer, task.expected, in_order=task.in_order):
+    if answer_matches(result.answer, task.expected, in_order=task.in_order, question=task.task.question):
         return "correct forced" if forced else "correct"
     if answer_is_close(result.answer, task.expected):
         return "close call"

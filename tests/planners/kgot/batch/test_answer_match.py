@@ -13,8 +13,13 @@ RIGHT = [
     ("17.0", "17"),
     ("$1,250.50", "1250.5"),
     ("1250.5 euros", "1,250.5"),
-    ("56 %", "56"),
+    ("56", "56 %"),
+    ("56 percent", "56 %"),
     ("EUR 12", "12"),
+    ("€12", "12 euros"),
+    ("EUR 12 euros", "12"),
+    ("42 km", "42"),
+    ("3 Million", "3 million"),
     ("-3", "-3"),
     ("Jane Doe.", "jane doe"),
     ("The Café", "cafe"),
@@ -36,6 +41,32 @@ WRONG = [
     ("Argo, Argo", "Argo, Egret"),
     ("2023-10-30", "2023-10-31"),
     ("3", "-3"),
+    ("3 million", "3"),
+    ("3", "3 million"),
+    ("3k", "3"),
+    ("3m", "3"),
+    ("2 dozen", "2"),
+    ("2 hundred", "2"),
+    ("3 half", "3"),
+    ("9 wrongs", "9"),
+    ("17 of", "17"),
+    ("56 %", "56"),
+    ("12 dollars", "12 euros"),
+    ("$12 euros", "12"),
+    ("km 42", "42"),
+    ("Argo, Egret, Grebe", "Argo, Egret"),
+    ("2482", "2481.09"),
+    ("2481.091", "2481.09"),
+    ("3 million, b", "b, 3"),
+]
+ASKED = [
+    ("9 invoices", "9", "How many invoices are paid?", True),
+    ("9 orders", "9", "How many invoices are paid?", False),
+    ("9 invoices, b", "b, 9", "Which invoices?", True),
+    ("56 %", "56", "What percentage is closed?", True),
+    ("56 %", "56", "What is 10 % of 560?", True),
+    ("56 %", "56", "How many are closed?", False),
+    ("3 million", "3", "How many of the 5 million are old?", False),
 ]
 
 
@@ -47,6 +78,11 @@ def test_right(found: str, expected: str) -> None:
 @pytest.mark.parametrize(("found", "expected"), WRONG)
 def test_wrong(found: str, expected: str) -> None:
     assert not answer_matches(found, expected)
+
+
+@pytest.mark.parametrize(("found", "expected", "question", "right"), ASKED)
+def test_words_of_the_question_are_units(found: str, expected: str, question: str, right: bool) -> None:
+    assert answer_matches(found, expected, question=question) is right
 
 
 def test_order_counts_where_it_is_asked_for() -> None:

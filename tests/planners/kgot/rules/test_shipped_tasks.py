@@ -73,7 +73,7 @@ async def _solved(folder: Path, access: ToolAccess) -> dict[str, KgotRun]:
 
 
 def _is_right(task: BatchTask, run: KgotRun) -> bool:
-    return answer_matches(run.answer, task.expected, in_order=task.in_order)
+    return answer_matches(run.answer, task.expected, in_order=task.in_order, question=task.task.question)
 
 
 @pytest.mark.slow

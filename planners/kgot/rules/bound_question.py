@@ -12,7 +12,7 @@ from planners.finding.typed_binding import Wanted
 from planners.graphs.property_graph import GraphNode
 from planners.kgot.asked import Asked, AskedEdge, AskedFilter, AskedLookup, AskedVariable, Unreadable
 from planners.kgot.kgot_task import MadeCall
-from planners.kgot.rules.graph_facts import GraphFacts, meets, property_for
+from planners.kgot.rules.graph_facts import ROW_KEYS, GraphFacts, meets, property_for
 from planners.kgot.rules.made_calls import CallLog, arguments_text
 from planners.kgot.rules.resolved_question import (
     AnswerOrder,
@@ -341,13 +341,17 @@ class _Binder:
                 )
         elif numeric:
             raise _CannotError("it is not said which number is meant")
+        names = naming_properties(variable, every)
+        if asked.measure == "find" and not name and not names:
+            held = dict.fromkeys(each for node in every for each in node.properties if each not in ROW_KEYS)
+            raise _CannotError(f"no column names a {noun_of(variable)}; ask for one of these: {', '.join(held)}")
         return ResolvedQuestion(
             labels={each.name: each.label for each in asked.variables},
             conditions=tuple(dict.fromkeys(self.conditions)),
             variable=variable.name,
             measure=asked.measure,
             property=name,
-            names=naming_properties(variable, every),
+            names=names,
             order=self._order(),
             groups=tuple(tuple(self._condition(variable, each, nodes) for each in group) for group in asked.groups),
             combination=asked.combination,

@@ -11,9 +11,10 @@ from planners.graphs.property_graph import GraphNode, GraphState, Scalar, Value
 from planners.kgot.asked import AskedFilter, Comparison, TableShape
 from planners.kgot.rules.shape_names import CALL, property_name
 
-__all__ = ["GraphFacts", "compare", "meets", "property_for"]
+__all__ = ["ROW_KEYS", "GraphFacts", "compare", "meets", "property_for"]
 
-_ROW_KEYS = ("of", "row")
+ROW_KEYS = ("of", "row")
+"""Properties of a row that are no columns: its table, and its number there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def property_for(nodes: Iterable[GraphNode], said: str, *, numeric: bool = False
         name
         for node in nodes
         for name, value in node.properties.items()
-        if name not in _ROW_KEYS and (not numeric or _is_number(value))
+        if name not in ROW_KEYS and (not numeric or _is_number(value))
     }
     wanted = [noun_lemma(word) for word in words(said.replace(".", " "))]
     plain = property_name(said.replace(".", "_"))

@@ -18,6 +18,7 @@ from planners.kgot.asked import (
     AskedEdge,
     AskedFilter,
     AskedLookup,
+    AskedOrder,
     AskedVariable,
     TableShape,
     Unreadable,
@@ -243,6 +244,22 @@ def test_archives_are_unpacked_and_every_page_of_every_file_is_read() -> None:
         "?", unpacked, _page("b.csv", 1, 2), _page("b.csv", 2, 2), _page("c.csv", 1, 1), files=["a.zip", "b.csv"]
     )
     assert "no table" in str(_vote(makers, view))
+
+
+def test_rows_without_a_name_are_not_named_by_a_guess() -> None:
+    text = "| date | payee | amount |\n|---|---|---|\n| 2026-01-03 | Rail Co | 120.5 |\n| 2026-02-01 | Air Co | 410 |\n"
+    body = {"file": "budget.csv", "page": 1, "pages": 1, "text": text}
+    view = view_of("?", answer(body, "kgot/inspect_file", file="budget.csv"), files=["budget.csv"])
+    [label] = {node.label for node in view.graph.nodes if "amount" in node.properties}
+    asked = Asked(
+        variables=(AskedVariable(name="r", label=label, nouns=("Budget",)),),
+        variable="r",
+        order=AskedOrder(variable="r", field="amount", descending=True),
+    )
+    vote = _vote(_makers(asked), view)
+    assert isinstance(vote, Insert)
+    assert "no column names a budget; ask for one of these: amount, date, payee" in vote.reason
+    assert isinstance(_vote(_makers(replace(asked, fields=("payee",))), view), Retrieve)
 
 
 _ROW = Asked(variables=(AskedVariable(name="r", label="Row"),), measure="count", variable="r")

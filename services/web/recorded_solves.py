@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ _SETTINGS = ("max_iterations", "num_next_steps_decision", "retrieve", "next_step
 
 
 def list_solves(folder: Path) -> list[dict[str, Any]]:
-    """Return the runs of a folder, and of the folder of a batch, the newest first: ``name``, ``question``, ``ended``.
+    """Return the runs of a folder, and of the folder of a batch, the newest first: ``name``, ``question``, ``ended``, ``outcome`` (empty
+    where it has not ended) and ``written``, the minute of its last record in UTC.
 
     A journal that cannot be read is listed with its ``problem``.
     """
@@ -146,10 +148,22 @@ def _listed(name: str, path: Path) -> dict[str, Any]:
         journal = read_run_journal(path)
         header = _header(journal, name)
         check_records(journal)
-        return {"name": name, "question": _bounded(header["question"][:500]), "ended": run_is_ended(journal)}
+        return {
+            "name": name,
+            "question": _bounded(header["question"][:500]),
+            "ended": run_is_ended(journal),
+            "outcome": _bounded(_outcome(journal)),
+            "written": f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC",
+        }
     except Exception as error:  # one journal, whatever it says, hides no other
         problem = error.problem if isinstance(error, EgotoolsError) else "it cannot be read"
         return {"name": name, "question": "", "ended": False, "problem": _bounded(problem)}
+
+
+def _outcome(journal: RunJournal) -> str:
+    """Return how a run ended; empty where it has not."""
+    said = [data["what"] for data in _events(journal) if data["what"].get("event") == "Ended"]
+    return str(said[-1].get("outcome", "")) if said and run_is_ended(journal) else ""
 
 
 def _bounded(value: Any, depth: int = 0, *, most_items: int = _MOST_ITEMS) -> Any:

@@ -26,7 +26,7 @@ const run = new RunView();
 const solve = new SolveView();
 
 function show() {
-  const asked = location.hash.slice(1), name = VIEWS.includes(asked) && (asked !== "solved" || solves) ? asked : "ask";
+  const word = location.hash.slice(1), asked = word === "runs" ? "solved" : word, name = VIEWS.includes(asked) && (asked !== "solved" || solves) ? asked : "ask";
   for (const view of VIEWS) {
     byId(view).hidden = view !== name;
     if (view === name) byId(`to-${view}`).setAttribute("aria-current", "page");

@@ -26,10 +26,10 @@ export class SolveView {
     }
   }
 
-  #listed({ name, question, ended, problem }) {
+  #listed({ name, question, ended, problem, outcome, written }) {
     if (problem) return element("li", {}, `${name}: ${problem}`);
     const open = element("button", { type: "button", class: "link", onclick: () => this.open(name) }, cut(question, 160));
-    return element("li", {}, open, element("span", { class: "quiet aside" }, ` ${name}${ended ? "" : ", not ended"}`));
+    return element("li", {}, open, element("span", { class: "quiet aside" }, ` ${name}, ${ended ? outcome : "not ended"}, ${written}`));
   }
 
   async open(name) {
@@ -37,7 +37,7 @@ export class SolveView {
     Object.assign(this, { name, run: null, steps: [], places: new Map(), states: new Map(), at: 0 });
     clearTimeout(this.timer);
     this.graph.clear();
-    byId("solve").hidden = byId("solve-node").hidden = true;
+    byId("solve").hidden = byId("solve-node").hidden = byId("solve-none").hidden = true;
     await this.#read(this.turn);
   }
 

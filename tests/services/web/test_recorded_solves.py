@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -91,6 +92,9 @@ async def test_votes_calls_queries_and_the_outcome_are_shown(browser: Any, web_s
 async def test_hostile_texts_of_a_run_stay_text(browser: Any, web_store: Path, journal: Path) -> None:
     async with opened(browser, web_store, journal.parent) as tab:
         await tab.shows("#solves", QUESTION)
+        await tab.shows("#solves", "books.jsonl, solved, 2")
+        await tab.page.goto(f"{tab.page.url.partition('#')[0]}#runs")
+        await tab.shows("#solve-none", "Choose a run")
         await _open_run(tab)
         for step in ("4", "3", "2"):
             await tab.shows("#solve-step-words", f"Step {step} of 4")
@@ -163,7 +167,8 @@ async def test_only_journals_of_the_folder_are_handed_out(web_store: Path, journ
         assert (await client.get("/api/session")).json()["solves"] is True
         listed = {each["name"]: each for each in (await client.get("/api/solves")).json()["runs"]}
         assert set(listed) == {"t1.jsonl", "broken.jsonl"}
-        assert listed["t1.jsonl"]["ended"] is True
+        assert listed["t1.jsonl"]["ended"] is True and listed["t1.jsonl"]["outcome"] == "solved"
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", listed["t1.jsonl"]["written"])
         assert "no journal" in listed["broken.jsonl"]["problem"] or "damaged" in listed["broken.jsonl"]["problem"]
         for name in ("link.jsonl", "pipe.jsonl", "folder.jsonl", "notes.txt", "..%2Foutside.jsonl", "%2Fetc%2Fpasswd"):
             assert (await client.get(f"/api/solves/{name}")).status_code == 404, name

@@ -15,7 +15,7 @@ from planners.calling.consent import Ask, always, never
 from planners.calling.tool_access import ToolAccess
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import BatchReport, batch_report
-from planners.kgot.batch.task_batch import run_batch, solve_in_folder
+from planners.kgot.batch.task_batch import finished_before, journal_path, run_batch, solve_in_folder
 from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.recorded_run import SolveParts
@@ -47,6 +47,7 @@ def solve_batch(
     tasks = read_tasks(batch.tasks)
     show = _Progress(len(tasks), quiet=as_json)
     with only_writer(batch.out):
+        show.tell_finished(finished_before(tasks, batch.out), journal_path(batch.out, "ID"))
         try:
             if on_ray(on):
                 results = _on_ray(tasks, plan, catalogue, access, batch, show)
@@ -141,6 +142,12 @@ class _Progress:
         self._total = total
         self._quiet = quiet
         self._count = 0
+
+    def tell_finished(self, count: int, journal: Path) -> None:
+        """Say how many tasks are not run again, and how one is."""
+        if count and not self._quiet:
+            said = f"{count} of {self._total} were finished before. To run one again, delete {journal}"
+            stderr.print(plain(said), soft_wrap=True, highlight=False)
 
     def tell(self, result: TaskResult) -> None:
         """Take a result."""

@@ -15,6 +15,7 @@ from planners.kgot.batch.task_result import ShownTool
 
 __all__ = ["write_report"]
 
+_CHARS = 300  # of a cell: a reason is cut, its last sentence, which says what to do, is kept
 _Z = 1.959964  # of a 95 % interval
 
 
@@ -100,7 +101,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())[:200]
+    one = " ".join(text.split())
+    if len(one) > _CHARS:
+        reason, _, remedy = one.rpartition(". ")
+        left = _CHARS - len(remedy) - 2
+        one = f"{reason[:left]}… {remedy}" if reason and left > 0 else f"{one[:_CHARS]}…"
+    return one.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _interval(right: int, count: int) -> tuple[float, float]:

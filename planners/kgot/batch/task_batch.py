@@ -22,13 +22,23 @@ from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
 from planners.runs.record_forms import check_records
 from planners.runs.run_journal import RunJournal, open_run_journal
 
-__all__ = ["OpenParts", "SolveTask", "journal_path", "read_results", "result_path", "run_batch", "solve_in_folder"]
+__all__ = [
+    "OpenParts",
+    "SolveTask",
+    "finished_before",
+    "journal_path",
+    "read_results",
+    "result_path",
+    "run_batch",
+    "solve_in_folder",
+]
 
 _LOG = logging.getLogger(__name__)
 OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]
 """Opens what a task is solved with: a store, a sandbox and tools of its own."""
 SolveTask: TypeAlias = Callable[[BatchTask], Awaitable[TaskResult]]
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
+_TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again
 
 
 async def run_batch(
@@ -63,11 +73,15 @@ async def run_batch(
 
 
 async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> TaskResult:
-    """Solve a task with a journal in a folder, and write its result there. A task that has ended is not run again.
+    """Solve a task with a journal in a folder, and write its result there. A task that has ended is not run again, but where the machine or
+    a service kept it from an answer: its journal is removed and begun anew.
 
     :raises StorageError: when the result cannot be written.
     """
     error = ""
+    known = _known(task.id, folder)
+    if known is not None and known.again:
+        journal_path(folder, task.id).unlink(missing_ok=True)
     try:
         with open_run_journal(journal_path(folder, task.id), sync="batch", kept="file") as journal:
             check_records(journal)
@@ -101,6 +115,20 @@ def journal_path(folder: Path, id_: str) -> Path:
 def result_path(folder: Path, id_: str) -> Path:
     """Return the result of a task of a batch: in a folder of its own, where no id is the name of the report."""
     return folder / "results" / f"{id_}.json"
+
+
+def finished_before(tasks: Iterable[BatchTask], folder: Path) -> int:
+    """Return how many tasks of a batch are not run again."""
+    known = (_known(task.id, folder) for task in tasks if journal_path(folder, task.id).is_file())
+    return sum(each is not None and not each.again and each.outcome not in _TO_GO_ON for each in known)
+
+
+def _known(id_: str, folder: Path) -> TaskResult | None:
+    """Return the result of an earlier command; None where there is none that can be read."""
+    try:
+        return _RESULT.validate_json(result_path(folder, id_).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def read_results(tasks: Iterable[BatchTask], folder: Path) -> dict[str, TaskResult]:

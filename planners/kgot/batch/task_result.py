@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from planners.kgot.batch.environment_faults import lacks_something
 from planners.kgot.recorded_run import run_is_ended
 from planners.runs.account import ModelUse, ToolUse, account_of
 from planners.runs.run_journal import RunJournal, RunRecord
@@ -31,6 +32,7 @@ class TaskResult:
 
     :param outcome: of the run, see :class:`planners.kgot.kgot_controller.KgotRun`; ``failed`` where an error ended it.
     :param error: that ended it.
+    :param again: whether the machine or a service kept it from an answer, so that another attempt may give one.
     :param seconds: that the run took, in all processes that ended properly.
     :param searches: of tools.
     :param spared_tokens: of prompts that rules spared beside a model.
@@ -41,6 +43,7 @@ class TaskResult:
     outcome: str = "failed"
     missing: str = ""
     error: str = ""
+    again: bool = False
     seconds: float = 0.0
     searches: int = 0
     spared_tokens: int = 0
@@ -78,6 +81,7 @@ def task_result(id_: str, journal: RunJournal, error: str = "") -> TaskResult:
         outcome=told.get("outcome", "failed"),
         missing=told.get("missing", ""),
         error=error if not ended else "",
+        again=not told.get("answer") and lacks_something(journal),
         seconds=round(seconds, 6),
         searches=choice.searches,
         spared_tokens=account.spared_tokens,

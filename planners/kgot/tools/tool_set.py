@@ -19,15 +19,20 @@ from ontology.errors import (
     DeadlineError,
     EgotoolsError,
     InvalidArgumentError,
+    IsolationError,
+    MissingExtraError,
     NotFoundError,
     ToolCallError,
 )
 from ontology.tool_effects import Effect
 from planners.kgot.tools.integrated_tool import IntegratedTool
 
-__all__ = ["NAMESPACE", "Readiness", "ToolSet"]
+__all__ = ["NAMESPACE", "NOT_INSTALLED", "Readiness", "ToolSet"]
 
 NAMESPACE = "kgot"
+NOT_INSTALLED = "not installed"
+"""Status of an answer of a tool that lacks a package or the isolation of code on this machine: another attempt helps when they are there."""
+_LACKS = (MissingExtraError, IsolationError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +56,7 @@ class ToolSet:
     def __init__(self, namespace: str = NAMESPACE) -> None:
         self._namespace = namespace
         self._tools: dict[str, IntegratedTool] = {}
-        self._unusable: dict[str, str] = {}
+        self._unusable: dict[str, _Fault] = {}
 
     def register(
         self,
@@ -109,7 +114,7 @@ class ToolSet:
         faults = await asyncio.gather(*(_fault(tool) for tool in self._tools.values()))
         self._unusable = {id_: fault for id_, fault in zip(self._tools, faults, strict=True) if fault}
         usable = tuple(id_ for id_ in self._tools if id_ not in self._unusable)
-        return Readiness(usable=usable, unusable=dict(self._unusable))
+        return Readiness(usable=usable, unusable={id_: fault.why for id_, fault in self._unusable.items()})
 
     async def call(self, id_: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool. What goes wrong in it is an answer that is not ``ok``: ``{"error": …}``.
@@ -122,8 +127,8 @@ class ToolSet:
         tool = self._tools.get(id_)
         if tool is None:
             raise NotFoundError("there is no integrated tool of this id", subject=id_)
-        if why := self._unusable.get(id_):
-            return ToolAnswer(ok=False, status="not ready", body={"error": why})
+        if fault := self._unusable.get(id_):
+            return ToolAnswer(ok=False, status=fault.status, body={"error": fault.why})
         request = build_request(tool.call(self._namespace), arguments, schema=tool.schema)
         if not isinstance(request, PythonCall):
             raise ToolRequestError("this tool is no function", subject=id_)
@@ -171,7 +176,7 @@ async def _answer(tool: IntegratedTool, id_: str, arguments: Mapping[str, Any]) 
     except (BudgetExceededError, DeadlineError, ClientError):
         raise
     except EgotoolsError as error:
-        return _failed(str(error))
+        return _failed(str(error), NOT_INSTALLED if isinstance(error, _LACKS) else "error")
     except Exception as error:  # of code that another registered
         return _failed(f"{type(error).__name__}: {error}")
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(ok=True, status="ok", body=value)
@@ -195,18 +200,28 @@ def _sendable(answer: ToolAnswer, id_: str) -> ToolAnswer:
     )
 
 
-def _failed(problem: str) -> ToolAnswer:
-    return ToolAnswer(ok=False, status="error", body={"error": problem})
+def _failed(problem: str, status: str = "error") -> ToolAnswer:
+    return ToolAnswer(ok=False, status=status, body={"error": problem})
 
 
-async def _fault(tool: IntegratedTool) -> str:
-    """Return why a tool cannot be used; empty where it can."""
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why a tool cannot be used, and the status of answers to its calls."""
+
+    why: str
+    status: str = "not ready"
+
+
+async def _fault(tool: IntegratedTool) -> _Fault | None:
+    """Return why a tool cannot be used; None where it can."""
     if tool.check is None:
-        return ""
+        return None
     try:
         await tool.check()
+    except _LACKS as error:
+        return _Fault(str(error), NOT_INSTALLED)
     except (EgotoolsError, ClientError) as error:
-        return str(error)
+        return _Fault(str(error))
     except Exception as error:
-        return str(ToolCallError(f"its check failed ({type(error).__name__}: {error})", subject=tool.name))
-    return ""
+        return _Fault(str(ToolCallError(f"its check failed ({type(error).__name__}: {error})", subject=tool.name)))
+    return None

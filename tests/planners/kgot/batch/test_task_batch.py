@@ -18,7 +18,14 @@ from ontology.errors import InvalidArgumentError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import batch_report
-from planners.kgot.batch.task_batch import journal_path, read_results, result_path, run_batch, solve_in_folder
+from planners.kgot.batch.task_batch import (
+    finished_before,
+    journal_path,
+    read_results,
+    result_path,
+    run_batch,
+    solve_in_folder,
+)
 from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
@@ -126,10 +133,12 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     results = await solved(tmp_path, tasks(4), OpenedBadly(Down()), workers=2)
     assert [result.outcome for result in results] == ["solved", "failed", "no solution", "solved"]
     assert results[1].error == "RuntimeError: a bug of somebody" and "t1" in caplog.text
+    assert finished_before(tasks(4), tmp_path) == 2
     again = Opened(Swift())
     results = await solved(tmp_path, tasks(4), again, workers=2)
-    assert again.opened == ["t1"]  # that of t2 has ended, without an answer
-    assert [result.outcome for result in results] == ["solved", "solved", "no solution", "solved"]
+    assert again.opened == ["t1", "t2"]  # the model of t2 was not there
+    assert [result.outcome for result in results] == ["solved"] * 4
+    assert finished_before(tasks(5), tmp_path) == 4
 
 
 async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:

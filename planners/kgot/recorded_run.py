@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,6 +43,7 @@ from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = [
     "MakeSteps",
+    "OtherRunError",
     "SolveParts",
     "event_lines",
     "header_of",
@@ -55,7 +56,7 @@ MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
 """Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
 answers of tools."""
 _SETTINGS = KgotSettings()
-_STOPPED = ("budget", "deadline", "cancelled")  # outcomes of a run that can go on
+_STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on
 _EVENT = "event"
 _OTHER_RELEASE = "Replay with the release that wrote it"
 
@@ -196,7 +197,7 @@ def header_of(journal: RunJournal) -> Mapping[str, Any] | None:
 
 
 def run_is_ended(journal: RunJournal) -> bool:
-    """Whether the run of a journal has come to its end: not killed, and not stopped by budget, deadline or the user."""
+    """Whether the run of a journal has come to its end: not killed, and not stopped by a silent model, budget, deadline or the user."""
     return _ended(journal) is not None
 
 
@@ -283,11 +284,30 @@ def _refuse_other(header: Mapping[str, Any], same: Mapping[str, Any]) -> None:
     """Refuse the journal of another run. Limits of time may differ, and the address of a model may."""
     differing = [name for name, value in same.items() if _compared(name, header.get(name)) != _compared(name, value)]
     if differing:
-        raise InvalidArgumentError(
-            f"the journal is of another run: its {' and '.join(differing)} differ",
+        raise OtherRunError([each for name in differing for each in _parts(name, header.get(name), same[name])])
+
+
+class OtherRunError(InvalidArgumentError):
+    """The journal of another run.
+
+    :param differing: what differs: ``question``, ``files``, ``language``, ``models``, or a name of the settings or of ``about``.
+    """
+
+    def __init__(self, differing: Sequence[str]) -> None:
+        super().__init__(
+            f"the journal is of another run: what differs is {', '.join(differing)}",
             subject="journal",
             remedy="Give a new file, or the same task, model and options",
         )
+        self.differing = tuple(differing)
+
+
+def _parts(name: str, before: Any, now: Any) -> list[str]:
+    """Return which values of the settings, or of what is said about a run, differ; others are one value."""
+    if name not in ("settings", "about") or not isinstance(before, Mapping):
+        return [name]
+    left = _compared(name, now)
+    return [key for key, value in left.items() if before.get(key) != value] or [name]
 
 
 def _compared(name: str, value: Any) -> Any:

@@ -117,16 +117,21 @@ _SHOWN: Mapping[type[Any], Callable[[Any], None]] = {
 def show_outcome(run: KgotRun, account: RunAccount) -> None:
     """Print the answer and what it took."""
     if run.answer:
-        stdout.print(f"[bold green]answer[/] [bold]{plain(run.answer)}[/]", soft_wrap=True, highlight=False)
+        forced = "" if run.outcome == "solved" else " (forced)"
+        stdout.print(f"[bold green]answer{forced}[/] [bold]{plain(run.answer)}[/]", soft_wrap=True, highlight=False)
     if run.outcome != "solved":
         _say("[yellow]outcome[/]", run.outcome + (f": {run.missing}" if run.missing else ""))
     model = account.model
     _say(
         "took",
-        f"{run.iterations} steps; {model.calls:,} model calls, {model.prompt_tokens:,} + {model.completion_tokens:,} tokens, "
-        f"{model.usd:.4f} USD; {account.calls:,} tool calls, {account.failed:,} without an answer"
+        f"{_many(run.iterations, 'step')}; {_many(model.calls, 'model call')}, {model.prompt_tokens:,} + {model.completion_tokens:,} tokens, "
+        f"{model.usd:.4f} USD; {_many(account.calls, 'tool call')}, {account.failed:,} without an answer"
         + (f"; about {account.spared_tokens:,} prompt tokens spared by --write rules" if account.spared_tokens else ""),
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _say(what: str, text: str) -> None:

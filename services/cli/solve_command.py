@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from egotools.client_errors import ClientError
-from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError, InvalidArgumentError, NotFoundError
+from ontology.errors import (
+    BudgetExceededError,
+    DeadlineError,
+    EgotoolsError,
+    InvalidArgumentError,
+    ModelError,
+    NotFoundError,
+)
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr
@@ -26,6 +33,7 @@ from services.cli.solve_options import (
     BatchOptions,
     RunOptions,
     ToolModelOptions,
+    check_together,
 )
 from services.jobs.plans import AllowedModels, ChatEndpoint
 from services.threads import pin_threads
@@ -102,6 +110,7 @@ def solve(
 
     if modules and os.getcwd() not in sys.path:  # as `egotools build python:…` finds them, and `python -m`
         sys.path.insert(0, os.getcwd())
+    check_together(endpoint, batch, on)
     plan = run.plan(endpoint, models)
     catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
     access = calling.access(modules or [], yes=yes)
@@ -114,7 +123,7 @@ def solve(
     from services.cli import solve_run
 
     if not question.strip():
-        raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
+        raise _no_task(journal)
     if clean_text(question) != question:  # bytes of the command line that are no UTF-8
         raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
     show = _Shown(as_json)
@@ -134,6 +143,13 @@ def solve(
         )
     )
     show.end(solved)
+
+
+def _no_task(journal: Path | None) -> InvalidArgumentError:
+    """Return the error for a command without a question."""
+    known = journal is not None and journal.is_file()
+    more = "; to see the finished run of the journal, add --replay" if known else ""
+    return InvalidArgumentError("there is no task", subject="question", remedy=f"Say what is to be solved{more}")
 
 
 def _replay(journal: Path | None, as_json: bool) -> None:
@@ -161,16 +177,19 @@ class _Shown:
 
         self._as_json = as_json
         self._printer = SolvePrinter()
+        self._unusable: Mapping[str, str] = {}
 
     def tell(self, event: Any) -> None:
         """Take an event."""
+        if self._unusable:  # a run has begun: no option was wrong
+            stderr.print(f"[dim]{plain(_not_ready(self._unusable))}[/]", soft_wrap=True, highlight=False)
+            self._unusable = {}
         if not self._as_json:
             self._printer.tell(event)
 
     def unusable(self, reasons: Mapping[str, str]) -> None:
-        """Say which integrated tools cannot be used here."""
-        for tool_id, reason in reasons.items():
-            stderr.print(f"[dim]not ready[/] {plain(f'{tool_id}: {reason}')}", soft_wrap=True, highlight=False)
+        """Say with the first event which integrated tools cannot be used here."""
+        self._unusable = reasons
 
     def end(self, solved: Solved) -> None:
         """Show the outcome.
@@ -183,13 +202,39 @@ class _Shown:
             from services.cli.show_solve import show_outcome
 
             show_outcome(solved.run, solved.account)
-        failed = _outcome_error(solved.run)
+        failed = _outcome_error(solved.run, by_model=solved.account.model.calls > 0)
         if failed is not None:
             raise failed
 
 
-def _outcome_error(run: KgotRun) -> EgotoolsError | None:
-    """Return why a run has no answer; None where it has one, also a forced one."""
+_BY_RULES = "Name a model (--llm-url, --llm-model), or ask in words of the tools' documents or of the names and columns in the files"
+
+
+_OPTIONS = {
+    "kgot/ask_llm": "--llm-url and --llm-model",
+    "kgot/search": "--search-url",
+    "kgot/transcribe_audio": "--speech-model",
+    "kgot/wikipedia": "--wiki-url",
+}
+"""Integrated tool → the options without which it is not ready."""
+
+
+def _not_ready(reasons: Mapping[str, str]) -> str:
+    """Return on one line which integrated tools cannot be used, and what would make them ready."""
+    from planners.kgot.tools.inspect_file import unread_kinds
+
+    named = {id_: f"Give {_OPTIONS[id_]}" if id_ in _OPTIONS else why.rstrip(".") for id_, why in reasons.items()}
+    told = ["not ready: " + "; ".join(f"{id_} ({why})" for id_, why in named.items())]
+    if unread_kinds():
+        told.append("kgot/inspect_file reads text, csv, json and Markdown only: the extra files is not installed")
+    return ". ".join(told)
+
+
+def _outcome_error(run: KgotRun, *, by_model: bool) -> EgotoolsError | None:
+    """Return why a run has no answer; None where it has one, also a forced one.
+
+    :param by_model: whether a model took its steps.
+    """
     if run.outcome == "budget":
         return BudgetExceededError(
             run.missing.rstrip("."), subject="budget", remedy="Raise it and run the command again with the same journal"
@@ -200,12 +245,16 @@ def _outcome_error(run: KgotRun) -> EgotoolsError | None:
             subject="--max-seconds",
             remedy="Raise it and run the command again with the same journal",
         )
+    if run.outcome == "model":
+        return ModelError(
+            run.missing.rstrip("."), remedy="The run ended there; with the same journal the command goes on with it"
+        )
     if run.answer:
         return None
     return NotFoundError(
         f"no answer was found: {run.missing.rstrip('.?! ')}",
         subject="task",
-        remedy="Read its steps; more tools, steps or another model may help",
+        remedy="Read its steps; more tools, steps or another model may help" if by_model else _BY_RULES,
     )
 
 

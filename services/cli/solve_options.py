@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,7 +16,16 @@ from services.jobs.plans import ChatEndpoint
 if TYPE_CHECKING:
     from services.jobs.solve_plan import SolvePlan
 
-__all__ = ["NO_BATCH", "NO_ENDPOINT", "NO_MODELS", "NO_RUN", "BatchOptions", "RunOptions", "ToolModelOptions"]
+__all__ = [
+    "NO_BATCH",
+    "NO_ENDPOINT",
+    "NO_MODELS",
+    "NO_RUN",
+    "BatchOptions",
+    "RunOptions",
+    "ToolModelOptions",
+    "check_together",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +62,20 @@ class RunOptions:
     prompts: Annotated[str, Option("--prompts", help="Form of the prompts: xml or markdown.")] = "xml"
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
     votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision. Rules vote once.")] = 5
-    tool_call_votes: Annotated[int, Option(min=1, max=100, help="Answers that define calls.")] = 1
+    tool_call_votes: Annotated[
+        int,
+        Option(
+            min=1,
+            max=100,
+            help="How often a model is asked which tools to call. A call that more than half of the answers name is made.",
+        ),
+    ] = 1
     tools: Annotated[int, Option(min=1, max=8, help="The most tools of a search.")] = 8
     auto_k: Annotated[
         bool,
         Option(
             "--auto-k",
-            help="The service chooses how many, up to --tools: fewer tokens, and more needed tools are missed.",
+            help="The service chooses how many, up to --tools. Prompts are shorter; tools that are needed are left out more often.",
         ),
     ] = False
     max_seconds: Annotated[
@@ -165,6 +182,26 @@ NO_RUN = RunOptions()
 NO_MODELS = ToolModelOptions()
 NO_BATCH = BatchOptions()
 NO_ENDPOINT = ChatEndpoint()
+
+
+def check_together(endpoint: ChatEndpoint, batch: BatchOptions, on: str) -> None:
+    """Check that no option is given without the one that it belongs to: it would do nothing.
+
+    An address of the environment (``OPENAI_BASE_URL``) is there for other commands too, and needs no model.
+
+    :raises InvalidArgumentError: when one is.
+    """
+    url = endpoint.base_url if endpoint.base_url != os.environ.get("OPENAI_BASE_URL") else ""
+    given = {
+        "--llm-url": (url, endpoint.model, "--llm-model"),
+        "--llm-model": (endpoint.model, endpoint.base_url, "--llm-url"),
+        "--out": (batch.out is not None, batch.tasks is not None, "--tasks"),
+        "--workers": (batch.workers != 1, batch.tasks is not None, "--tasks"),
+        "--on": (on != "local", batch.tasks is not None, "--tasks"),
+    }
+    for option, (is_given, has_other, other) in given.items():
+        if is_given and not has_other:
+            raise InvalidArgumentError(f"it needs {other}", subject=option, remedy=f"Give {other} too")
 
 
 def _day(text: str) -> str:

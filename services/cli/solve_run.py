@@ -16,7 +16,7 @@ from planners.calling.tool_access import ToolAccess
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import header_of, replay_recorded, solve_recorded
+from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
 from planners.kgot.run_header import settings_of
 from planners.runs.account import RunAccount, account_of
 from planners.runs.record_forms import check_records
@@ -87,7 +87,10 @@ async def solve(
             opened_tools(catalogue, access, ask) as tools,
             open_solve_parts(plan, tools, task, kept, unusable=unusable) as parts,
         ):
-            run = await solve_recorded(task, kept, parts, observe=observe)
+            try:
+                run = await solve_recorded(task, kept, parts, observe=observe)
+            except OtherRunError as error:
+                raise _other_run(error, str(journal)) from error
         return Solved(run=run, account=account_of(kept.records))
 
 
@@ -124,6 +127,28 @@ def _check_steps(header: Mapping[str, Any], subject: str) -> None:
         raise InvalidArgumentError(
             "the journal does not say who took its steps", subject=subject, remedy="Name the journal of a whole run"
         )
+
+
+_WORDS = {
+    "files": "--file",
+    "graph": "--graph",
+    "language": "--graph",
+    "models": "--llm-model",
+    "num_next_steps_decision": "--votes",
+    "prompt_format": "--prompts",
+    "question": "the question",
+}
+"""What a run must agree in → its option, where that has another name."""
+
+
+def _other_run(error: OtherRunError, journal: str) -> InvalidArgumentError:
+    """Return the error with the names of options."""
+    named = dict.fromkeys(_WORDS.get(each, f"--{each.replace('_', '-')}") for each in error.differing)
+    return InvalidArgumentError(
+        f"it is the journal of another run, which differs in {', '.join(named)}",
+        subject=journal,
+        remedy="Give a new file, or the same question and options; to see a finished run, add --replay",
+    )
 
 
 @contextlib.contextmanager

@@ -51,7 +51,12 @@ def file_need(view: TaskView) -> Need | None:
 def file_faults(view: TaskView) -> list[str]:
     """Return why files could not be unpacked or read."""
     failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (READS, _UNPACKS)]
-    return [f"{call.arguments.get('file')}: {_said(call.body)}" for call in failed]
+    return [_fault(str(call.arguments.get("file")), _said(call.body)) for call in failed]
+
+
+def _fault(file: str, said: str) -> str:
+    """Return what is said of a file, with its name once."""
+    return (said if said.startswith(f"{file}: ") else f"{file}: {said}").rstrip(".")
 
 
 def _said(body: Any) -> str:

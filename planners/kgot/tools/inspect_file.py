@@ -11,6 +11,7 @@ from typing import Any
 
 from egotools import ToolRequestError
 from ontology.errors import DocumentError, MissingExtraError, TooLargeError
+from ontology.extras import how_to_install
 from planners.calling.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools.ask_llm import ModelAsker
 from planners.kgot.tools.file_kinds import CONVERTED, decoded, file_kind
@@ -18,7 +19,7 @@ from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import text_pages
 from planners.kgot.tools.tool_set import ToolSet
 
-__all__ = ["FileInspector", "register_inspect_file"]
+__all__ = ["FileInspector", "register_inspect_file", "unread_kinds"]
 
 _MAX_FILE_BYTES = 20 * 2**20
 """Of a file that is read: what mail systems usually take as an attachment."""
@@ -83,7 +84,7 @@ class FileInspector:
         return self._kept[name]
 
     async def _markdown(self, name: str, kind: str, content: bytes) -> str:
-        if any(find_spec(module) is None for module in _MODULES):
+        if unread_kinds():
             raise MissingExtraError(f"files of kind {kind}", extra="files")
         if self._sandbox is None:
             raise DocumentError(f"files of kind {kind} are not converted here", subject=name, remedy="Use a text file")
@@ -104,6 +105,11 @@ class FileInspector:
         if "fault" in answer:
             raise _fault(name, answer["fault"], answer["detail"])
         return str(answer["text"])
+
+
+def unread_kinds() -> tuple[str, ...]:
+    """Return the kinds of files that are not read here, because the extra ``files`` is not installed."""
+    return tuple(sorted(CONVERTED)) if any(find_spec(module) is None for module in _MODULES) else ()
 
 
 def _charset(content: bytes) -> str:
@@ -134,6 +140,14 @@ def _fault(name: str, kinds: str, detail: str) -> DocumentError | TooLargeError:
 
     :param kinds: names of the classes of the error.
     """
+    if (
+        "ImportError" in kinds.split()
+    ):  # a library that is here, and not in the sandbox, or a part of the extra that is in neither
+        return DocumentError(
+            f"a library that converts the file cannot be loaded where it is converted ({detail})",
+            subject=name,
+            remedy=how_to_install("files"),
+        )
     if "MemoryError" in kinds:
         return TooLargeError("the file takes too much memory to convert", subject=name, remedy="Use a smaller file")
     if "PDFEncryptionError" in kinds or "PDFPasswordIncorrect" in kinds:

@@ -9,17 +9,17 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from egotools import Tool
 from egotools.calling.tool_answer import ToolAnswer
-from inference.chat import Completion
-from ontology.errors import BudgetExceededError, InvalidArgumentError, IsolationError, StorageError
+from inference.chat import Completion, Message
+from ontology.errors import BudgetExceededError, InvalidArgumentError, IsolationError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.graphs.property_graph import InsertNode
 from planners.kgot.kgot_events import KgotEvent
@@ -28,6 +28,7 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import event_lines, replay_recorded, run_is_ended, solve_recorded
 from planners.kgot.run_parts import StepMakers
 from planners.runs.account import account_of
+from planners.runs.journal_lines import RunRecord, journal_line
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
 from tests.planners.kgot import warehouse_solve
@@ -120,6 +121,38 @@ def _asked(content: bytes) -> int:
     return content.count(b'"kind":"model_ended"')
 
 
+class Mortal(WarehouseModel):
+    """Its endpoint is gone after so many answers, and refuses calls from then on."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__()
+        self._left = answers
+
+    def complete(self, messages: Sequence[Message], *, schema_name: str = "answer", **options: Any) -> Completion:
+        self._left -= 1
+        if self._left < 0:
+            raise ModelError("the endpoint answered HTTP 503 (5 attempts)", subject="http://gone/v1")
+        return super().complete(messages, schema_name=schema_name, **options)
+
+
+@pytest.mark.parametrize("answers", [0, 4, 6])
+async def test_a_run_that_a_silent_model_stopped_goes_on_when_it_is_back(tmp_path: Path, answers: int) -> None:
+    whole = await whole_run(tmp_path / "whole")
+    warehouse_tools.MARKS.unlink(missing_ok=True)
+    for _ in range(2):  # the second attempt finds it gone still
+        with open_run_journal(tmp_path / "run", sync="batch") as journal:
+            run = await solve_recorded(TASK, journal, replace(parts(Mortal(answers)), sandbox=Added()))
+            assert (run.outcome, run_is_ended(journal)) == ("model", False)
+            assert "http://gone/v1: the endpoint answered HTTP 503" in run.missing
+        answers = 0
+    with open_run_journal(tmp_path / "run", sync="batch") as journal:
+        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
+    assert (run.answer, run.outcome) == ("8", "solved")
+    assert sorted(marks()) == CALLS
+    assert json.loads(lines(tmp_path / "run").splitlines()[-1]) == json.loads(whole.splitlines()[-1])
+    assert (await replay_recorded(read_run_journal(tmp_path / "run"), make)).answer == "8"
+
+
 async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_path: Path) -> None:
     (tmp_path / "hold move steel Ulm").touch()
     with process(tmp_path / "run", 0) as running:
@@ -130,7 +163,7 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
     told: list[KgotEvent] = []
     with open_run_journal(tmp_path / "run", sync="batch") as journal:
         refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
-        with pytest.raises(InvalidArgumentError, match="settings differ"):
+        with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)
         await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
     assert marks().count("move steel Ulm") == 1
@@ -166,6 +199,61 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidArgumentError, match="the replay differs from the run at event"):
         await replay_recorded(read_run_journal(tmp_path / "run"), other)
+
+
+_Change: TypeAlias = Callable[[list[dict[str, Any]], dict[str, Any]], None]
+"""Changes the events of a journal, and what it says of its end."""
+
+
+def _an_event_of_another_iteration(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    event = next(each for each in events[len(events) // 2 :] if "iteration" in each["what"])
+    event["what"]["iteration"] += 1
+
+
+def _an_event_of_another_graph(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    first, *_, last = [each for each in events if "state" in each]
+    assert first["state"] != last["state"]
+    first["state"] = last["state"]
+
+
+def _an_event_less(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    del events[len(events) // 2]
+
+
+def _the_last_event_less(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    del events[-1]
+    ended["events"] -= 1
+
+
+def _an_event_more(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
+    events.append({**events[-1], "nth": len(events)})
+    ended["events"] += 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_an_event_of_another_iteration, _an_event_of_another_graph, _an_event_less, _the_last_event_less, _an_event_more],
+    ids=lambda change: change.__name__.strip("_"),
+)
+async def test_a_replay_compares_each_event(change: _Change, tmp_path: Path) -> None:
+    """The answer, and whatever it was made of, stay as they were: only what was told on the way is another."""
+    await whole_run(tmp_path / "run")
+    write_anew(tmp_path / "run", lambda events, ended: None)
+    assert (await replay_recorded(read_run_journal(tmp_path / "run"), make)).answer == "8"
+    write_anew(tmp_path / "run", change)
+    with pytest.raises(InvalidArgumentError, match="the replay differs from the run at"):
+        await replay_recorded(read_run_journal(tmp_path / "run"), make)
+
+
+def write_anew(path: Path, change: _Change) -> None:
+    """Write a journal with other events; they stand together before its end."""
+    records = [each.model_dump() for each in read_run_journal(path).records]
+    events = [each["data"] for each in records if each["kind"] == "event"]
+    kept = [each for each in records if each["kind"] != "event"]
+    change(events, kept[-1]["data"])
+    told = [{"kind": "event", "at": records[0]["at"], "data": each} for each in events]
+    changed = [RunRecord(**{**each, "n": n}) for n, each in enumerate([*kept[:-1], *told, kept[-1]])]
+    path.write_bytes(b"".join(map(journal_line, changed)))
 
 
 class _Stubborn:
@@ -232,13 +320,13 @@ async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
     changed: list[tuple[KgotTask, dict[str, Any], str]] = [
         (KgotTask(question="Another?"), {}, "question"),
         (KgotTask(question=TASK.question, files=(tmp_path / "run",)), {}, "files"),
-        (TASK, {"settings": KgotSettings()}, "settings"),
-        (TASK, {"about": {"write": "rules"}}, "about"),
+        (TASK, {"settings": KgotSettings()}, "retrieve"),
+        (TASK, {"about": {"write": "rules"}}, "write"),
         (TASK, {"models": {}}, "models"),
     ]
     with open_run_journal(tmp_path / "run") as journal:
         for task, other, what in changed:
-            with pytest.raises(InvalidArgumentError, match=f"its {what} differ"):
+            with pytest.raises(InvalidArgumentError, match=f"what differs is .*{what}"):
                 await solve_recorded(task, journal, replace(parts(), **other))
     with open_run_journal(tmp_path / "other") as journal:
         journal.append("run_begun", asked={})

@@ -19,6 +19,7 @@ from planners.kgot.recorded_run import event_lines
 from planners.runs.run_journal import read_run_journal
 from services.cli import solve_demo
 from tests.conftest import ROOT
+from tests.inference.loopback import Reply
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools
 from tests.services.cli.processes import started
@@ -68,8 +69,9 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cach
     assert code == 0, err
     for told in ("step 1", "enhance (1 insert)", "kgot/inspect_file", "1 Statement", "answer 8"):
         assert told in out
-    assert "not ready kgot/search" in err
-    assert re.search(r"took +2 steps; \d+ model calls, \d+ \+ \d+ tokens, 0\.\d+ USD; 1 tool calls", out)
+    (line,) = [line for line in err.splitlines() if "not ready" in line]
+    assert "kgot/search (Give --search-url)" in line and "Configure" not in line
+    assert re.search(r"took +2 steps; \d+ model calls, \d+ \+ \d+ tokens, 0\.\d+ USD; 1 tool call,", out)
     replayed = run("solve", "--replay", *journal)
     assert replayed[0] == again[0] == 0
     assert replayed[1] == out == again[1]
@@ -113,9 +115,11 @@ def test_without_a_model_rules_answer_what_they_can_read_and_say_what_they_canno
 ) -> None:
     code, out, err = run("solve", "What is 17.5 % of 2,340?", "--tools-cache", cache)
     assert code == 0 and "answer 409.5" in out and "0 model calls" in out, err
-    code, out, err = run("solve", "Why is the sky blue?", "--tools-cache", cache, "--max-iterations", 1)
+    code, out, err = run("solve", "Why is the sky blue?", "--tools-cache", cache)
     assert code == 7
     assert "cannot be answered by rules" in err and "outcome" in out
+    assert "step 1" in out and "step 2" not in out and "tools" not in out, "no tool could help"
+    assert "Name a model (--llm-url, --llm-model), or ask in words" in err and "another model" not in err
 
 
 def test_budget_and_deadline_have_their_own_exit_codes(run: Run, cache: Path, tmp_path: Path) -> None:
@@ -126,10 +130,23 @@ def test_budget_and_deadline_have_their_own_exit_codes(run: Run, cache: Path, tm
         assert code == 12
 
 
-def test_a_model_that_is_down_is_no_answer_and_the_steps_say_so(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_down_ends_the_run_with_its_fault(run: Run, cache: Path, tmp_path: Path) -> None:
     with StepServer() as server:  # it answers each step with an error
-        code, out, err = run(*options(server, cache, tmp_path, "--max-iterations", 1))
-    assert code == 7 and "left out" in out and "next_step: the endpoint answered HTTP 400" in out, err
+        code, out, err = run(*options(server, cache, tmp_path))
+        assert server.steps.count("next_step") == 2
+    assert code == 10 and "left out" in out and "next_step: the endpoint answered HTTP 400" in out, err
+    assert "outcome model" in out and "HTTP 400" in err and QUESTION.rstrip("?") not in err
+
+
+def test_a_key_that_is_refused_ends_the_run_at_once_and_another_goes_on(run: Run, cache: Path, tmp_path: Path) -> None:
+    refused = Reply(status=401)
+    with StepServer(**{**ANSWERS, "next_step": [refused, *ANSWERS["next_step"]]}) as server:
+        given = options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl")
+        code, _, err = run(*given)
+        assert (code, len(server.steps)) == (10, 1)
+        assert "HTTP 401" in err and "Use a key that may call" in err
+        code, out, err = run(*given)
+    assert code == 0 and "answer 8" in out, err
 
 
 def test_rules_that_write_beside_a_model_spare_its_prompts(run: Run, cache: Path, tmp_path: Path) -> None:
@@ -238,6 +255,7 @@ def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, cac
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "journals").glob("*.jsonl")}
     code, out, _ = run(*given, "--json")
     assert code == 0 and json.loads(out)["categories"]["correct"] == 1
+    assert "3 of 3 were finished before. To run one again, delete " in run(*given)[2]
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
@@ -251,7 +269,11 @@ BAD: list[tuple[list[str], int, str]] = [
     (["q", "--write", "x"], 2, "writes nothing"),
     (["q", "--today", "x"], 2, "is no day"),
     (["q", "--graph", "mysql"], 2, "no graph store"),
-    (["q", "--llm-model", "m"], 2, "--llm-url"),
+    (["q", "--llm-model", "m"], 2, "--llm-model: it needs --llm-url"),
+    (["q", "--llm-url", "http://127.0.0.1:1/v1"], 2, "--llm-url: it needs --llm-model"),
+    (["q", "--workers", "2"], 2, "--workers: it needs --tasks"),
+    (["q", "--out", "OUT"], 2, "--out: it needs --tasks"),
+    (["q", "--on", "ray"], 2, "--on: it needs --tasks"),
     (["--tasks", "TASKS"], 2, "it needs a folder"),
     (["--tasks", "TASKS", "--out", "OUT", "--graph", "ladybug:x"], 2, "a store of its own"),
     (["--tasks", "TASKS", "--out", "OUT", "--on", "mars"], 2, "no place"),
@@ -264,11 +286,16 @@ BAD: list[tuple[list[str], int, str]] = [
 def test_bad_input_is_named(run: Run, cache: Path, tmp_path: Path, given: list[str], code: int, problem: str) -> None:
     paths = {"TASKS": tasks_file(tmp_path), "OUT": tmp_path / "out", "GONE": tmp_path / "gone"}
     found, _, err = run("solve", *(paths.get(word, word) for word in given), "--tools-cache", cache)
-    assert found == code and problem in err
+    assert found == code and problem in err and "not ready" not in err
 
 
 def test_a_journal_of_another_command_is_refused(run: Run, cache: Path, tmp_path: Path) -> None:
     journal = tmp_path / "run"
     assert run("solve", "What is 2 % of 50?", "--tools-cache", cache, "--journal", journal)[0] == 0
     code, _, err = run("solve", "What is 3 % of 50?", "--tools-cache", cache, "--journal", journal)
-    assert code == 2 and "its question differ" in err
+    assert code == 2 and "which differs in the question. " in err
+    more = ("--max-iterations", 3, "--today", "2020-01-01", "--tools-cache", cache, "--journal", journal)
+    code, _, err = run("solve", "What is 2 % of 50?", *more)
+    assert code == 2 and "which differs in --max-iterations, --today. " in err
+    code, _, err = run("solve", "--tools-cache", cache, "--journal", journal)
+    assert code == 2 and "add --replay" in err

@@ -275,6 +275,23 @@ async def test_of_three_final_answers_the_most_frequent_wins() -> None:
     assert len({(body["seed"], body["temperature"]) for body in server.of("final_answer")}) == 3
 
 
+@pytest.mark.parametrize(
+    ("finals", "chosen"),
+    [
+        (["Tides", "Dunes"], "Tides"),
+        (["Dunes", "Tides"], "Dunes"),
+        (["Tides", "Dunes", " dunes", "TIDES"], "Tides"),
+        (["Foam", "Dunes", "Tides", "tides", "dunes"], "Dunes"),
+    ],
+    ids=["first of two", "not by letters", "two each", "of the most frequent"],
+)
+async def test_of_equally_frequent_final_answers_the_first_wins(finals: list[str], chosen: str) -> None:
+    answers = by_seed(*({"answer": each} for each in finals))
+    with StepServer(next_step=[retrieve("GOOD")], final_answer=answers, **NO_MATHS) as server:
+        ran = await solved(server, max_final_solution_parsing=len(finals))
+    assert ran.run.answer == chosen
+
+
 async def test_unusable_final_answers_do_not_count() -> None:
     finals = ["prose", {"answer": ""}, {"answer": "Tides"}]
     with StepServer(

@@ -122,6 +122,7 @@ class Asked:
     :param combination: what is made of the measures of two groups.
     :param decimals: to which the answer is rounded; None: not at all.
     :param in_order: whether a list is to be sorted.
+    :param descending: whether a list that is sorted begins with its last member.
     :param expression: of a question that only computes, in Python; then there are no variables.
     """
 
@@ -136,6 +137,7 @@ class Asked:
     combination: Combination = ""
     decimals: int | None = None
     in_order: bool = False
+    descending: bool = False
     expression: str = ""
 
     def of(self, name: str) -> AskedVariable:

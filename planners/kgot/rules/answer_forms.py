@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -45,10 +45,21 @@ def final_text(asked: Asked, partial: str) -> str | None:
         return _said(computed[1].strip(), asked.decimals)
     if asked.combination or asked.expression:  # half of a sum is no answer
         return None
-    values = [next(iter(row.values()), None) for row in _rows(partial)]
-    said = [_said(value, asked.decimals) for value in values if value not in (None, "")]
-    said = list(dict.fromkeys(said))
-    return ", ".join(sorted(said, key=str.casefold) if asked.in_order else said) or None
+    values = [value for row in _rows(partial) if (value := next(iter(row.values()), None)) not in (None, "")]
+    if not all(_is_number(each) for each in values):  # two things may have the same number, and both are asked for
+        values = list(dict.fromkeys(values))
+    if asked.in_order:
+        values.sort(key=_place(values), reverse=asked.descending)
+    return ", ".join(_said(value, asked.decimals) for value in values) or None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _place(values: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return by what values are sorted: numbers by value, others by their letters."""
+    return float if all(map(_is_number, values)) else lambda value: str(value).casefold()
 
 
 def _rows(partial: str) -> Sequence[dict[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from planners.graphs.property_graph import Scalar
 from planners.kgot.asked import Measure
 from planners.kgot.rules.resolved_question import (
+    AnswerOrder,
     CallCondition,
     CallJoin,
     Condition,
@@ -32,7 +33,18 @@ def cypher_of(question: ResolvedQuestion) -> str:
         patterns += pattern
         wheres += where
     matched = f"MATCH {', '.join(patterns)}" + (f" WHERE {' AND '.join(wheres)}" if wheres else "")
+    order = question.order
+    if order is not None and order.nth == 1 and question.measure == "find" and not question.groups:
+        return _foremost(question, order, matched, "AND" if wheres else "WHERE")
     return f"{matched} {_returned(question)}"
+
+
+def _foremost(question: ResolvedQuestion, order: AnswerOrder, matched: str, joined: str) -> str:
+    """Return the query of all things that have the greatest or the least value: several may share it."""
+    by, function = _field(order.variable, order.property), "max" if order.descending else "min"
+    first = f"{matched} WITH {function}({by}) AS foremost"
+    distinct = f"WITH DISTINCT {_name(question.variable)}, {by} AS place, {_said(question)} AS answer"
+    return f"{first} {matched} {joined} {by} = foremost {distinct} RETURN answer, place ORDER BY answer"
 
 
 def _condition(condition: Condition, call: str) -> tuple[list[str], list[str]]:

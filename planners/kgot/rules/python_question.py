@@ -112,7 +112,11 @@ elif order:
             placed[(place, str(named(things[question["variable"]])))] = named(things[question["variable"]])
     keys = sorted(placed, key=lambda key: key[1])
     keys.sort(key=lambda key: key[0], reverse=order["descending"])
-    result = [{{"answer": placed[key], "place": key[0]}} for key in keys[order["nth"] - 1 : order["nth"]]]
+    if order["nth"] == 1:
+        keys = [key for key in keys if key[0] == keys[0][0]]
+    else:
+        keys = keys[order["nth"] - 1 : order["nth"]]
+    result = [{{"answer": placed[key], "place": key[0]}} for key in keys]
 else:
     result = [{{"answer": value}} for value in sorted((named(node) for node in answers), key=str) if value is not None]
 """

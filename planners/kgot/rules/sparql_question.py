@@ -40,6 +40,14 @@ def sparql_of(question: ResolvedQuestion) -> str:
         return f"SELECT ?answer WHERE {{ {_things(question, (), thing)} {_said(question)} }} ORDER BY ?answer"
     placed = f"?{order.variable} {_name(order.property)} ?place ."
     owner = "" if order.variable == question.variable else f" ?{order.variable}"
+    if order.nth == 1:  # several may share the greatest or the least value
+        function = "MAX" if order.descending else "MIN"
+        inner = f"{{ {_things(question, (), thing + owner)} {placed} }}".replace("?place", "?each")
+        foremost = f"{{ SELECT ({function}(?each) AS ?foremost) WHERE {inner} }}"
+        return (
+            f"SELECT DISTINCT ?answer ?place WHERE {{ {foremost} {_things(question, (), thing + owner)} {placed} "
+            f"FILTER(?place = ?foremost) {_said(question)} }} ORDER BY ?answer"
+        )
     way = "DESC" if order.descending else "ASC"
     return (
         f"SELECT DISTINCT ?answer ?place WHERE {{ {_things(question, (), thing + owner)} {placed} {_said(question)} }} "

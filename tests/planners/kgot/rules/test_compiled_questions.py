@@ -191,6 +191,21 @@ def test_groups_and_orders(question: ResolvedQuestion, wanted: list[Any]) -> Non
     assert _python(operations, question) == wanted
 
 
+@pytest.mark.parametrize(
+    ("descending", "region", "wanted"),
+    [(True, "", [(1.0, 5), (4.0, 5)]), (False, "", [(2.5, 3)]), (True, "west", [(4.0, 5)])],
+)
+def test_all_that_share_the_foremost_place_are_answers(
+    descending: bool, region: str, wanted: list[tuple[float, int]]
+) -> None:
+    order = AnswerOrder(variable="h", property="rooms", descending=descending, nth=1)
+    question = _asked("find", _in(region) if region else (), order=order)
+    operations = _written([*_HOUSES_OF_TWO[:2], {**_HOUSES_OF_TWO[2], "rooms": 5}])
+    assert asyncio.run(_cypher(operations, question)) == [wanted]
+    assert asyncio.run(_sparql(operations, question)) == [wanted]
+    assert _python(operations, question) == wanted
+
+
 def _company() -> list[Operation]:
     def call(tool: str, argument: str, value: str) -> InsertNode:
         return InsertNode(label="ToolCall", properties={"tool": tool, argument: value})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["spoken_sum"]
+__all__ = ["seems_a_sum", "spoken_sum"]
 
 _N = r"(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)"
 _UNIT = r"(?: ?(?:€|\$|£|euros?|dollars?|pounds?|kg|km|m|cm|hours?|minutes?|pieces?|litres?))?"
@@ -46,6 +46,12 @@ def spoken_sum(question: str) -> str | None:
         return None
     plain = _WORD_SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]} ", re.sub(_N, lambda number: _digits(number[0]), found[1]))
     return _checked(" ".join(plain.split())) if _PLAIN.fullmatch(plain.replace("**", "*")) else None
+
+
+def seems_a_sum(question: str) -> bool:
+    """Whether a question has two numbers and a word of arithmetic, though it need not be a form that is computed."""
+    text = question.casefold()
+    return len(re.findall(_N, text)) > 1 and bool(re.search(rf"{_PERCENT}|{_WORD_SIGN.pattern}|\d ?[-+*/] ?\d", text))
 
 
 def _digits(number: str) -> str:

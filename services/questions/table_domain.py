@@ -9,7 +9,7 @@ from planners.dfs.domain import Domain, EntityType, FieldType
 from planners.graphs.property_graph import Scalar
 from planners.kgot.asked import TableShape
 
-__all__ = ["key_columns", "table_domain"]
+__all__ = ["key_columns", "shown_columns", "table_domain"]
 
 _MOST_VALUES = 2_000
 _NO_FIELDS = ("of", "row")  # these say where a row stands
@@ -37,6 +37,11 @@ def key_columns(table: TableShape) -> tuple[str, ...]:
         for name, values in held
         if len(values) == len(set(values)) and len(values) >= rows and all(isinstance(each, str) for each in values)
     )
+
+
+def shown_columns(table: TableShape) -> tuple[str, ...]:
+    """Return the columns without those that only say where a row stands."""
+    return tuple(name for name in table.columns if name not in _NO_FIELDS)
 
 
 def _field(name: str, values: tuple[Scalar, ...]) -> FieldType:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ontology.errors import StatementError
 from planners.calling.clean_values import clean_text, cleaned
 from planners.graphs.property_graph import QueryRows
+from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit
@@ -59,9 +60,13 @@ class GraphAsker:
             try:
                 rows = cleaned(await self.ask(query))
             except StatementError as error:
-                fault = clean_text(error.problem)
+                fault = run.faults[query] = clean_text(error.problem)
                 emit(Queried(iteration=run.iteration, kind=self.kind, query=query, fault=fault))
+            except Exception as error:  # of the store, or of the sandbox: another query would not mend it
+                run.faults[query] = said(error)
+                raise
             else:
+                run.faults.pop(query, None)
                 emit(Queried(iteration=run.iteration, kind=self.kind, query=query, rows=rows))
                 return rows
             if fix == run.settings.max_cypher_fixing_retry:

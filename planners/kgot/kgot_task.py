@@ -47,7 +47,8 @@ class TaskView:
     :param graph: the state of the task.
     :param graph_text: the same as prompts have it.
     :param calls: of all iterations before, in their order.
-    :param fruitless: queries that gave nothing, in their order.
+    :param fruitless: queries that gave nothing, and those that failed, in their order.
+    :param faults: how the latter failed, by query.
     """
 
     task: KgotTask
@@ -56,3 +57,4 @@ class TaskView:
     graph_text: str
     calls: tuple[MadeCall, ...] = field(default=())
     fruitless: tuple[str, ...] = field(default=())
+    faults: Mapping[str, str] = field(default_factory=dict)

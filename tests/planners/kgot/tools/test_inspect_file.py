@@ -13,6 +13,7 @@ import pytest
 from egotools import ToolRequestError
 from inference.scripted import ScriptedChat
 from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError, MissingExtraError, TooLargeError
+from planners.calling import sandbox_command
 from planners.calling.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools import inspect_file as module
 from planners.kgot.tools.ask_llm import ModelAsker
@@ -20,6 +21,8 @@ from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import PAGE_CHARS, text_pages
 from tests.planners.kgot.tools.task_documents import pdf, table_docx, workbook, zipped
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
 pytest.importorskip("markitdown", reason="the extra files is not installed")
 
@@ -168,6 +171,16 @@ async def test_without_a_model_the_text_is_returned(tmp_path: Path) -> None:
 
 
 # Hostile and broken files.
+
+
+async def test_a_library_that_the_sandbox_lacks_is_no_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox_command, "_module_folders", list)
+    with pytest.raises(DocumentError, match="No module named 'markitdown'") as caught:
+        await shown(pdf(tmp_path / "a.pdf", ["x"]))
+    assert "damaged" not in str(caught.value)
+    assert "files" in caught.value.remedy
 
 
 def damaged(path: Path) -> Path:

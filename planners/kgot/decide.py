@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Decided, Decision
 from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit, in_order
 from planners.kgot.step_makers import Insert, Retrieve, Vote
 
-__all__ = ["decide", "queries_of", "reasons_of"]
+__all__ = ["decide", "is_final", "queries_of", "reasons_of"]
 
 
 async def decide(run: RunState) -> Decided:
     """Ask for the votes at once and return the decision. Unusable votes do not count; a tie enhances."""
     view, next_step = run.view(), run.makers.next_step
-    votes = await in_order(
-        [run.contained("vote", next_step.vote(view, nth), None) for nth in range(run.settings.num_next_steps_decision)]
-    )
+    times = run.settings.num_next_steps_decision
+    faults: list[Exception | None] = [None] * times
+
+    async def vote(nth: int) -> Vote | None:
+        try:
+            return await next_step.vote(view, nth)
+        except Exception as error:
+            faults[nth] = error
+            raise
+
+    votes = await in_order([run.contained("vote", vote(nth), None) for nth in range(times)])
+    run.silent.take(faults)
+    run.vote_fault = next((said(each) for each in faults if each is not None), "")
     usable = [vote for vote in votes if vote is not None]
     judged = None
     if run.settings.next_step == "judge" and len(usable) > 1:
@@ -48,3 +59,9 @@ def reasons_of(decided: Decided) -> list[str]:
     votes = decided.votes if decided.judged is None else (decided.judged,)
     reasons = [vote.reason.strip() for vote in votes if isinstance(vote, Insert)]
     return list(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def is_final(decided: Decided) -> bool:
+    """Whether no tool could change what the votes say, so that the run need not look for any."""
+    votes = [vote for vote in decided.votes if vote is not None]
+    return bool(votes) and all(isinstance(vote, Insert) and vote.is_final for vote in votes)

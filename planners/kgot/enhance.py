@@ -14,7 +14,7 @@ from planners.kgot.run_state import RunState
 from planners.kgot.step_log import emit
 from planners.kgot.tool_calling import call_tools, wanted_calls
 
-__all__ = ["enhance"]
+__all__ = ["enhance", "missing_without_reasons"]
 
 _MISSING_CHARS = 4_000  # of a text that a model wrote; a search takes 20,000
 
@@ -58,8 +58,13 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     emit(await apply_writes(run, operations, spared_tokens=spared))
 
 
+def missing_without_reasons(run: RunState) -> str:
+    """Return what is missing where no vote says it: the task itself."""
+    return run.task.question.strip()[:_MISSING_CHARS]
+
+
 async def _missing(run: RunState, reasons: Sequence[str]) -> str:
     if not reasons:
-        return run.task.question.strip()[:_MISSING_CHARS]
+        return missing_without_reasons(run)
     text = await run.contained("missing", run.makers.chooser.missing(run.view(), reasons), "")
     return (text.strip() or "\n".join(reasons))[:_MISSING_CHARS]

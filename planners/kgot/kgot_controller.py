@@ -7,16 +7,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from egotools.calling.invoker import ToolInvoker
-from ontology.errors import BudgetExceededError, InvalidArgumentError
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.calling.clean_values import CleanInvoker, clean_text
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.safe_retries import RetryingInvoker
 from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import GraphState, PropertyGraph
-from planners.kgot.decide import decide, queries_of, reasons_of
-from planners.kgot.enhance import enhance
-from planners.kgot.kgot_events import Ended, KgotEvent, Outcome
+from planners.kgot.contained_parts import said
+from planners.kgot.decide import decide, is_final, queries_of, reasons_of
+from planners.kgot.enhance import enhance, missing_without_reasons
+from planners.kgot.kgot_events import Ended, KgotEvent, Missing, Outcome
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall
 from planners.kgot.run_parts import StepMakers
@@ -121,19 +122,39 @@ async def _within_limits(run: RunState) -> Ended:
 async def _iterate(run: RunState) -> Ended:
     """Decide, and enlarge the graph or ask it; at the limit the answer is forced."""
     await run.contained("state", run.read_graph(), None)
-    while run.iteration < run.settings.max_iterations:
+    while run.iteration < run.settings.max_iterations and not run.is_stuck:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
+        if run.silent.is_final:
+            return _silent(run)
     for force, outcome in _LAST_STEPS:
         if answer := await run.contained(outcome, force(run), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
-    return Ended(answer="", outcome="no solution", missing=run.missing or "the graph gave no answer to its queries")
+    if run.silent.fault is not None:
+        return _silent(run)
+    return Ended(answer="", outcome="no solution", missing=_why_unsolved(run))
+
+
+def _why_unsolved(run: RunState) -> str:
+    if run.missing == missing_without_reasons(run):  # no vote said what is missing, and the task says nothing new
+        return run.vote_fault or "no vote could be used"
+    return run.missing or "the graph gave no answer to its queries"
+
+
+def _silent(run: RunState) -> Ended:
+    return Ended(answer="", outcome="model", missing=said(run.silent.fault or ModelError("no model answers")))
 
 
 async def _step(run: RunState) -> str:
     """Decide, and enlarge the graph or ask it; return the answer, or empty."""
     decided = await decide(run)
+    if run.silent.is_final:
+        return ""
+    if is_final(decided):
+        run.is_stuck, run.missing = True, "\n".join(reasons_of(decided))
+        emit(Missing(iteration=run.iteration, text=run.missing))
+        return ""
     if decided.decision == "enhance":
         await enhance(run, reasons_of(decided))
         return ""

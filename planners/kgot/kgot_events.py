@@ -39,8 +39,9 @@ Decision: TypeAlias = Literal["enhance", "solve"]
 Executor: TypeAlias = Literal["graph", "tool"]
 """Which of the two models: that of the graph, or that of the tools (section 4 of the paper)."""
 Outcome: TypeAlias = Literal[
-    "solved", "forced query", "forced answer", "no solution", "budget", "deadline", "cancelled"
+    "solved", "forced query", "forced answer", "no solution", "model", "budget", "deadline", "cancelled"
 ]
+"""``model``: no vote was given, because the model cannot be reached or refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +221,7 @@ KgotEvent: TypeAlias = (
     | Ended
 )
 _TIMES = frozenset({"seconds"})
+_UNTOLD = frozenset({"is_final"})  # the end of the run tells it; events of earlier journals stay equal
 
 
 def event_json(event: KgotEvent, *, times: bool = True) -> dict[str, Any]:
@@ -232,7 +234,9 @@ def event_json(event: KgotEvent, *, times: bool = True) -> dict[str, Any]:
 
 
 def _members(value: Any, left_out: frozenset[str]) -> dict[str, Any]:
-    return {each.name: _json(getattr(value, each.name)) for each in fields(value) if each.name not in left_out}
+    return {
+        each.name: _json(getattr(value, each.name)) for each in fields(value) if each.name not in left_out | _UNTOLD
+    }
 
 
 def _json(value: Any) -> Any:

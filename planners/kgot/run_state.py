@@ -19,6 +19,7 @@ from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
 from planners.kgot.run_parts import StepMakers
+from planners.kgot.silent_model import SilentModel
 from planners.kgot.step_log import emit
 
 __all__ = ["RunState"]
@@ -38,7 +39,12 @@ class RunState:
     :ivar state: the graph of the last good step.
     :ivar text: the same as prompts have it.
     :ivar asked: the calls that were made, by tool and arguments; none is made twice.
-    :ivar missing: what the graph lacked at last.
+    :ivar fruitless: the queries that gave nothing, and those that failed.
+    :ivar faults: how the latter failed, by query.
+    :ivar missing: what the graph lacked at last; the task itself where no vote said it.
+    :ivar silent: whether the model can still be reached.
+    :ivar vote_fault: of the first vote of the last decision that failed; empty where none did.
+    :ivar is_stuck: whether the votes say that no tool could help.
     """
 
     task: KgotTask
@@ -55,7 +61,11 @@ class RunState:
     calls: list[MadeCall] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     fruitless: list[str] = field(default_factory=list)
+    faults: dict[str, str] = field(default_factory=dict)
     missing: str = ""
+    silent: SilentModel = field(default_factory=SilentModel)
+    vote_fault: str = ""
+    is_stuck: bool = False
 
     def view(self) -> TaskView:
         """Return what a step sees."""
@@ -66,6 +76,7 @@ class RunState:
             graph_text=self.text,
             calls=tuple(self.calls),
             fruitless=tuple(self.fruitless),
+            faults=dict(self.faults),
         )
 
     async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from ontology.errors import ModelError
 from planners.finding.tool_finder import FoundTools
 from planners.graphs.property_graph import Operation
 from planners.kgot.kgot_task import MadeCall, TaskView
@@ -21,6 +22,7 @@ __all__ = [
     "NextStep",
     "Retrieve",
     "ToolChooser",
+    "UnusableStepError",
     "Vote",
     "WantedCall",
 ]
@@ -31,9 +33,11 @@ class Insert:
     """The graph does not answer the task yet.
 
     :param reason: what is missing.
+    :param is_final: nothing that tools could add would change this vote, so the run need not look for any.
     """
 
     reason: str
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,10 @@ class Retrieve:
 
 
 Vote: TypeAlias = Insert | Retrieve
+
+
+class UnusableStepError(ModelError):
+    """A model answers, but not in a form that can be used: its endpoint is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

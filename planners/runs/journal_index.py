@@ -33,6 +33,8 @@ def request_key(request: Any) -> str:
 class JournalIndex:
     """The last record of each request of earlier processes, and how often this one made it. Several threads may use it.
 
+    What failed at last in a run that a silent model stopped is not in it: it is asked again.
+
     It stands in a temporary file, of which SQLite keeps 2 MB in memory: memory does not grow with the run.
 
     :raises InvalidArgumentError: when a record names no request.
@@ -46,6 +48,7 @@ class JournalIndex:
             self._places.executescript(_SCHEMA)
             self._places.execute("BEGIN")
             self._places.executemany(_PLACE, _requests(journal))
+            self._places.executemany("DELETE FROM places WHERE place = ?", _to_ask_again(journal))
 
     def next(self, kind: str, key: str) -> int:
         """Count a request, and return its number among equal ones, from 0.
@@ -81,6 +84,19 @@ def _requests(journal: RunJournal) -> Iterator[tuple[str, str, int, int]]:
                 subject="journal",
                 remedy="Give the journal of a run",
             )
+
+
+def _to_ask_again(journal: RunJournal) -> Iterator[tuple[int]]:
+    """Yield the places of the failed calls of a model for which a run was stopped: those since its last answer."""
+    failed: list[int] = []
+    for place, record in journal.placed():
+        if record.kind == "model_failed":
+            failed.append(place)
+        elif record.kind == "model_ended":
+            failed.clear()
+        elif record.kind == "run_stopped" and record.data.get("outcome") == "model":
+            yield from ((each,) for each in failed)
+            failed.clear()
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_log import emit
+from planners.kgot.step_makers import UnusableStepError
 
 __all__ = ["ModelAsker", "closed_object"]
 
@@ -76,7 +77,8 @@ class ModelAsker:
         :param schema: of the answer.
         :param read: makes the answer of JSON values inside the schema; raises UnusableAnswerError where they say nothing.
         :param language: see :func:`planners.kgot.prompts.kgot_prompt.prompt_messages`.
-        :raises ModelError: when the model is unavailable, or no answer could be used.
+        :raises ModelError: when the model is unavailable.
+        :raises UnusableStepError: when no answer could be used.
         :raises BudgetExceededError: when the budget is used up.
         """
         form = self._settings.prompt_format
@@ -113,7 +115,9 @@ class ModelAsker:
         if answer.failure is not None:
             raise answer.failure
         if answer.problem:
-            raise ModelError(answer.problem, subject=name, remedy="Another model may follow the form of the answer")
+            raise UnusableStepError(
+                answer.problem, subject=name, remedy="Another model may follow the form of the answer"
+            )
         return cast("T", answer.value)
 
     def drawn(self, iteration: int, nth: int, times: int) -> Sample:

@@ -94,10 +94,13 @@ class RulesSteps:
         query = self._compiled(found)
         if query is not None and query not in view.fruitless:
             return Retrieve(query=query)
-        reason = (
-            found.reason if isinstance(found, Unreadable) else f"nothing was found for {_read_as(self.asked(view))}"
-        )
-        return Insert(reason=f"{_CANNOT}{reason}.")
+        reason = found.reason if isinstance(found, Unreadable) else self._why_nothing(view, query or "")
+        return Insert(reason=f"{_CANNOT}{reason.rstrip('.')}.", is_final=True)
+
+    def _why_nothing(self, view: TaskView, query: str) -> str:
+        if fault := view.faults.get(query):
+            return f"the query of the graph failed ({fault.rstrip('.')})"
+        return f"nothing was found for {_read_as(self.asked(view))}"
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote | None:
         """See :class:`planners.kgot.step_makers.NextStep`."""

@@ -92,7 +92,8 @@ async def test_without_any_reason_the_task_itself_is_missing() -> None:
 async def test_a_dead_model_gives_no_votes_and_the_run_ends_by_name() -> None:
     with StepServer(next_step=[as_json({}, status=500)]) as server:
         ran = await run_task(server, max_iterations=1)
-    assert ran.run.outcome == "no solution"
+    assert ran.run.outcome == "model"
+    assert "HTTP 500" in ran.run.missing
     assert [each.step for each in ran.of(Dropped)] == ["vote", "calls", "query", "forced answer"]
     assert "HTTP 500" in ran.of(Dropped)[0].problem
 

@@ -126,7 +126,7 @@ async def test_a_timeout_of_a_part_is_no_deadline() -> None:
         async def state(self) -> GraphState:
             raise TimeoutError
 
-    with StepServer() as server:
+    with StepServer(**{**WHOLE, **FORCED, "next_step": [INSERT]}) as server:
         ran = await run_task(server, Late(), max_seconds=60.0)
     assert ran.run.outcome == "no solution"
     assert ran.of(Dropped)[0].problem.startswith("TimeoutError")
@@ -217,8 +217,39 @@ async def test_a_model_that_dies_at_a_step_ends_no_run(step: str) -> None:
     assert any("HTTP 500" in each.problem for each in ran.of(Dropped))
     assert any(each.problem for each in ran.of(ModelAsked) if each.step == step)
     assert isinstance(ran.events[-1], Ended)
-    without = "solved" if step in ("merge_reasons", "maths_needed") else "no solution"
+    without = {"merge_reasons": "solved", "maths_needed": "solved", "next_step": "model"}.get(step, "no solution")
     assert ran.run.outcome == without
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_refusal_of_all_votes_ends_the_run_at_once_with_its_fault(status: int) -> None:
+    with StepServer(**{**WHOLE, "next_step": [Reply(status=status)]}) as server:
+        ran = await run_task(server, **parts(), num_next_steps_decision=3, max_iterations=7)
+    assert (ran.run.outcome, ran.run.iterations, server.steps) == ("model", 1, ["next_step"] * 3)
+    assert f"HTTP {status}" in ran.run.missing and server.url in ran.run.missing
+
+
+async def test_two_decisions_in_a_row_without_any_vote_end_the_run_and_keep_the_graph() -> None:
+    votes = [INSERT, Reply(status=500), Reply(status=500), INSERT, *[Reply(status=500)] * 4]
+    with StepServer(**{**WHOLE, "next_step": votes}) as server:
+        ran = await run_task(server, **parts(), max_iterations=9)
+    assert (ran.run.outcome, ran.run.iterations) == ("model", 5), "each vote is asked for twice"
+    assert "HTTP 500" in ran.run.missing
+    assert len(ran.run.state.nodes) == 1
+    assert ran.events[-1] == Ended(answer="", outcome="model", missing=ran.run.missing)
+
+
+@pytest.mark.parametrize("given", ["one vote of three", "prose"])
+async def test_a_model_that_answers_at_all_is_not_silent(given: str) -> None:
+    def vote(body: Any, nth: int) -> Any:
+        if given == "prose":
+            return "I would rather sing."
+        return INSERT if body["seed"] % 3 == 0 else Reply(status=401)
+
+    with StepServer(**{**WHOLE, **FORCED, "next_step": vote}) as server:
+        ran = await run_task(server, **parts(), num_next_steps_decision=3, max_iterations=3)
+    assert (ran.run.outcome, ran.run.iterations) == ("no solution", 3)
+    assert QUESTION not in ran.run.missing
 
 
 async def test_an_answer_without_end_is_cut_off_by_the_client() -> None:

@@ -172,7 +172,7 @@ def test_why_no_tool_fits_is_said() -> None:
 def test_a_question_that_cannot_be_read_is_said_at_each_step() -> None:
     makers = _makers(Unreadable(reason="it rhymes"))
     view = view_of("?")
-    assert _vote(makers, view) == Insert(reason="The question cannot be answered by rules: it rhymes.")
+    assert _vote(makers, view) == Insert(reason="The question cannot be answered by rules: it rhymes.", is_final=True)
     assert _calls(makers, view, _FIND) == ()
     assert asyncio.run(makers.reader.query(view, "", forced=True)) is None
     assert asyncio.run(makers.reader.direct(view, forced=True)) is None
@@ -190,6 +190,9 @@ def test_an_empty_answer_is_not_asked_for_again() -> None:
     vote = _vote(makers, replace(view, fruitless=(query,)))
     assert isinstance(vote, Insert)
     assert "nothing was found for Shop name = Corner; Sale sold_by Shop" in vote.reason
+    vote = _vote(makers, replace(view, fruitless=(query,), faults={query: "no module named x"}))
+    assert isinstance(vote, Insert)
+    assert vote.reason.endswith("by rules: the query of the graph failed (no module named x).")
 
 
 @dataclass

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc.aio
 import pytest
 from hypothesis import HealthCheck, settings
+
+from ontology.errors import IsolationError
+from planners.calling.sandbox import Sandbox
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
@@ -49,6 +54,25 @@ def shared() -> Path:
     if not (folder / "bench").is_dir():
         pytest.skip("no ../shared beside this checkout: the public measuring data is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sandbox_fault() -> str:
+    """Why code cannot be isolated on this machine; empty where it can."""
+    with ThreadPoolExecutor(1) as pool:  # an async fixture may ask for it, in whose thread a loop runs
+        error = pool.submit(asyncio.run, Sandbox().check()).exception()
+    if error is not None and not isinstance(error, IsolationError):
+        raise error
+    return "" if error is None else str(error)
+
+
+@pytest.fixture(scope="session")
+def needs_sandbox(sandbox_fault: str) -> None:
+    """Skip a test of isolated code where none can be isolated; with ``EGOTOOLS_REQUIRE_SANDBOX=1``, as CI has it, it fails."""
+    if sandbox_fault and os.environ.get("EGOTOOLS_REQUIRE_SANDBOX") == "1":
+        pytest.fail(sandbox_fault)
+    if sandbox_fault:
+        pytest.skip(sandbox_fault)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -24,6 +24,14 @@ from planners.calling.sandbox import Sandbox, SandboxLimits, SandboxResult
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is isolated on Linux only")
 
+
+@pytest.fixture(autouse=True)
+def _isolated(request: pytest.FixtureRequest) -> None:
+    """Only what is refused can be tested everywhere."""
+    if "bwrap_is" not in request.fixturenames:
+        request.getfixturevalue("needs_sandbox")
+
+
 REPOSITORY = Path(__file__).parents[3]
 DEFAULT = SandboxLimits()
 SHORT = SandboxLimits(seconds=1.0)
@@ -227,6 +235,15 @@ async def test_sees_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch
 
 async def test_sees_no_other_process() -> None:
     assert int(await printed("import os; print(sum(n.isdigit() for n in os.listdir('/proc')))")) <= 2
+
+
+@pytest.mark.parametrize("kind", ["ipc", "pid", "net", "uts"])
+async def test_has_namespaces_of_its_own(kind: str) -> None:
+    own, its = (
+        os.readlink(f"/proc/self/ns/{kind}"),
+        await printed(f"import os; print(os.readlink('/proc/self/ns/{kind}'))"),
+    )
+    assert its.startswith(f"{kind}:[") and its != own
 
 
 async def test_has_no_descriptor_of_its_parent(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ Opened: TypeAlias = AbstractAsyncContextManager[PropertyGraph]
 
 
 def _memory(request: pytest.FixtureRequest) -> Opened:
+    request.getfixturevalue("needs_sandbox")
     return open_graph("memory", Sandbox())
 
 

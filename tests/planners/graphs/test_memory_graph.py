@@ -9,6 +9,8 @@ from planners.calling.sandbox import Sandbox
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
 
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+
 ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
 
 

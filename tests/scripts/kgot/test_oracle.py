@@ -27,6 +27,8 @@ from scripts.kgot.injected_faults import FaultyModel
 from scripts.kgot.oracle_model import OracleModel
 from scripts.kgot.oracle_writes import Fact, written
 
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+
 _TASKS = {task.id: task for task in account_tasks(Path("none"))}
 _STORES = ("memory", "ladybug", "rdf")
 _FACTS = (

@@ -123,7 +123,7 @@ async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
     assert ran.run.outcome == "no solution"
 
 
-async def test_a_script_runs_on_a_copy_in_the_sandbox() -> None:
+async def test_a_script_runs_on_a_copy_in_the_sandbox(needs_sandbox: None) -> None:
     code = "G.clear(); result = 1"
     vote = {"query_type": "RETRIEVE", "content": code}
     steps = {"next_step": [vote], "maths_needed": [{"needed": False}], "final_answer": [{"answer": "1"}]}

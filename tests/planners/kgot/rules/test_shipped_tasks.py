@@ -48,7 +48,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCompany
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory, company: RunningCompany) -> Solved:
+def solved(tmp_path_factory: pytest.TempPathFactory, company: RunningCompany, needs_sandbox: None) -> Solved:
     from inference import HashingEncoder
     from services.jobs.build import build_snapshot
 

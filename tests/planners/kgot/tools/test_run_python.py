@@ -15,6 +15,8 @@ from planners.kgot.tools.run_python import PythonRunner, register_run_python
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+
 
 @pytest.fixture
 def files(tmp_path: Path) -> TaskFiles:

@@ -9,6 +9,7 @@ from datetime import date
 from ontology.names import noun_lemma, words
 from planners.dfs.domain import Domain, read_domain
 from planners.kgot.asked import Asked, TableShape, Unreadable
+from services.questions.either_or import either_or, leading_aside
 from services.questions.parsed_request import RequestReader
 from services.questions.question_head import QuestionHead, read_head
 from services.questions.spoken_sums import seems_a_sum, spoken_sum
@@ -55,9 +56,15 @@ class DfsQuestionReader:
         if head.other or head.most is not None:
             return Unreadable(reason="shares, differences and superlatives are read of tables only")
         measured = head.measure if head.field else asked.measure
+        if word := leading_aside(head.rest, measured=measured != "find"):
+            return Unreadable(reason=f"these words are not understood: {word}")
+        if why := either_or(asked):
+            return Unreadable(reason=why)
         fields = (head.field,) if head.field else asked.fields
         if head.named:
             fields = _named(head.named, asked)
+            if fields == (head.named,) and self._is_thing(head.named):
+                return Unreadable(reason=f"it is not read which field of each is meant by “{head.named}”")
         elif head.property and not fields and self._is_field(head.property):
             fields = (head.property,)
         return replace(
@@ -71,23 +78,25 @@ class DfsQuestionReader:
 
     def _is_field(self, said: str) -> bool:
         """Whether words are the name of a field, and of nothing else."""
-        wanted = [noun_lemma(each) for each in words(said.casefold())]
-        types = self._domain.types.values()
-        fields = [[name, *field.words] for each in types for name, field in each.fields.items()]
-        things = [word for each in types for word in each.words]
-        return _has(wanted, [word for each in fields for word in each]) and not _has(wanted, things)
+        fields = [[name, *field.words] for each in self._domain.types.values() for name, field in each.fields.items()]
+        return _has(said, [word for each in fields for word in each]) and not self._is_thing(said)
+
+    def _is_thing(self, said: str) -> bool:
+        return _has(said, [word for each in self._domain.types.values() for word in each.words])
 
 
-def _has(wanted: Sequence[str], named: Sequence[str]) -> bool:
+def _has(said: str, named: Sequence[str]) -> bool:
+    wanted = [noun_lemma(each) for each in words(said.casefold())]
     return any([noun_lemma(part.casefold()) for part in words(each)] == wanted for each in named)
 
 
 def _named(said: str, asked: Asked) -> tuple[str, ...]:
     """Return the field that "give their …" means: what things are called, their identifier, or a field of that name."""
     thing = asked.of(asked.variable)
-    own = {noun_lemma(part.casefold()) for noun in thing.nouns for part in words(noun)}
+    nouns = [[noun_lemma(part.casefold()) for part in words(noun)] for noun in thing.nouns]
     wanted = [noun_lemma(each.casefold()) for each in words(said)]
-    left = [each for each in wanted if each not in own]
-    if not left or left == ["name"]:
-        return ()
-    return (thing.identifier,) if len(left) == 1 and left[0] in _IDENTIFIERS else (said,)
+    last = wanted[-1] if wanted and wanted[-1] in _IDENTIFIERS | {"name"} else ""
+    thing_said = wanted[:-1] if last else wanted
+    if thing_said and not any(thing_said in (noun, noun[-1:]) for noun in nouns):
+        return (said,)
+    return (thing.identifier,) if last in _IDENTIFIERS else ()

@@ -85,6 +85,18 @@ def test_a_measure_is_of_the_field_that_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        ("What is the status of Acme Pumps GmbH?", ("status",)),
+        ("Which invoices from Acme Pumps GmbH are posted? Give their due dates.", ("due dates",)),
+        ("Which invoices from Acme Pumps GmbH are posted? Give the phone numbers.", ("phone numbers",)),
+    ],
+)
+def test_what_is_to_be_given_of_things_is_a_field(question: str, fields: tuple[str, ...]) -> None:
+    assert _read(question).fields == fields
+
+
+@pytest.mark.parametrize(
     ("question", "table", "filters"),
     [
         ("How many sales of gate valves were made in the North?", "sales", {("region", "=", "north"), ("product", "=", "gate valve")}),
@@ -122,6 +134,20 @@ def test_plain_sums_need_no_table() -> None:
         ("Which supplier is the cheapest?", (), "cheapest"),
         ("Block the supplier Acme Pumps GmbH.", (), "orders something"),
         ("Which suppliers are blocked or archived?", (), "or"),
+        ("How many invoices does each supplier have?", (), "each"),
+        (
+            "Which invoices from Acme Pumps GmbH are posted? Give their suppliers.",
+            (),
+            "which field of each is meant by “suppliers”",
+        ),
+        ("How many invoices are there per supplier?", (), "per"),
+        ("How many orders other than blocked orders does Brightwater Ltd have?", (), "other"),
+        ("Which customers have both open and blocked orders?", (), "both"),
+        ("Which invoices are paid and posted?", (), "two values of one status"),
+        ("How many trips to Rome and Oslo are there?", (), "Rome and Oslo"),
+        ("How many invoices from Acme Pumps GmbH and Nordic Steel are there?", (), "Acme Pumps GmbH and Nordic Steel"),
+        ("Who is the account owner of Brightwater Ltd and Hydra Systems?", (), "Brightwater Ltd and Hydra Systems"),
+        ("What is 15 percent of 60 plus 3?", (), "its arithmetic is not a form"),
     ],
 )
 def test_what_cannot_be_read_is_said(question: str, tables: tuple[str, ...], why: str) -> None:

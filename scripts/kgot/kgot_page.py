@@ -16,6 +16,7 @@ from eval.graph_quality.proportion import Proportion
 from ontology.files import write_file
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
+from scripts.kgot.tools_shown import ORACLE_TEXTS
 
 __all__ = ["FIGURES", "PAGE", "keep_section", "page_blocks", "write_page"]
 
@@ -105,6 +106,14 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def _complete_and_found(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return both shares; of texts that are made from templates without an interval."""
+    pairs = (row["complete"], row["n"]), (row["found"], row["needed"])
+    if row["requests"].startswith(ORACLE_TEXTS):
+        return f"{pairs[0][0]} of {pairs[0][1]}", f"{pairs[1][0]} of {pairs[1][1]}"
+    return _share(*pairs[0]), _share(*pairs[1])
+
+
 def _tools_shown(section: Mapping[str, Any]) -> str:
     rows = section["rows"]
     head = (
@@ -127,8 +136,7 @@ def _tools_shown(section: Mapping[str, Any]) -> str:
                 f"{each['shown']:.1f}",
                 f"{each['tokens']:,.0f}",
                 f"{100 * each['tokens'] / section['all_tokens']:.1f} %",
-                _share(each["complete"], each["n"]),
-                _share(each["found"], each["needed"]),
+                *_complete_and_found(each),
             )
             for each in rows
         ),

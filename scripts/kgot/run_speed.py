@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from egotools import Tool
@@ -138,6 +140,16 @@ async def _run(graph: PropertyGraph, sandbox: Sandbox, busy: _Busy, calls: int) 
     return run, tool
 
 
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of its living children: the store's engine is one, which lives on after a run."""
+    ticks = 0
+    for threads in Path("/proc/self/task").glob("*/children"):
+        for child in threads.read_text(encoding="ascii").split():
+            fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])  # utime, stime
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+
 async def run_ratios() -> list[Ratio]:
     """Measure the three ratios."""
     sandbox = Sandbox()
@@ -146,9 +158,9 @@ async def run_ratios() -> list[Ratio]:
     busy = _Busy()
     async with open_graph("ladybug") as graph:
         await graph.apply(task_operations(0, NODES))
-        started = time.process_time()
+        started = _cpu_seconds()
         await _run(graph, sandbox, busy, calls=1)
-        own = time.process_time() - started
+        own = _cpu_seconds() - started
     one = (await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=1))[1].calling_s
     ten = (await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=_CALLS))[1].calling_s
     alone, together = [await _batch(sandbox, workers) for workers in (1, _WORKERS)]

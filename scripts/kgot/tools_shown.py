@@ -17,9 +17,12 @@ from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.oracle_key import oracle_plan
 from scripts.kgot.task_world import TaskWorld
 
-__all__ = ["tool_section"]
+__all__ = ["ORACLE_TEXTS", "tool_section"]
 
 _SEARCHES = ("auto_k, at most 8", "8 tools")
+ORACLE_TEXTS = "distinct texts of what the oracle says is missing"
+"""Begins the names of rows whose requests are made from templates: no sample, so no interval."""
+_ORACLE_OWN, _ORACLE_PUBLIC = f"{ORACLE_TEXTS}, own tasks", f"{ORACLE_TEXTS}, public tasks"
 _BENCHMARK = ROOT / "examples" / "enterprise" / "benchmark"
 
 
@@ -34,8 +37,8 @@ async def tool_section(
     documents = [await world.client.get_tool(each, schema_format="openai") async for each in world.client.tool_ids()]
     every = counter.count(tools_text(_found(documents)))
     asked: dict[str, list[tuple[str, frozenset[str]]]] = {
-        "what the oracle says is missing, own tasks": _steps(wanted, own=True),
-        "what the oracle says is missing, public tasks": _steps(wanted, own=False),
+        _ORACLE_OWN: _steps(wanted, own=True),
+        _ORACLE_PUBLIC: _steps(wanted, own=False),
         "own tasks as they are asked, first tools": [
             (each.question, _first_tools(each)) for each in tasks if each.level
         ],
@@ -56,13 +59,16 @@ async def tool_section(
 
 
 def _steps(wanted: Iterable[Mapping[str, Any]], *, own: bool) -> list[tuple[str, frozenset[str]]]:
-    """Return what was missing in each step of the oracle, with the tools that it wanted."""
-    return [
-        (missing, frozenset(map(_id, tools)))
-        for row in wanted
-        if (row["kind"] == "own") == own
-        for missing, tools in row["steps"]
-    ]
+    """Return the distinct texts of what was missing in the steps of the oracle, each with all tools that it was said of.
+
+    The oracle writes them from few templates, so that steps are no independent requests.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for row in wanted:
+        if (row["kind"] == "own") == own:
+            for missing, tools in row["steps"]:
+                found[missing] = found.get(missing, frozenset()) | frozenset(map(_id, tools))
+    return list(found.items())
 
 
 def _first_tools(task: AccountTask) -> frozenset[str]:

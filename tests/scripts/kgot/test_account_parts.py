@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.element_facts import element_facts
 from scripts.kgot.injected_faults import FAULTS, FaultyModel, with_known_labels
 from scripts.kgot.kept_rows import KeptRows
-from scripts.kgot.kgot_page import FIGURES, PAGE, page_blocks
+from scripts.kgot.kgot_page import FIGURES, PAGE, _complete_and_found, page_blocks
 from scripts.kgot.oracle_prompt import table_rows
 from scripts.kgot.public_task_code import public_calls, public_code
+from scripts.kgot.run_speed import _cpu_seconds
+from scripts.kgot.tools_shown import ORACLE_TEXTS, _steps
 
 _TABLE = "name, age, height (cm), weight (kg)\nAda, 3, 40, 9\nBo, 6, 55, 12\n"
 _SWAPS = (
@@ -142,3 +146,22 @@ def test_the_page_has_the_tables_of_the_figures() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for name, text in page_blocks(json.loads(FIGURES.read_text(encoding="utf-8"))).items():
         assert f"<!-- {name} -->\n{text.strip()}\n<!-- end -->" in page, name
+
+
+def test_own_time_counts_the_living_children() -> None:
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True); input()"
+    before = _cpu_seconds()
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert _cpu_seconds() - before >= 0.45
+        child.communicate(b"\n")
+
+
+def test_texts_of_the_oracle_count_once_and_have_no_interval() -> None:
+    steps = [("rows", ["run_python"]), ("rows", ["shop/price"]), ("rows", ["run_python"]), ("sum", ["run_python"])]
+    found = _steps([{"kind": "own", "steps": steps}, {"kind": "fruit", "steps": steps}], own=True)
+    assert [(text, len(tools)) for text, tools in found] == [("rows", 2), ("sum", 1)]
+    row = {"complete": 1, "n": 2, "found": 2, "needed": 3}
+    assert _complete_and_found({**row, "requests": f"{ORACLE_TEXTS}, own tasks"}) == ("1 of 2", "2 of 3")
+    assert "%" in _complete_and_found({**row, "requests": "tasks"})[0]

@@ -18,6 +18,7 @@ from ontology.errors import InvalidArgumentError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import batch_report
+from planners.kgot.batch.environment_faults import lacks_something
 from planners.kgot.batch.task_batch import (
     finished_before,
     journal_path,
@@ -30,7 +31,7 @@ from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
-from planners.runs.run_journal import RunJournal, read_run_journal
+from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 
 
@@ -131,7 +132,7 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     results = await solved(tmp_path, tasks(4), OpenedBadly(Down()), workers=2)
-    assert [result.outcome for result in results] == ["solved", "failed", "no solution", "solved"]
+    assert [result.outcome for result in results] == ["solved", "failed", "model", "solved"]
     assert results[1].error == "RuntimeError: a bug of somebody" and "t1" in caplog.text
     assert finished_before(tasks(4), tmp_path) == 2
     again = Opened(Swift())
@@ -139,6 +140,15 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     assert again.opened == ["t1", "t2"]  # the model of t2 was not there
     assert [result.outcome for result in results] == ["solved"] * 4
     assert finished_before(tasks(5), tmp_path) == 4
+
+
+@pytest.mark.parametrize(("status", "again"), [("not installed", True), ("error", False)])
+def test_a_run_that_lacked_an_extra_is_tried_again(tmp_path: Path, status: str, again: bool) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        journal.append("call_ended", ok=False, status=status)
+        end = {"answer": "", "outcome": "no solution", "missing": "", "iterations": 1}
+        journal.append("run_ended", answer=journal.keep(end), events=0, seconds=0.1)
+        assert lacks_something(journal) is again
 
 
 async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:

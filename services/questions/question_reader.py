@@ -10,8 +10,8 @@ from ontology.names import noun_lemma, words
 from planners.dfs.domain import Domain, read_domain
 from planners.kgot.asked import Asked, TableShape, Unreadable
 from services.questions.either_or import either_or, leading_aside
-from services.questions.parsed_request import RequestReader
 from services.questions.question_head import QuestionHead, read_head
+from services.questions.request_reader import RequestReader
 from services.questions.spoken_sums import seems_a_sum, spoken_sum
 from services.questions.table_questions import TableQuestions
 

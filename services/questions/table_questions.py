@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from planners.dfs.domain import Domain
 from planners.kgot.asked import Asked, AskedFilter, AskedOrder, AskedVariable, TableShape, Unreadable
-from services.questions.parsed_request import RequestReader
 from services.questions.question_head import QuestionHead
+from services.questions.request_reader import RequestReader
 from services.questions.row_conditions import conditions_of, without_files
 from services.questions.table_columns import column_of, is_numeric, said_key, shape_said
 from services.questions.table_domain import key_columns, shown_columns, table_domain

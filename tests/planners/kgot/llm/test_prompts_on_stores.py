@@ -43,7 +43,9 @@ def operations(answer: Mapping[str, Any]) -> tuple[Operation, ...]:
     return read_operations(answer)
 
 
-def store(name: str) -> Any:
+def store(name: str, request: pytest.FixtureRequest) -> Any:
+    if name == "memory":
+        request.getfixturevalue("needs_sandbox")
     if name == "rdf":
         pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
     return open_graph(name, Sandbox())
@@ -54,9 +56,9 @@ def named(state: GraphState) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", STORES)
-async def test_the_examples_of_the_prompts_run(name: str) -> None:
+async def test_the_examples_of_the_prompts_run(name: str, request: pytest.FixtureRequest) -> None:
     language = STORES[name]
-    async with store(name) as graph:
+    async with store(name, request) as graph:
         assert graph.language == language
         await graph.apply(operations(writes(language)))
         state = await graph.state()
@@ -70,7 +72,7 @@ async def test_the_examples_of_the_prompts_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STORES)
-async def test_a_run_on_a_real_store(name: str) -> None:
+async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) -> None:
     language = STORES[name]
     [query] = [each["query"] for each in shown("write_query", language)]
     vote = {"query_type": "RETRIEVE", "content": query}
@@ -82,7 +84,7 @@ async def test_a_run_on_a_real_store(name: str) -> None:
         "final_answer": [{"answer": "Tides"}],
     }
     invoker = FakeInvoker(list_books={"books": [{"title": "Tides", "pages": 210}]})
-    async with store(name) as graph:
+    async with store(name, request) as graph:
         with StepServer(**steps) as server:
             ran = await run_task(server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker)
         assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
@@ -109,7 +111,7 @@ async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
         "forced_answer": [{"found": False, "answer": ""}],
     }
     invoker = FakeInvoker(list_books={"books": []})
-    async with store("ladybug") as graph:
+    async with open_graph("ladybug", Sandbox()) as graph:
         with StepServer(**steps) as server:
             ran = await run_task(
                 server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker, max_iterations=1
@@ -127,7 +129,7 @@ async def test_a_script_runs_on_a_copy_in_the_sandbox(needs_sandbox: None) -> No
     code = "G.clear(); result = 1"
     vote = {"query_type": "RETRIEVE", "content": code}
     steps = {"next_step": [vote], "maths_needed": [{"needed": False}], "final_answer": [{"answer": "1"}]}
-    async with store("ladybug") as graph:
+    async with open_graph("ladybug", Sandbox()) as graph:
         await graph.apply(operations(writes("cypher")))
         with StepServer(**steps) as server:
             ran = await run_task(server, graph, retrieve="script", sandbox=Sandbox())
@@ -137,7 +139,7 @@ async def test_a_script_runs_on_a_copy_in_the_sandbox(needs_sandbox: None) -> No
 
 
 async def test_a_statement_with_a_fault_says_what_is_wrong() -> None:
-    async with store("ladybug") as graph:
+    async with open_graph("ladybug", Sandbox()) as graph:
         with pytest.raises(StatementError) as caught:
             await graph.apply([Statement(text="MERGE (a:Author {name: 'Ann")])
     assert caught.value.problem

@@ -180,7 +180,7 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     assert why in answer.body["error"]
 
 
-async def test_the_standard_tools_name_what_they_lack() -> None:
+async def test_the_standard_tools_name_what_they_lack(needs_sandbox: None) -> None:
     tools = standard_tools(TaskFiles(), Sandbox())
     ready = await tools.ready()
     assert {"kgot/run_python", "kgot/inspect_file", "kgot/visit"} <= set(ready.usable)

@@ -80,9 +80,10 @@ def test_a_hostile_header_is_named_and_hurts_no_other(tmp_path: Path, header: di
         "the first record is damaged" in listed["bad.jsonl"]["problem"]
         or "is out of range" in listed["bad.jsonl"]["problem"]
     )
-    for read in (lambda: read_solve(tmp_path, "bad.jsonl"), lambda: read_state(tmp_path, "bad.jsonl", 0)):
-        with pytest.raises(InvalidArgumentError):
-            read()
+    with pytest.raises(InvalidArgumentError):
+        read_solve(tmp_path, "bad.jsonl")
+    with pytest.raises(InvalidArgumentError):
+        read_state(tmp_path, "bad.jsonl", 0)
 
 
 EVENT = {"event": "Missing", "iteration": 1}
@@ -111,9 +112,10 @@ def test_a_hostile_record_is_named_and_hurts_no_other(tmp_path: Path, record: tu
     listed = {each["name"]: each for each in list_solves(tmp_path)}
     assert "problem" not in listed["sound.jsonl"]
     assert "the record is damaged" in listed["bad.jsonl"]["problem"]
-    for read in (lambda: read_solve(tmp_path, "bad.jsonl"), lambda: read_state(tmp_path, "bad.jsonl", 0)):
-        with pytest.raises(InvalidArgumentError, match="the record is damaged"):
-            read()
+    with pytest.raises(InvalidArgumentError, match="the record is damaged"):
+        read_solve(tmp_path, "bad.jsonl")
+    with pytest.raises(InvalidArgumentError, match="the record is damaged"):
+        read_state(tmp_path, "bad.jsonl", 0)
 
 
 def test_what_json_and_utf_8_cannot_say_is_shown_all_the_same(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,15 +102,15 @@ def _arguments(tool: Tool) -> str:
     return json.dumps({name: str(each.get("description", "")) for name, each in properties.items()})
 
 
-def _schema(named: Mapping[str, Tool]) -> dict[str, Any]:
-    """Return the JSON schema of a step: a call of one of the tools, or the answer."""
-    calls: Sequence[dict[str, Any]] = [
-        {
-            "type": "object",
-            "properties": {"tool": {"const": name}, "arguments": dict(each.input_schema) or {"type": "object"}},
-            "required": ["tool", "arguments"],
-            "additionalProperties": False,
-        }
-        for name, each in named.items()
-    ]
-    return {"anyOf": [*calls, _ANSWER]} if calls else _ANSWER
+def _schema(names: Collection[str]) -> dict[str, Any]:
+    """Return the JSON schema of a step: a call of one of the tools, or the answer. Arguments are any object, as in the planner's own prompt:
+    servers that make grammars of schemas refuse some of those of tools."""
+    if not names:
+        return _ANSWER
+    call = {
+        "type": "object",
+        "properties": {"tool": {"enum": sorted(names)}, "arguments": {"type": "object"}},
+        "required": ["tool", "arguments"],
+        "additionalProperties": False,
+    }
+    return {"anyOf": [call, _ANSWER]}

@@ -11,9 +11,8 @@ import pydantic_core
 from egotools import ClientError, Tool
 from egotools.calling.answer_fence import MAX_SHOWN_BYTES
 from egotools.calling.invoker import ToolInvoker
-from egotools.client_errors import MissingPackageError
 from egotools.integrations.tool_source import Offer
-from ontology.errors import EgotoolsError, MissingExtraError, ToolCallError
+from ontology.errors import EgotoolsError, ToolCallError
 from ontology.tool_effects import Effect
 from planners.calling.fenced_answer import fence_answer
 from planners.kgot.tools.integrated_tool import MAX_DESCRIPTION
@@ -33,7 +32,7 @@ def register_langchain(tools: ToolSet, tool: BaseTool, *, effect: Effect = "chan
 
     :param effect: what a call does; LangChain does not say, so a call is taken to change something unless whoever registers knows better.
     :raises InvalidArgumentError: when its description is empty or longer than models take, or its name is taken or cannot be one.
-    :raises MissingExtraError: without the extra ``langchain``.
+    :raises MissingPackageError: without the extra ``langchain``.
     """
     _check_installed()
     schema = _schema(tool)
@@ -68,7 +67,7 @@ def base_tools(tools: Iterable[Tool], invoker: ToolInvoker, *, max_bytes: int = 
 
     :param invoker: asks for consent where a call needs it.
     :param max_bytes: of an answer that a model is shown.
-    :raises MissingExtraError: without the extra ``langchain``.
+    :raises MissingPackageError: without the extra ``langchain``.
     """
     _check_installed()
     return [_base_tool(tool, invoker, max_bytes) for tool in tools]
@@ -118,8 +117,5 @@ def _inlined(schema: Any, definitions: dict[str, Any], depth: int) -> Any:
 
 
 def _check_installed() -> None:
-    """:raises MissingExtraError: without LangChain, or with a version that is not tested."""
-    try:
-        import egotools.integrations.langchain  # noqa: F401  # checks the versions
-    except MissingPackageError as error:
-        raise MissingExtraError("tools of LangChain", extra="langchain") from error
+    """:raises MissingPackageError: without LangChain, or with a version that is not tested."""
+    import egotools.integrations.langchain  # noqa: F401  # checks the versions

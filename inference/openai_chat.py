@@ -12,7 +12,7 @@ from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["OpenAIChat"]
+__all__ = ["BYTES_PER_TOKEN", "OpenAIChat", "ReportedUsage", "answer_text", "reported_usage"]
 
 BYTES_PER_TOKEN = 3
 """English has about four bytes in a token; with three, more is reserved than most calls use."""
@@ -85,8 +85,8 @@ class OpenAIChat:
         estimate = _estimate_tokens(messages, schema)
         with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
             answer = self._endpoint.call(lambda: self._endpoint.client.chat.completions.create(**request))
-            usage = _usage(answer)
-            text = _text(answer)
+            usage = reported_usage(answer)
+            text = answer_text(answer)
             read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
             written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
             # Settled before the text is checked: an unusable answer costs tokens too.
@@ -139,18 +139,19 @@ def _estimate_tokens(messages: Sequence[Message], schema: Mapping[str, Any] | No
     return sum(_tokens_in(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
-class _Usage(NamedTuple):
+class ReportedUsage(NamedTuple):
     """Tokens that the server counted; None where it did not."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
 
 
-def _usage(answer: Any) -> _Usage:
+def reported_usage(answer: Any) -> ReportedUsage:
+    """Return the tokens that an answer of the endpoint states."""
     usage = getattr(answer, "usage", None)
     counts = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
     read, written = (count if isinstance(count, int) and 0 <= count <= _MOST_TOKENS else None for count in counts)
-    return _Usage(read, written)
+    return ReportedUsage(read, written)
 
 
 def _choice(answer: Any) -> Any:
@@ -158,7 +159,8 @@ def _choice(answer: Any) -> Any:
     return choices[0] if isinstance(choices, list) and choices else None
 
 
-def _text(answer: Any) -> str | None:
+def answer_text(answer: Any) -> str | None:
+    """Return the text of an answer of the endpoint; None where it has none."""
     content = getattr(getattr(_choice(answer), "message", None), "content", None)
     return content if isinstance(content, str) else None
 

@@ -4,7 +4,8 @@ meets the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from egotools.client_errors import ClientError, client_error_of
@@ -27,6 +28,16 @@ def said(error: Exception) -> str:
     return clean_text(str(error) if known else f"{type(error).__name__}: {error}"[:_CHARS])
 
 
+@contextmanager
+def _storage_errors() -> Iterator[None]:
+    try:
+        yield
+    except EgotoolsError:
+        raise
+    except Exception as error:
+        raise StorageError(said(error), subject="graph") from error
+
+
 class ContainedGraph:
     """A graph whose engine may raise what it likes: it becomes a StorageError."""
 
@@ -40,32 +51,20 @@ class ContainedGraph:
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """See :class:`PropertyGraph`."""
-        try:
+        with _storage_errors():
             await self._inner.apply(operations)
-        except EgotoolsError:
-            raise
-        except Exception as error:
-            raise StorageError(said(error), subject="graph") from error
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """See :class:`PropertyGraph`."""
-        try:
+        with _storage_errors():
             return cleaned(await self._inner.query(text, parameters, limits))
-        except EgotoolsError:
-            raise
-        except Exception as error:
-            raise StorageError(said(error), subject="graph") from error
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
-        try:
+        with _storage_errors():
             return cleaned(await self._inner.state())
-        except EgotoolsError:
-            raise
-        except Exception as error:
-            raise StorageError(said(error), subject="graph") from error
 
 
 class ContainedFinder:

@@ -71,7 +71,7 @@ def _rows(partial: str) -> Sequence[dict[str, Any]]:
 
 
 def _said(value: Any, decimals: int | None) -> str:
-    """Return a value as it is written: of a number without needless zeros, rounded half up where so many digits are asked for."""
+    """Return a value as it is written: of a number without trailing zeros, rounded half up where so many digits are asked for."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str) and not re.fullmatch(r"-?\d+\.\d+|-?\d+(?:\.\d+)?E[+-]?\d+", value):

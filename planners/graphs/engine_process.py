@@ -35,16 +35,16 @@ class EngineEndedError(Exception):
 
 
 class EngineProcess:
-    """A process that runs a script of this package; start it with :meth:`start`."""
+    """A process that runs a script; start it with :meth:`start`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
-    async def start(cls, script: str, engine: str, *arguments: str) -> EngineProcess:
+    async def start(cls, script: Path, engine: str, *arguments: str) -> EngineProcess:
         """Start one.
 
-        :param script: name of a file in this folder.
+        :param script: its file.
         :param engine: what errors call it.
         :param arguments: of the script.
         :raises StorageError: when no process can be started.
@@ -53,7 +53,7 @@ class EngineProcess:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
-                str(Path(__file__).with_name(script)),
+                str(script),
                 *arguments,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
 from planners.calling.sandbox import Sandbox
-from planners.graphs.bolt_graph import open_bolt_graph
-from planners.graphs.ladybug_graph import LadybugGraph
+from planners.graphs.bolt.bolt_graph import open_bolt_graph
+from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import PropertyGraph
-from planners.graphs.rdf_graph import open_rdf_graph
+from planners.graphs.rdf.rdf_graph import open_rdf_graph
 
 __all__ = ["DEFAULT_STORE", "GRAPH_ADDRESSES", "open_graph"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from planners.graphs.property_graph import Scalar
-from planners.graphs.rdf_terms import iri_of_name, literal_of_value, term_text
+from planners.graphs.rdf.rdf_terms import iri_of_name, literal_of_value, term_text
 from planners.kgot.asked import Measure
 from planners.kgot.rules.resolved_question import (
     CallCondition,

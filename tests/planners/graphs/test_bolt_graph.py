@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ontology.errors import InvalidArgumentError, MissingExtraError, StatementError, StorageError
-from planners.graphs.bolt_graph import BoltGraph, open_bolt_graph
+from planners.graphs.bolt.bolt_graph import BoltGraph, open_bolt_graph
 from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
 from tests.ingest.bolt import Bolt, serving
 
@@ -99,7 +99,7 @@ class TestRealNeo4j:
     async def test_two_tasks_never_share_a_database(
         self, graph: BoltGraph, neo4j_address: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("planners.graphs.bolt_hold._WAIT_S", 0.5)
+        monkeypatch.setattr("planners.graphs.bolt.bolt_hold._WAIT_S", 0.5)
         with pytest.raises(StorageError, match="another task holds the database"):
             async with open_bolt_graph(neo4j_address):
                 pytest.fail("two graphs in one database")

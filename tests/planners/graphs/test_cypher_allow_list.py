@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.graphs.cypher_allow_list import allowed_cypher
-from planners.graphs.cypher_tokens import MAX_STATEMENT, cypher_tokens
-from planners.graphs.cypher_words import REFUSED, WRITES
+from planners.graphs.cypher.cypher_allow_list import allowed_cypher
+from planners.graphs.cypher.cypher_tokens import MAX_STATEMENT, cypher_tokens
+from planners.graphs.cypher.cypher_words import REFUSED, WRITES
 
 READS = [
     'MATCH (a:Author {name: "Ann Ott"})-[:WROTE]->(b:Book) RETURN b.title AS title',

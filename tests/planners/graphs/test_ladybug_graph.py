@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import MissingExtraError, StatementError, StorageError
-from planners.graphs.ladybug_graph import LadybugGraph
+from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.property_graph import DeleteNode, InsertNode, MergeNode, NodeRef, QueryLimits, Statement, Value
 from tests.planners.graphs.conftest import Driven
 from tests.planners.graphs.stores import contents
@@ -216,7 +216,7 @@ async def test_an_engine_that_dies_is_started_again_with_the_graph(tmp_path: Pat
 async def test_an_engine_that_does_not_look_at_its_clock_is_ended(
     graph: LadybugGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planners.graphs.ladybug_process._GRACE_S", 0.2)
+    monkeypatch.setattr("planners.graphs.ladybug.ladybug_process._GRACE_S", 0.2)
     await _write(graph, "CREATE (:P {n: 1})")
     os.kill(_child(graph), signal.SIGSTOP)
     with pytest.raises(StatementError, match="longer than 0\\.3 s"):

@@ -20,7 +20,6 @@ import httpx
 import pytest
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, StatementError, StorageError
-from planners.graphs.oxigraph_process import OxigraphProcess
 from planners.graphs.property_graph import (
     DeleteEdge,
     GraphState,
@@ -31,7 +30,8 @@ from planners.graphs.property_graph import (
     QueryLimits,
     Statement,
 )
-from planners.graphs.rdf_graph import RdfGraph, open_rdf_graph
+from planners.graphs.rdf.oxigraph_process import OxigraphProcess
+from planners.graphs.rdf.rdf_graph import RdfGraph, open_rdf_graph
 from tests.planners.graphs.oxigraph_server import running_oxigraph
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
@@ -212,7 +212,7 @@ async def test_an_endless_query_is_stopped(graph: RdfGraph) -> None:
 
 
 async def test_an_endless_statement_is_stopped(graph: RdfGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planners.graphs.rdf_graph._WRITE_S", 0.5)
+    monkeypatch.setattr("planners.graphs.rdf.rdf_graph._WRITE_S", 0.5)
     await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
     before = await graph.state()
     pattern = _ENDLESS.partition("WHERE")[2]

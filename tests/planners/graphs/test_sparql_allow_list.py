@@ -6,8 +6,8 @@ import pytest
 
 from ontology.errors import StatementError
 from planners.graphs.property_graph import Value
-from planners.graphs.rdf_terms import PROLOGUE
-from planners.graphs.sparql_allow_list import allowed_query, allowed_update
+from planners.graphs.rdf.rdf_terms import PROLOGUE
+from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
 
 _REFUSED_QUERIES = {
     "service": "SELECT * WHERE { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }",

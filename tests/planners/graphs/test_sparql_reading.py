@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.graphs.rdf_terms import RdfTerm, term_text
-from planners.graphs.sparql_allow_list import allowed_query, allowed_update
+from planners.graphs.rdf.rdf_terms import RdfTerm, term_text
+from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
 
 pyoxigraph = pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
 

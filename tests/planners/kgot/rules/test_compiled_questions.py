@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planners.graphs.ladybug_graph import LadybugGraph
+from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.property_graph import InsertEdge, InsertNode, MergeNode, NodeRef, Operation
-from planners.graphs.rdf_graph import open_rdf_graph
+from planners.graphs.rdf.rdf_graph import open_rdf_graph
 from planners.kgot.asked import Comparison, Measure
 from planners.kgot.rules.compiled_question import compiled, compiled_sum
 from planners.kgot.rules.graph_facts import compare

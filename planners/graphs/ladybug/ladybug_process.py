@@ -16,7 +16,7 @@ __all__ = ["CypherRows", "LadybugProcess", "WrittenCypher", "ladybug_fault"]
 
 WrittenCypher: TypeAlias = tuple[str, dict[str, Any]]
 """A statement and its parameters."""
-_SCRIPT = "ladybug_child.py"
+_SCRIPT = Path(__file__).with_name("ladybug_child.py")
 _BUFFER_BYTES = 1 << 30
 """Memory of pages at most: 1 GiB, taken as it is used. A type of edges takes 9 MiB, and there are 100 at most; a query that takes
 more stops here."""

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ontology.errors import StatementError
-from planners.graphs.column_types import ColumnType, joined_type
-from planners.graphs.cypher_tokens import quoted_name
-from planners.graphs.ladybug_process import LadybugProcess, WrittenCypher
+from planners.graphs.cypher.cypher_tokens import quoted_name
+from planners.graphs.ladybug.column_types import ColumnType, joined_type
+from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher
 
 __all__ = ["EXACT", "KEY", "LABEL", "MARK", "NODES", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
 

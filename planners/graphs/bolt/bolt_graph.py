@@ -14,8 +14,8 @@ from typing import Any
 
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
 from ontology.errors import StatementError
-from planners.graphs.bolt_hold import BoltHold, hold_database
-from planners.graphs.bolt_rows import (
+from planners.graphs.bolt.bolt_hold import BoltHold, hold_database
+from planners.graphs.bolt.bolt_rows import (
     BoltRows,
     bolt_parameters,
     driver_text,
@@ -23,7 +23,7 @@ from planners.graphs.bolt_rows import (
     read_rows,
     write_difference,
 )
-from planners.graphs.cypher_allow_list import allowed_cypher
+from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_state import state_of_rows
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import apply_typed

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from planners.graphs.column_types import ColumnType, joined_type, natural_type
-from planners.graphs.cypher_patterns import closing, map_items
-from planners.graphs.cypher_tokens import CypherToken
+from planners.graphs.cypher.cypher_patterns import closing, map_items
+from planners.graphs.cypher.cypher_tokens import CypherToken
+from planners.graphs.ladybug.column_types import ColumnType, joined_type, natural_type
 from planners.graphs.property_graph import Value
 
 __all__ = ["ExpressionScope", "Shape", "element_shape", "expression_type", "shape_of"]

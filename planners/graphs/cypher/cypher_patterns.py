@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from planners.graphs.cypher_tokens import CypherToken
-from planners.graphs.cypher_words import CLAUSES
+from planners.graphs.cypher.cypher_tokens import CypherToken
+from planners.graphs.cypher.cypher_words import CLAUSES
 
 __all__ = ["CypherClause", "CypherPatterns", "NodePattern", "RelPattern", "closing", "cypher_patterns", "map_items"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from planners.graphs.column_types import ColumnType, column_value, natural_type
-from planners.graphs.cypher_patterns import closing
-from planners.graphs.cypher_tokens import CypherToken
-from planners.graphs.ladybug_tables import LadybugTables, RowKind
+from planners.graphs.cypher.cypher_patterns import closing
+from planners.graphs.cypher.cypher_tokens import CypherToken
+from planners.graphs.ladybug.column_types import ColumnType, column_value, natural_type
+from planners.graphs.ladybug.ladybug_tables import LadybugTables, RowKind
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import value_key

@@ -13,17 +13,17 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from ingest.stores.ladybug_connection import check_ladybug
-from planners.graphs.cypher_allow_list import AllowedCypher, allowed_cypher
-from planners.graphs.cypher_maps import with_like_maps
-from planners.graphs.cypher_needs import CypherNames, cypher_names
-from planners.graphs.exact_values import exact_rows
+from planners.graphs.cypher.cypher_allow_list import AllowedCypher, allowed_cypher
 from planners.graphs.graph_state import state_of_rows
-from planners.graphs.ladybug_process import LadybugProcess, WrittenCypher, ladybug_fault
-from planners.graphs.ladybug_results import ladybug_results
-from planners.graphs.ladybug_rows import changed_rows, read_rows, values_of
-from planners.graphs.ladybug_statement import column_titles, ladybug_statement
-from planners.graphs.ladybug_tables import LadybugTables, Needs
-from planners.graphs.operation_needs import operation_needs
+from planners.graphs.ladybug.cypher_maps import with_like_maps
+from planners.graphs.ladybug.cypher_needs import CypherNames, cypher_names
+from planners.graphs.ladybug.exact_values import exact_rows
+from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher, ladybug_fault
+from planners.graphs.ladybug.ladybug_results import ladybug_results
+from planners.graphs.ladybug.ladybug_rows import changed_rows, read_rows, values_of
+from planners.graphs.ladybug.ladybug_statement import column_titles, ladybug_statement
+from planners.graphs.ladybug.ladybug_tables import LadybugTables, Needs
+from planners.graphs.ladybug.operation_needs import operation_needs
 from planners.graphs.property_graph import (
     GraphEdge,
     GraphNode,

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from ontology.errors import StatementError, StorageError
 from planners.graphs.graph_state import state_of_rows
-from planners.graphs.oxigraph_process import EmbeddedEngine, OxigraphProcess, RdfAnswer
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import PropertyRows, apply_typed
-from planners.graphs.rdf_layout import RdfRows, rows_of_triples, triples_of_rows
-from planners.graphs.rdf_terms import RdfTerm, Triple, name_of_iri, value_of_literal
-from planners.graphs.sparql_allow_list import allowed_query, allowed_update
-from planners.graphs.sparql_endpoint import EndpointEngine
+from planners.graphs.rdf.oxigraph_process import EmbeddedEngine, OxigraphProcess, RdfAnswer
+from planners.graphs.rdf.rdf_layout import RdfRows, rows_of_triples, triples_of_rows
+from planners.graphs.rdf.rdf_terms import RdfTerm, Triple, name_of_iri, value_of_literal
+from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
+from planners.graphs.rdf.sparql_endpoint import EndpointEngine
 from planners.graphs.statement_effect import check_effect
 
 __all__ = ["RdfEngine", "RdfGraph", "open_rdf_graph"]
@@ -71,7 +71,7 @@ async def open_rdf_graph(url: str | None = None) -> AsyncIterator[RdfGraph]:
 
 
 class RdfGraph:
-    """A graph of triples, laid out as :mod:`planners.graphs.rdf_layout` says. :func:`open_rdf_graph` makes it.
+    """A graph of triples, laid out as :mod:`planners.graphs.rdf.rdf_layout` says. :func:`open_rdf_graph` makes it.
 
     :param engine: keeps the triples.
     :param process: evaluates statements.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planners.graphs.column_types import ColumnType
-from planners.graphs.cypher_patterns import CypherPatterns, cypher_patterns, map_items
-from planners.graphs.cypher_tokens import CypherToken
-from planners.graphs.expression_type import ExpressionScope, element_shape, expression_type, shape_of
-from planners.graphs.ladybug_tables import LadybugTables, Needs, RowKind
+from planners.graphs.cypher.cypher_patterns import CypherPatterns, cypher_patterns, map_items
+from planners.graphs.cypher.cypher_tokens import CypherToken
+from planners.graphs.ladybug.column_types import ColumnType
+from planners.graphs.ladybug.expression_type import ExpressionScope, element_shape, expression_type, shape_of
+from planners.graphs.ladybug.ladybug_tables import LadybugTables, Needs, RowKind
 from planners.graphs.property_graph import Value
 
 __all__ = ["CypherNames", "cypher_names"]

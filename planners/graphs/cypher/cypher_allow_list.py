@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
-from planners.graphs.cypher_deletes import check_deletes
-from planners.graphs.cypher_patterns import closing
-from planners.graphs.cypher_tokens import CypherToken, cypher_tokens
-from planners.graphs.cypher_words import CLAUSES, FUNCTIONS, REFUSED, STARTS, WORDS, WRITES
+from planners.graphs.cypher.cypher_deletes import check_deletes
+from planners.graphs.cypher.cypher_patterns import closing
+from planners.graphs.cypher.cypher_tokens import CypherToken, cypher_tokens
+from planners.graphs.cypher.cypher_words import CLAUSES, FUNCTIONS, REFUSED, STARTS, WORDS, WRITES
 
 __all__ = ["AllowedCypher", "allowed_cypher"]
 

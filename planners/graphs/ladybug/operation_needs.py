@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planners.graphs.column_types import natural_type
-from planners.graphs.ladybug_tables import Needs
+from planners.graphs.ladybug.column_types import natural_type
+from planners.graphs.ladybug.ladybug_tables import Needs
 from planners.graphs.property_graph import (
     DeleteEdge,
     DeleteNode,

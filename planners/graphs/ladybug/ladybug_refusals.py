@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ontology.errors import StatementError
-from planners.graphs.cypher_needs import CypherNames
-from planners.graphs.cypher_patterns import NodePattern
+from planners.graphs.cypher.cypher_patterns import NodePattern
+from planners.graphs.ladybug.cypher_needs import CypherNames
 
 __all__ = ["check_for_ladybug"]
 

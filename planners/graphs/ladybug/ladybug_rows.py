@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ontology.errors import StatementError
-from planners.graphs.column_types import ColumnType, column_value, kept_value, natural_type
-from planners.graphs.cypher_tokens import quoted_name
-from planners.graphs.ladybug_process import LadybugProcess, WrittenCypher
-from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, NODES, LadybugTables, RowKind, own_name
+from planners.graphs.cypher.cypher_tokens import quoted_name
+from planners.graphs.ladybug.column_types import ColumnType, column_value, kept_value, natural_type
+from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher
+from planners.graphs.ladybug.ladybug_tables import EXACT, KEY, LABEL, NODES, LadybugTables, RowKind, own_name
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import checked_properties

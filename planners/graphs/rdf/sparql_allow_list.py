@@ -4,7 +4,7 @@ Queries are SELECT and ASK. Updates are INSERT DATA, DELETE DATA and DELETE … 
 evaluated together on a copy. No word leads to another graph, server or file: GRAPH, FROM, WITH, USING, SERVICE, LOAD and
 the updates of whole graphs are not on the list. Prefixes are declared by the graph; a declaration of ``:`` is left out.
 
-What goes to the engine is written anew from the tokens (:mod:`planners.graphs.sparql_writing`): it sees what was checked.
+What goes to the engine is written anew from the tokens (:mod:`planners.graphs.rdf.sparql_writing`): it sees what was checked.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planners.graphs.property_graph import Value
-from planners.graphs.rdf_terms import PROLOGUE
-from planners.graphs.sparql_tokens import SparqlToken, sparql_fault, sparql_tokens
-from planners.graphs.sparql_writing import OWN_PREFIXES, written_pieces
+from planners.graphs.rdf.rdf_terms import PROLOGUE
+from planners.graphs.rdf.sparql_tokens import SparqlToken, sparql_fault, sparql_tokens
+from planners.graphs.rdf.sparql_writing import OWN_PREFIXES, written_pieces
 
 __all__ = ["allowed_query", "allowed_update"]
 

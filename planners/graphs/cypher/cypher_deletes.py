@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ontology.errors import StatementError
-from planners.graphs.cypher_tokens import CypherToken
-from planners.graphs.cypher_words import CLAUSES
+from planners.graphs.cypher.cypher_tokens import CypherToken
+from planners.graphs.cypher.cypher_words import CLAUSES
 
 __all__ = ["check_deletes"]
 

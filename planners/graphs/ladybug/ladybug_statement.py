@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planners.graphs.cypher_needs import CypherNames
-from planners.graphs.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
-from planners.graphs.cypher_tokens import CypherToken, quoted_name, quoted_text
-from planners.graphs.ladybug_refusals import check_for_ladybug
-from planners.graphs.ladybug_tables import EXACT, LABEL, NODES, LadybugTables, RowKind
+from planners.graphs.cypher.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
+from planners.graphs.cypher.cypher_tokens import CypherToken, quoted_name, quoted_text
+from planners.graphs.ladybug.cypher_needs import CypherNames
+from planners.graphs.ladybug.ladybug_refusals import check_for_ladybug
+from planners.graphs.ladybug.ladybug_tables import EXACT, LABEL, NODES, LadybugTables, RowKind
 
 __all__ = ["HIDDEN_EDGE", "column_titles", "ladybug_statement"]
 

@@ -20,9 +20,9 @@ from inference.bounded_answers import MOST_ANSWER_BYTES
 from ontology.errors import StorageError
 from ontology.redaction import redacted_url
 from ontology.urls import check_http_url
-from planners.graphs.oxigraph_process import RdfAnswer, engine_fault, read_term
-from planners.graphs.rdf_terms import RdfTerm, Triple, change_text
-from planners.graphs.sparql_tokens import sparql_fault
+from planners.graphs.rdf.oxigraph_process import RdfAnswer, engine_fault, read_term
+from planners.graphs.rdf.rdf_terms import RdfTerm, Triple, change_text
+from planners.graphs.rdf.sparql_tokens import sparql_fault
 
 if TYPE_CHECKING:
     import httpx

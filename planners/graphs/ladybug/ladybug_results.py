@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.ladybug_process import CypherRows
-from planners.graphs.ladybug_rows import properties_of
-from planners.graphs.ladybug_statement import HIDDEN_EDGE
-from planners.graphs.ladybug_tables import EXACT, KEY, LABEL, LadybugTables, own_name
+from planners.graphs.ladybug.ladybug_process import CypherRows
+from planners.graphs.ladybug.ladybug_rows import properties_of
+from planners.graphs.ladybug.ladybug_statement import HIDDEN_EDGE
+from planners.graphs.ladybug.ladybug_tables import EXACT, KEY, LABEL, LadybugTables, own_name
 from planners.graphs.property_graph import QueryRows
 from planners.graphs.result_rows import json_value
 

@@ -21,7 +21,7 @@ from ontology.errors import StatementError
 from planners.graphs.property_graph import Properties
 from planners.graphs.property_rows import EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import checked_name, checked_value, value_key
-from planners.graphs.rdf_terms import (
+from planners.graphs.rdf.rdf_terms import (
     EDGE_SOURCE,
     EDGE_TARGET,
     EDGE_TYPE,

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from planners.graphs.property_graph import Value
 from planners.graphs.property_values import checked_properties
-from planners.graphs.rdf_terms import RdfTerm, literal_of_value, term_text
-from planners.graphs.sparql_tokens import SparqlToken, sparql_fault
+from planners.graphs.rdf.rdf_terms import RdfTerm, literal_of_value, term_text
+from planners.graphs.rdf.sparql_tokens import SparqlToken, sparql_fault
 
 __all__ = ["OWN_PREFIXES", "written_pieces"]
 

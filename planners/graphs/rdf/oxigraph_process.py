@@ -13,17 +13,18 @@ import logging
 import platform
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ontology.errors import IsolationError, MissingExtraError, StatementError
 from planners.calling.syscall_filter import syscall_filter
 from planners.graphs.engine_process import EngineEndedError, EngineProcess
-from planners.graphs.rdf_terms import RdfTerm, Triple, change_text, triples_text
-from planners.graphs.sparql_tokens import sparql_fault
+from planners.graphs.rdf.rdf_terms import RdfTerm, Triple, change_text, triples_text
+from planners.graphs.rdf.sparql_tokens import sparql_fault
 
 __all__ = ["EmbeddedEngine", "OxigraphProcess", "RdfAnswer", "engine_fault", "read_term"]
 
-_SCRIPT = "oxigraph_child.py"
+_SCRIPT = Path(__file__).with_name("oxigraph_child.py")
 _OWN_S = 30.0
 """Seconds for requests that no model wrote: several hundred times what 522 nodes take."""
 _LOG = logging.getLogger(__name__)

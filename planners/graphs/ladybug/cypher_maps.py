@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from planners.graphs.column_types import ColumnType, joined_type
-from planners.graphs.cypher_allow_list import AllowedCypher
-from planners.graphs.cypher_patterns import CypherPatterns, closing, cypher_patterns, map_items
-from planners.graphs.cypher_tokens import CypherToken, cypher_tokens, quoted_name
-from planners.graphs.expression_type import ExpressionScope, expression_type
+from planners.graphs.cypher.cypher_allow_list import AllowedCypher
+from planners.graphs.cypher.cypher_patterns import CypherPatterns, closing, cypher_patterns, map_items
+from planners.graphs.cypher.cypher_tokens import CypherToken, cypher_tokens, quoted_name
+from planners.graphs.ladybug.column_types import ColumnType, joined_type
+from planners.graphs.ladybug.expression_type import ExpressionScope, expression_type
 from planners.graphs.property_graph import Value
 
 __all__ = ["with_like_maps"]

@@ -1,0 +1,1 @@
+"""Graphs in Neo4j and what speaks its protocol, Bolt."""

@@ -1,0 +1,1 @@
+"""Graphs as RDF, asked in SPARQL: Oxigraph in a process, or an endpoint."""

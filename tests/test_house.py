@@ -90,7 +90,7 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "kgot")),
+    "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "graphseek", "kgot")),
     "services": (
         ("company", "outcomes", "questions", "schemas"),
         ("jobs",),

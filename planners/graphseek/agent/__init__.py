@@ -1,0 +1,1 @@
+"""A question's run: synthesis, execution, generation, decision."""

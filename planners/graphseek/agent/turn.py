@@ -1,0 +1,106 @@
+"""The seam of those who plan: with each step they see what is known, and give invocations of operators, or an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.operators.operator import Operator
+from planners.graphseek.results.result import Result, Results
+
+__all__ = ["Answer", "Fault", "Invocation", "Outcome", "Question", "StepRecord", "StepView", "Turn", "TurnMaker"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """An operator and its arguments. Those of one turn do not depend on one another, and run concurrently."""
+
+    operator: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A candidate answer.
+
+    :param text: for a person.
+    :param of: handles that it rests on.
+    :param kind: ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what could not be read.
+    """
+
+    text: str
+    of: tuple[str, ...] = ()
+    kind: Literal["reply", "question", "unreadable"] = "reply"
+
+
+Turn: TypeAlias = tuple[Invocation, ...] | Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why an invocation gave nothing; ``kind`` as of :class:`OperatorFault`."""
+
+    kind: str
+    problem: str
+    hint: str
+
+
+Outcome: TypeAlias = Result | Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """A step that was taken: its invocations and what each gave, or an answer that was not let through and why."""
+
+    number: int
+    invocations: tuple[Invocation, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    rejected: Answer | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question of a conversation.
+
+    :param earlier: turns before it: (question, answer), the oldest first.
+    """
+
+    text: str
+    earlier: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView:
+    """The state of a run, as a planner sees it (sigma of section 3.1 of the paper).
+
+    :param operators: that may be invoked in this step.
+    :param step: its number, from 1.
+    :param steps: how many there may be.
+    :param results: of this run, and of the turns before it.
+    """
+
+    question: Question
+    schema: GraphSchema
+    catalog: SemanticCatalog
+    operators: Sequence[Operator]
+    records: Sequence[StepRecord]
+    results: Results
+    step: int
+    steps: int
+    with_descriptors: bool = True
+
+
+class TurnMaker(Protocol):
+    """Plans the next turn: rules, a model, or the script of a test."""
+
+    async def turn(self, view: StepView) -> Turn:
+        """Return invocations, or an answer.
+
+        :raises ModelError: when the model cannot be reached.
+        :raises BudgetExceededError: when the budget is used up.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The typed operators that a plan is made of, one a file."""

@@ -1,0 +1,1 @@
+"""Reading a question without a model: the catalog's vocabulary, and a plan of operators."""

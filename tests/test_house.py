@@ -82,7 +82,7 @@ ROOMS = {
         ("learning", "tuning"),
     ),
     "datagen": (
-        ("kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
+        ("ev_graph", "kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
         ("extended_profiles", "synthetic_request", "tool_links"),
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),

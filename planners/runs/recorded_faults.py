@@ -27,7 +27,9 @@ def raise_fault(given: Mapping[str, Any]) -> None:
     kind = getattr(ontology.errors, str(given["error"]), EgotoolsError)
     if not (isinstance(kind, type) and issubclass(kind, EgotoolsError)):
         kind = EgotoolsError
-    raise kind(given["problem"], subject=given["subject"], remedy=given["remedy"])
+    error = kind.__new__(kind)  # constructors of some classes take other arguments
+    EgotoolsError.__init__(error, given["problem"], subject=given["subject"], remedy=given["remedy"])
+    raise error
 
 
 def client_fault_json(error: ClientError) -> dict[str, str]:

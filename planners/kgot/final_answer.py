@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from planners.calling.clean_values import cleaned
 from planners.kgot.kgot_events import Computed, Parsed
 from planners.kgot.run_state import RunState
-from planners.kgot.step_log import emit, in_order
+from planners.runs.step_log import emit, in_order
 
 __all__ = ["COMPUTED", "Partial", "final_answer"]
 

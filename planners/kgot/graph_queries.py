@@ -12,8 +12,8 @@ from planners.graphs.property_graph import QueryRows
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
-from planners.kgot.step_log import emit
 from planners.kgot.step_makers import GraphReader
+from planners.runs.step_log import emit
 
 __all__ = ["GraphAsker", "rows_text"]
 

@@ -11,8 +11,8 @@ from planners.graphs.property_graph import Operation
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, Written
 from planners.kgot.run_state import RunState
-from planners.kgot.step_log import in_order
 from planners.kgot.write_chains import write_chains
+from planners.runs.step_log import in_order
 
 __all__ = ["apply_writes"]
 

@@ -23,7 +23,7 @@ from planners.kgot.kgot_task import KgotTask, MadeCall
 from planners.kgot.run_parts import StepMakers
 from planners.kgot.run_state import RunState
 from planners.kgot.solve import force_answer, force_query, solve
-from planners.kgot.step_log import emit, told_to
+from planners.runs.step_log import emit, told_to
 
 __all__ = ["KgotRun", "solve_task"]
 

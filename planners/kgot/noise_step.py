@@ -6,7 +6,7 @@ from ontology.names import noun_lemma, words
 from planners.graphs.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
 from planners.kgot.kgot_events import NoiseRemoved
 from planners.kgot.run_state import RunState
-from planners.kgot.step_log import emit
+from planners.runs.step_log import emit
 
 __all__ = ["asked_terms", "remove_noise"]
 

@@ -20,7 +20,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
 from planners.kgot.run_parts import StepMakers
 from planners.kgot.silent_model import SilentModel
-from planners.kgot.step_log import emit
+from planners.runs.step_log import emit
 
 __all__ = ["RunState"]
 

@@ -10,7 +10,7 @@ from planners.kgot.graph_queries import GraphAsker, rows_text
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
 from planners.kgot.script_graph import script_rows
-from planners.kgot.step_log import emit, in_order
+from planners.runs.step_log import emit, in_order
 
 __all__ = ["force_answer", "force_query", "solve"]
 

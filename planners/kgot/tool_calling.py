@@ -16,8 +16,8 @@ from planners.finding.tool_finder import FoundTools
 from planners.kgot.kgot_events import CallMade
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.run_state import RunState
-from planners.kgot.step_log import emit, in_order
 from planners.kgot.step_makers import WantedCall
+from planners.runs.step_log import emit, in_order
 
 __all__ = ["call_tools", "wanted_calls"]
 

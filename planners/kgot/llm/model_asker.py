@@ -21,8 +21,8 @@ from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
-from planners.kgot.step_log import emit
 from planners.kgot.step_makers import UnusableStepError
+from planners.runs.step_log import emit
 
 __all__ = ["ModelAsker", "closed_object"]
 

@@ -8,27 +8,25 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from planners.kgot.kgot_events import KgotEvent
-
-__all__ = ["emit", "in_order", "told_to"]
+__all__ = ["also_told_to", "emit", "in_order", "told_to"]
 
 T = TypeVar("T")
 
 
-def _unheard(event: KgotEvent) -> None:
+def _unheard(event: Any) -> None:
     """Drop an event that happens outside of a run."""
 
 
-_OBSERVER: ContextVar[Callable[[KgotEvent], None]] = ContextVar("observer of a run", default=_unheard)
+_OBSERVER: ContextVar[Callable[[Any], None]] = ContextVar("observer of a run", default=_unheard)
 
 
-def emit(event: KgotEvent) -> None:
-    """Tell an event to whoever observes this run."""
+def emit(event: Any) -> None:
+    """Tell an event, one of the planner's, to whoever observes this run."""
     _OBSERVER.get()(event)
 
 
 @contextlib.contextmanager
-def told_to(observe: Callable[[KgotEvent], None]) -> Iterator[None]:
+def told_to(observe: Callable[[Any], None]) -> Iterator[None]:
     """Let the events of a block go to an observer."""
     token = _OBSERVER.set(observe)
     try:
@@ -37,11 +35,24 @@ def told_to(observe: Callable[[KgotEvent], None]) -> Iterator[None]:
         _OBSERVER.reset(token)
 
 
+@contextlib.contextmanager
+def also_told_to(observe: Callable[[Any], None]) -> Iterator[None]:
+    """Let the events of a block go to one more observer."""
+    outer = _OBSERVER.get()
+
+    def both(event: Any) -> None:
+        observe(event)
+        outer(event)
+
+    with told_to(both):
+        yield
+
+
 async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Run steps at once and return their results in order. Each step is ended; then the first error is raised."""
-    told: list[list[KgotEvent]] = [[] for _ in steps]
+    told: list[list[Any]] = [[] for _ in steps]
 
-    async def one(step: Coroutine[Any, Any, T], events: list[KgotEvent]) -> T:
+    async def one(step: Coroutine[Any, Any, T], events: list[Any]) -> T:
         with told_to(events.append):
             return await step
 

@@ -15,7 +15,7 @@ from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = ["JournalIndex", "request_key"]
 
-_NAMED = ("call", "model", "sandbox", "graph", "find")  # first words of kinds whose records name a request
+_NAMED = ("call", "model", "sandbox", "graph", "find", "step")  # first words of kinds whose records name a request
 _SCHEMA = """
 CREATE TABLE places (kind TEXT, key TEXT, nth INTEGER, place INTEGER, PRIMARY KEY (kind, key, nth)) WITHOUT ROWID;
 CREATE TABLE made (kind TEXT, key TEXT, count INTEGER, PRIMARY KEY (kind, key)) WITHOUT ROWID;

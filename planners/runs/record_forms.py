@@ -136,6 +136,10 @@ class _RunStopped(_Form):
     seconds: _Seconds
 
 
+class _StepEnded(_Request):
+    result: _Digest
+
+
 _FORMS: dict[str, type[_Form]] = {
     "call_begun": _CallBegun,
     "call_ended": _CallEnded,
@@ -154,6 +158,7 @@ _FORMS: dict[str, type[_Form]] = {
     "run_stopped": _RunStopped,
     "sandbox_ended": _SandboxEnded,
     "sandbox_failed": _SandboxFailed,
+    "step_ended": _StepEnded,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,10 @@ from planners.calling.sandbox import Sandbox
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
 grpc.aio.init_grpc_aio()
+
+# A shell's job in the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 

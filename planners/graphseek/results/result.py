@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from planners.graphs.property_graph import Properties, Scalar
 
 __all__ = [
     "Cell",
     "ColumnType",
+    "EvictedError",
     "GraphPart",
     "Presentation",
     "Result",
@@ -111,6 +112,20 @@ class Result:
     columns: tuple[ResultColumn, ...] = ()
     cut: bool = False
     notes: tuple[str, ...] = ()
+
+
+class EvictedError(Exception):
+    """The rows of a result, or its graph, were evicted for space: whoever runs operators runs this one again.
+
+    :param operator: name of the operator that made it.
+    :param arguments: that it had.
+    """
+
+    def __init__(self, handle: str, operator: str, arguments: Mapping[str, Any]) -> None:
+        super().__init__(f"{handle} was evicted; {operator} makes it again")
+        self.handle = handle
+        self.operator = operator
+        self.arguments = arguments
 
 
 class Results(Protocol):

@@ -9,7 +9,6 @@ import numpy as np
 
 from datagen.ev_graph.ev_draws import Draws, Floats, Ints, codes, picked, skewed, with_nulls
 from datagen.ev_graph.ev_sizes import EvSizes
-from datagen.ev_graph.ev_table import Columns, ColumnType, EvTable
 from datagen.ev_graph.ev_words import (
     FAMILIES,
     MODELS,
@@ -22,6 +21,7 @@ from datagen.ev_graph.ev_words import (
     SITES,
     UNITS,
 )
+from datagen.ev_graph.graph_table import Columns, ColumnType, GraphTable
 
 __all__ = ["TIERS", "auxiliary_category", "first_named_model", "keys", "node_tables", "site_codes", "tier_of_drives"]
 
@@ -235,14 +235,14 @@ _TABLES: Mapping[str, tuple[_Maker, Mapping[str, ColumnType]]] = {
 }
 
 
-def node_tables(draws: Draws, sizes: EvSizes) -> list[EvTable]:
+def node_tables(draws: Draws, sizes: EvSizes) -> list[GraphTable]:
     """Return the tables of all node types."""
     return [_table(draws, sizes, name) for name in sizes.nodes]
 
 
-def _table(draws: Draws, sizes: EvSizes, node_type: str) -> EvTable:
+def _table(draws: Draws, sizes: EvSizes, node_type: str) -> GraphTable:
     make, columns = _TABLES[node_type]
-    return EvTable(
+    return GraphTable(
         kind="node",
         type=node_type,
         columns=(("key", "string"), *columns.items()),

@@ -6,12 +6,12 @@ from datagen.ev_graph.ev_draws import Draws
 from datagen.ev_graph.ev_nodes import node_tables
 from datagen.ev_graph.ev_relationships import relationship_tables
 from datagen.ev_graph.ev_sizes import ev_sizes
-from datagen.ev_graph.ev_table import EvTable
+from datagen.ev_graph.graph_table import GraphTable
 
 __all__ = ["ev_tables"]
 
 
-def ev_tables(scale: float = 1.0, seed: int = 0) -> tuple[EvTable, ...]:
+def ev_tables(scale: float = 1.0, seed: int = 0) -> tuple[GraphTable, ...]:
     """Return the tables: of nodes first, then of relationships, one for each type and pair of ends.
 
     :param scale: 1: 229,551 nodes, 313,635 relationships, 20 property keys.

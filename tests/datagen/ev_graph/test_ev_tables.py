@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from datagen.ev_graph.ev_table import EvTable
+from datagen.ev_graph.graph_table import GraphTable
 from datagen.ev_graph.ev_tables import ev_tables
 from ontology.errors import InvalidArgumentError
 from tests.conftest import ROOT
@@ -26,14 +26,14 @@ print(digest.hexdigest())
 """
 
 
-def _counts(tables: Sequence[EvTable]) -> tuple[int, int]:
+def _counts(tables: Sequence[GraphTable]) -> tuple[int, int]:
     kinds = Counter({"node": 0, "relationship": 0})
     for table in tables:
         kinds[table.kind] += table.count
     return kinds["node"], kinds["relationship"]
 
 
-def _rows(tables: Sequence[EvTable], name: str, *ends: str) -> list[Mapping[str, object]]:
+def _rows(tables: Sequence[GraphTable], name: str, *ends: str) -> list[Mapping[str, object]]:
     """The rows of a table as mappings; of several where only one end or none is named."""
     return [
         dict(zip((column for column, _ in table.columns), row, strict=True))
@@ -44,7 +44,7 @@ def _rows(tables: Sequence[EvTable], name: str, *ends: str) -> list[Mapping[str,
 
 
 @pytest.fixture(scope="module")
-def tables() -> Sequence[EvTable]:
+def tables() -> Sequence[GraphTable]:
     return ev_tables(0.1)
 
 
@@ -58,7 +58,7 @@ def test_the_graph_has_exactly_so_many_nodes_and_relationships(scale: float, nod
     assert len({column for table in tables for column, _ in table.columns} - {"source", "target"}) == 20
 
 
-def test_a_table_yields_as_many_rows_as_it_says_and_keys_are_unique(tables: Sequence[EvTable]) -> None:
+def test_a_table_yields_as_many_rows_as_it_says_and_keys_are_unique(tables: Sequence[GraphTable]) -> None:
     keys: set[object] = set()
     for table in tables:
         rows = list(table.rows())
@@ -71,7 +71,7 @@ def test_a_table_yields_as_many_rows_as_it_says_and_keys_are_unique(tables: Sequ
     assert len(keys) == 22_955
 
 
-def test_values_are_of_the_columns_types(tables: Sequence[EvTable]) -> None:
+def test_values_are_of_the_columns_types(tables: Sequence[GraphTable]) -> None:
     types = {"string": str, "integer": int, "number": float, "date": str}
     for table in tables:
         for batch in table.batches():
@@ -106,7 +106,7 @@ def test_a_graph_too_small_for_its_fixed_types_is_refused() -> None:
         ev_tables(0.001)
 
 
-def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_site(tables: Sequence[EvTable]) -> None:
+def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_site(tables: Sequence[GraphTable]) -> None:
     modules = _rows(tables, "BatteryModule")
     built = {row["source"] for row in _rows(tables, "BUILT_AT")}
     for name in ("marketPrice", "unitCost"):
@@ -120,21 +120,21 @@ def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_s
     assert 0 < sum(count > 1 for count in names.values()) < len(modules) // 20
 
 
-def test_three_models_start_with_b_and_names_of_models_are_unique(tables: Sequence[EvTable]) -> None:
+def test_three_models_start_with_b_and_names_of_models_are_unique(tables: Sequence[GraphTable]) -> None:
     names = [str(row["name"]) for row in _rows(tables, "VehicleModel")]
     assert sorted(name for name in names if name.startswith("B")) == ["BE-4417", "BR-20Q7", "BX-09T3"]
     assert len(set(names)) == len(names)
     assert {"EV-X7", "PX-206"} <= set(names)
 
 
-def test_degrees_are_skewed_and_flows_stand_twice(tables: Sequence[EvTable]) -> None:
+def test_degrees_are_skewed_and_flows_stand_twice(tables: Sequence[GraphTable]) -> None:
     sites = Counter(row["target"] for row in _rows(tables, "BUILT_AT"))
     assert max(sites.values()) > 10 * min(sites.values())
     flows = Counter(tuple(row.items()) for row in _rows(tables, "INTEGRATED_IN", "BatteryModule", "VehicleModel"))
     assert max(flows.values()) > 1
 
 
-def test_runs_months_and_processes_tell_one_story(tables: Sequence[EvTable]) -> None:
+def test_runs_months_and_processes_tell_one_story(tables: Sequence[GraphTable]) -> None:
     """Months of a model by its sites, by the calendar and by its processes agree."""
 
     def month(row: Mapping[str, object]) -> str:
@@ -153,7 +153,7 @@ def test_runs_months_and_processes_tell_one_story(tables: Sequence[EvTable]) -> 
     assert {(row["source"], row["target"]) for row in outputs if row["costClass"] == "Plan"} < done_by
 
 
-def test_scheduled_periods_differ_as_months_quarters_and_years(tables: Sequence[EvTable]) -> None:
+def test_scheduled_periods_differ_as_months_quarters_and_years(tables: Sequence[GraphTable]) -> None:
     by_model: dict[object, list[str]] = {}
     for row in _rows(tables, "SCHEDULED_IN"):
         by_model.setdefault(row["source"], []).append(str(row["target"])[3:7])
@@ -161,7 +161,7 @@ def test_scheduled_periods_differ_as_months_quarters_and_years(tables: Sequence[
     assert all(len(set(years)) == len(years) for years in by_model.values())
 
 
-def test_chains_of_assemblies_go_one_tier_down_and_end_within_six_hops(tables: Sequence[EvTable]) -> None:
+def test_chains_of_assemblies_go_one_tier_down_and_end_within_six_hops(tables: Sequence[GraphTable]) -> None:
     tier = {row["key"]: row["assemblyTier"] for row in _rows(tables, "DriveAssembly")}
     inner = _rows(tables, "INTEGRATED_IN", "DriveAssembly", "DriveAssembly")
     assert {(tier[row["source"]], tier[row["target"]]) for row in inner} <= {(1, 0), (2, 1), (3, 2), (4, 3)}

@@ -10,9 +10,9 @@ import numpy as np
 
 from datagen.ev_graph.ev_draws import Floats, Ints
 
-__all__ = ["Column", "ColumnType", "Columns", "EvTable"]
+__all__ = ["Column", "ColumnType", "Columns", "GraphTable", "table_of_rows"]
 
-ColumnType: TypeAlias = Literal["string", "integer", "number", "date"]
+ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
 Column: TypeAlias = Sequence[object] | Ints | Floats
 Columns: TypeAlias = Mapping[str, Column]
 """Name of a column → its values; None where there is none; a date is text like 2021-03-14."""
@@ -22,7 +22,7 @@ _BATCH_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvTable:
+class GraphTable:
     """One table. Its rows are made anew on each reading and are always the same.
 
     :param type: of the nodes or relationships.
@@ -54,3 +54,19 @@ class EvTable:
 def _plain(values: Column) -> list[object]:
     """Return Python's own numbers for those of NumPy."""
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def table_of_rows(
+    kind: Literal["node", "relationship"],
+    name: str,
+    ends: tuple[str, ...],
+    columns: tuple[tuple[str, ColumnType], ...],
+    values: Sequence[tuple[object, ...]],
+) -> GraphTable:
+    """Return a table of rows that are all there."""
+
+    def make(at: Ints) -> Columns:
+        rows = [values[number] for number in at.tolist()]
+        return dict(zip((column for column, _ in columns), zip(*rows, strict=True), strict=True))
+
+    return GraphTable(kind=kind, type=name, ends=ends, columns=columns, count=len(values), make=make)

@@ -58,32 +58,29 @@ def _between(each: RelationshipType) -> str:
 def _property_lines(
     properties: Sequence[PropertyKey], known: Mapping[str, PropertyDescriptor], keys: frozenset[str]
 ) -> list[str]:
+    """A line for each property that the catalog says something of; the others stand together in one."""
     nothing = PropertyDescriptor()
     chosen = _chosen(properties, {*keys, *(name for name, each in known.items() if each.role)})
-    lines = [_property_line(each, known.get(each.name, nothing)) for each in chosen]
+    told = {each.name: _property_line(each, known.get(each.name, nothing)) for each in chosen}
+    plain = [f"{cleaned_text(each.name)} {each.type}" for each in chosen if not told[each.name]]
     more = len(properties) - len(chosen)
-    return [*lines, *([f"  and {more} more properties"] if more else [])]
+    rest = [*plain, *([f"and {more} more"] if more else [])]
+    return [*filter(None, told.values()), *([f"  {', '.join(rest)}"] if rest else [])]
 
 
 def _property_line(each: PropertyKey, known: PropertyDescriptor) -> str:
+    """What the catalog says of a property; empty where that is nothing."""
     said: dict[str, list[str]] = {}
     for phrase, value in known.values.items():
         if phrase.lower() != value.lower():
-            said.setdefault(value, []).append(phrase)
-    head = ", ".join(
-        filter(
-            None,
-            (f"  {cleaned_text(each.name)} {each.type}", cleaned_text(known.unit), _SHOWN_ROLES.get(known.role, "")),
-        )
-    )
-    words_said = _other_words(each.name, known.words)
-    values = "; ".join(
-        f"{'/'.join(map(cleaned_text, phrases))} = {cleaned_text(value)}" for value, phrases in said.items()
-    )
-    return _described(
-        head + (f" ({', '.join(words_said)})" if words_said else ""),
-        "; ".join(filter(None, (known.description, values))),
-    )
+            said.setdefault(cleaned_text(value), []).append(cleaned_text(phrase))
+    values = "; ".join(f"{'/'.join(phrases)} = {value}" for value, phrases in said.items())
+    other = f" ({', '.join(found)})" if (found := _other_words(each.name, known.words)) else ""
+    told = list(filter(None, (cleaned_text(known.unit), _SHOWN_ROLES.get(known.role, ""))))
+    description = "; ".join(filter(None, (known.description, values)))
+    if not description and not other and not told:
+        return ""
+    return _described(f"  {', '.join((f'{cleaned_text(each.name)} {each.type}', *told))}{other}", description)
 
 
 def _described(head: str, description: str) -> str:

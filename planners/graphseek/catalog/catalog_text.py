@@ -25,6 +25,7 @@ CatalogForm: TypeAlias = Literal["full", "lean", "auto"]
 MOST_TOKENS = 2_000
 """Of the text: about what the paper gives the whole of its graph (section 3.2)."""
 _TIMES = frozenset(("year", "quarter", "month", "date"))
+_PLAIN_ROLES = _TIMES | {"key", "name"}
 # Words that ask for more than a lookup: to rank, to add up, to compare. Found in the 30 questions of the paper's appendix C.
 _MORE_THAN_LOOKUP = frozenset(
     "most least highest lowest greatest largest smallest best worst top total sum average mean count many aggregate aggregated "
@@ -101,15 +102,28 @@ def chosen_form(
         return "full", f"the question names {len(types)} node types"
     if types & named.by_words:
         return "full", "the question names a type by a word of the catalog"
+    (looked_up,) = types
+    if beside := _asked_beside(looked_up, named, catalog):
+        return "full", f"it names a property of {beside} too"
     if more := sorted(_MORE_THAN_LOOKUP & set(words(question))):
         return "full", f"it asks for more than a lookup: {', '.join(more)}"
-    return "lean", f"a lookup of {min(types)}"
+    return "lean", f"a lookup of {looked_up}"
+
+
+def _asked_beside(looked_up: str, named: Named, catalog: SemanticCatalog) -> str:
+    """Another node type of which the question names a property that the looked-up type has not; properties of time do not count."""
+    own = named.properties.get(looked_up, frozenset())
+    for name, node in catalog.nodes.items():
+        for key in sorted(named.properties.get(name, frozenset()) - own):
+            if name != looked_up and key in node.properties and node.properties[key].role not in _PLAIN_ROLES:
+                return name
+    return ""
 
 
 def _is_calendar(node: NodeDescriptor) -> bool:
     """Whether a type is a time and nothing else; a question that names one asks when."""
     roles = {each.role for each in node.properties.values()}
-    return bool(roles & _TIMES) and roles <= _TIMES | {"key", "name"}
+    return bool(roles & _TIMES) and roles <= _PLAIN_ROLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,9 @@ def _nodes(text: str, catalog: SemanticCatalog, schema: GraphSchema) -> tuple[fr
     for node in schema.nodes:
         for phrase in (node.name, *catalog.nodes.get(node.name, _EMPTY).words):
             owners.setdefault(_singular(phrase), set()).add(node.name)
+        for name, each in catalog.nodes.get(node.name, _EMPTY).properties.items():
+            for phrase in (name, *each.words):  # "assembly tier" names no assembly
+                owners.setdefault(_singular(phrase), set())
     named = {_singular(node.name) for node in schema.nodes}
     own, by_words = set[str](), set[str]()
     for phrase in sorted(filter(str.strip, owners), key=len, reverse=True):

@@ -6,12 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+from ontology.errors import ModelError
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result import Result, Results
 
-__all__ = ["Answer", "Fault", "Invocation", "Outcome", "Question", "StepRecord", "StepView", "Turn", "TurnMaker"]
+__all__ = [
+    "Answer",
+    "Fault",
+    "Invocation",
+    "Outcome",
+    "Question",
+    "StepRecord",
+    "StepView",
+    "Turn",
+    "TurnMaker",
+    "UnusableTurnError",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +93,7 @@ class StepView:
     :param step: its number, from 1.
     :param steps: how many there may be.
     :param results: of this run, and of the turns before it.
+    :param is_subtask: whether the question is a part of another one.
     """
 
     question: Question
@@ -92,6 +105,11 @@ class StepView:
     step: int
     steps: int
     with_descriptors: bool = True
+    is_subtask: bool = False
+
+
+class UnusableTurnError(ModelError):
+    """A model answers, but not in a form that can be used: the step counts as failed, and the run goes on."""
 
 
 class TurnMaker(Protocol):
@@ -100,6 +118,7 @@ class TurnMaker(Protocol):
     async def turn(self, view: StepView) -> Turn:
         """Return invocations, or an answer.
 
+        :raises UnusableTurnError: when what the model says cannot be used.
         :raises ModelError: when the model cannot be reached.
         :raises BudgetExceededError: when the budget is used up.
         """

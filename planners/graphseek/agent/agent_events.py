@@ -1,0 +1,237 @@
+"""What happens in a question's run, in the order in which things begin; each event is JSON by :func:`event_json`.
+
+Invocations of one step run at once; all events of the first are told before those of the second, so that a replay tells the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+__all__ = [
+    "AgentEvent",
+    "AnswerRejected",
+    "Ended",
+    "Faulted",
+    "HandleRecomputed",
+    "Invoked",
+    "ModelAsked",
+    "QueryRun",
+    "QuestionBegun",
+    "ResultKept",
+    "RunOutcome",
+    "StepBegun",
+    "SubtaskBegun",
+    "SubtaskEnded",
+    "event_json",
+    "event_of",
+]
+
+RunOutcome: TypeAlias = Literal[
+    "answered",
+    "ungrounded",
+    "asked back",
+    "unreadable",
+    "no answer",
+    "model",
+    "store",
+    "budget",
+    "deadline",
+    "cancelled",
+]
+"""``ungrounded``: the answer says what stands in no result. ``model``: it cannot be reached. ``store``: the graph or the disk is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionBegun:
+    """A run has begun.
+
+    :param fingerprint: of the schema that the graph has now.
+    :param descriptors: whether the planner sees the catalog's.
+    """
+
+    question: str
+    fingerprint: str
+    node_types: tuple[str, ...]
+    relationship_types: tuple[str, ...]
+    descriptors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBegun:
+    """A step, with the operators that it may use.
+
+    :param fallback: why the search for operators gave nothing, so that all are offered; empty where it answered.
+    """
+
+    step: int
+    operators: tuple[str, ...]
+    fallback: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAsked:
+    """One call of a model.
+
+    :param seconds: that it took; a replay tells those of the first time.
+    :param problem: of a call that failed, whose tokens nobody counted.
+    """
+
+    prompt: str
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    seconds: float
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoked:
+    """An operator was invoked; ``nth`` counts those of a step from 1."""
+
+    step: int
+    nth: int
+    operator: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRun:
+    """A query of the graph, of the invocation that was told last, before it is run."""
+
+    text: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandleRecomputed:
+    """A result was evicted, or is of the run that this one branched from: its operator was run again."""
+
+    handle: str
+    operator: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultKept:
+    """What an invocation gave; see :class:`planners.graphseek.results.result.Result`."""
+
+    step: int
+    nth: int
+    handle: str
+    kind: str
+    size: int
+    cut: bool
+    summary: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faulted:
+    """Why an invocation gave nothing, as the next step is told; ``nth`` 0: the whole turn could not be read."""
+
+    step: int
+    nth: int
+    kind: str
+    problem: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRejected:
+    """An answer that was handed back.
+
+    :param ungrounded: its numbers and names that stand in no result.
+    """
+
+    step: int
+    text: str
+    ungrounded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtaskBegun:
+    """A subtask has begun; its events follow, up to its end."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtaskEnded:
+    """How a subtask ended."""
+
+    answer: str
+    outcome: RunOutcome
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended.
+
+    :param answer: empty where there is none.
+    :param of: handles that it rests on.
+    :param missing: what stands in no result, or why the run ended; empty of a grounded answer.
+    """
+
+    answer: str
+    outcome: RunOutcome
+    of: tuple[str, ...] = ()
+    missing: str = ""
+
+
+AgentEvent: TypeAlias = (
+    QuestionBegun
+    | StepBegun
+    | ModelAsked
+    | Invoked
+    | QueryRun
+    | HandleRecomputed
+    | ResultKept
+    | Faulted
+    | AnswerRejected
+    | SubtaskBegun
+    | SubtaskEnded
+    | Ended
+)
+_KINDS: dict[str, type[AgentEvent]] = {
+    each.__name__: each
+    for each in (
+        QuestionBegun,
+        StepBegun,
+        ModelAsked,
+        Invoked,
+        QueryRun,
+        HandleRecomputed,
+        ResultKept,
+        Faulted,
+        AnswerRejected,
+        SubtaskBegun,
+        SubtaskEnded,
+        Ended,
+    )
+}
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_KINDS[name])
+
+
+def event_json(event: AgentEvent) -> dict[str, Any]:
+    """Return an event as JSON values; ``event`` is its name."""
+    name = type(event).__name__
+    return {"event": name, **_adapter(name).dump_python(event, mode="json")}
+
+
+def event_of(given: Mapping[str, Any]) -> AgentEvent:
+    """Return the event of JSON values.
+
+    :raises KeyError: when there is no such event.
+    :raises ValueError: when they are not those of one.
+    """
+    made: AgentEvent = _adapter(given["event"]).validate_python({k: v for k, v in given.items() if k != "event"})
+    return made

@@ -1,0 +1,190 @@
+"""Grounding: every number and every proper name of an answer must stand in a result of the run, or in what was asked.
+
+The paper saw models answer from memory after a failure (section 6.4); this is what notices it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.agent.answer_claims import Claim, claims_of
+from planners.graphseek.agent.turn import Invocation, Outcome, Question, StepRecord
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.results.result import Result
+
+__all__ = ["HeldValues", "ungrounded"]
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_WORD = re.compile(r"\w+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CUT = "…"
+_LEAST_PREFIX = 3  # characters of a name that is the beginning of a longer one
+_BEFORE, _BEHIND = 5, 3  # words around a number or name that may belong to it: "Busbar laser welding 0412"
+_EXACT = 1e-9  # relative: numbers go through decimal texts
+
+
+class HeldValues(Protocol):
+    """The values of all results of a run, and of the turns before it."""
+
+    async def has_value(self, value: str | float, *, tolerance: float = 0.0) -> str | None:
+        """Return the handle of a result that has a value, or None: a number within a tolerance, or a text without regard to case; one
+        that ends with ``…`` stands for all that begin so.
+        """
+        ...
+
+
+async def ungrounded(
+    answer: str,
+    *,
+    question: Question,
+    schema: GraphSchema,
+    catalog: SemanticCatalog,
+    records: Sequence[StepRecord],
+    values: HeldValues,
+) -> tuple[str, ...]:
+    """Return the numbers and names of an answer that stand nowhere, as they are written, each once.
+
+    What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
+    the question and the turns before it. Names of the schema and the catalog's own words are vocabulary, not facts.
+    """
+    known = _Known(question, schema, catalog, records)
+    found: dict[str, None] = {}
+    for claim in claims_of(answer):
+        if claim.number is not None:
+            if not await _number_stands(claim, answer, known, values):
+                found[claim.text.strip()] = None
+        else:
+            found.update(dict.fromkeys(await _missing_names(claim, answer, known, values)))
+    return tuple(found)
+
+
+class _Known:
+    """What is known without asking the results."""
+
+    def __init__(
+        self, question: Question, schema: GraphSchema, catalog: SemanticCatalog, records: Sequence[StepRecord]
+    ) -> None:
+        texts = [question.text, *(text for turn in question.earlier for text in turn)]
+        numbers: list[float] = []
+        for invocation, outcome in _pairs(records):
+            if isinstance(outcome, Result):
+                numbers.append(float(outcome.size))
+                texts += [outcome.summary, *outcome.notes]
+                if outcome.size:
+                    texts += [str(each) for each in _leaves(invocation.arguments)]
+        self.text = _folded("\n".join(texts))
+        self.numbers = [*numbers, *(float(each.replace(",", "")) for each in _NUMBER.findall(self.text))]
+        self.vocabulary = frozenset(_vocabulary(schema, catalog))
+
+    def has_number(self, value: float, tolerance: float) -> bool:
+        return any(abs(each - value) <= tolerance + _EXACT * max(1.0, abs(value)) for each in self.numbers)
+
+    def has_name(self, name: str) -> bool:
+        """Whether a name stands in a text as whole words."""
+        wanted = _folded(name)
+        return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.text) is not None
+
+    def is_vocabulary(self, name: str) -> bool:
+        words = _WORD.findall(_CAMEL.sub(" ", name))
+        return bool(words) and all(_stem(each) in self.vocabulary for each in words)
+
+
+async def _number_stands(claim: Claim, answer: str, known: _Known, values: HeldValues) -> bool:
+    number = claim.number or 0.0
+    readings = [(number, claim.tolerance)]
+    if claim.text.endswith("%"):
+        readings.append((number / 100, claim.tolerance / 100))
+    for value, tolerance in readings:
+        if known.has_number(value, tolerance):
+            return True
+        if await values.has_value(value, tolerance=tolerance + _EXACT * max(1.0, abs(value))):
+            return True
+    return await _is_part_of_name(claim, answer, known, values)
+
+
+async def _missing_names(claim: Claim, answer: str, known: _Known, values: HeldValues) -> list[str]:
+    """Return the parts of a name, or of several in a row, that stand nowhere: the longest that do are taken out first."""
+    if await _name_stands(claim.text, known, values):
+        return []
+    parts = claim.parts or ((claim.start, claim.end),)
+    missing: list[str] = []
+    at = 0
+    while at < len(parts):
+        for end in range(len(parts), at, -1):
+            text = answer[parts[at][0] : parts[end - 1][1]]
+            if await _name_stands(text, known, values):
+                at = end
+                break
+        else:
+            text = answer[parts[at][0] : parts[at][1]]
+            alone = Claim(text=text, start=parts[at][0], end=parts[at][1])
+            if any(map(str.isalnum, text)) and not text.islower():
+                if not await _is_part_of_name(alone, answer, known, values):
+                    missing.append(text)
+            at += 1
+    return [claim.text] if len(missing) == sum(answer[s:e][:1].isupper() for s, e in parts) > 0 else missing
+
+
+async def _name_stands(name: str, known: _Known, values: HeldValues) -> bool:
+    bare = name.removesuffix("'s").removesuffix("’s")
+    if known.is_vocabulary(bare) or known.has_name(bare):
+        return True
+    if await values.has_value(bare):
+        return True
+    return len(bare) >= _LEAST_PREFIX and await values.has_value(bare + _CUT) is not None
+
+
+async def _is_part_of_name(claim: Claim, answer: str, known: _Known, values: HeldValues) -> bool:
+    """Whether a claim with words before or behind it is the whole of a value."""
+    before = [each.start() for each in _WORD.finditer(answer, max(0, claim.start - 120), claim.start)][-_BEFORE:]
+    behind = [each.end() for each in _WORD.finditer(answer, claim.end, claim.end + 80)][:_BEHIND]
+    for start in (claim.start, *reversed(before)):
+        for end in (claim.end, *behind):
+            text = answer[start:end]
+            if text != claim.text and "\n" not in text and await values.has_value(text):
+                return True
+    return False
+
+
+def _pairs(records: Sequence[StepRecord]) -> Iterable[tuple[Invocation, Outcome]]:
+    for record in records:
+        yield from zip(record.invocations, record.outcomes, strict=True)
+
+
+def _leaves(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
+
+
+def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:
+    names = [*(each.name for each in schema.nodes), *(each.name for each in schema.relationships)]
+    for keys in (*(each.properties for each in schema.nodes), *(each.properties for each in schema.relationships)):
+        names += [key.name for key in keys]
+    for node in catalog.nodes.values():
+        names += node.words
+    described = [each.properties for each in catalog.nodes.values()]
+    described += [each.properties for each in catalog.relationships.values()]
+    for properties in described:
+        for key in properties.values():
+            names += [*key.words, *key.values, key.unit]
+    for name in (*names, *catalog.about.split()):
+        yield from (_stem(word) for word in _WORD.findall(_CAMEL.sub(" ", name.replace("_", " "))))
+
+
+def _stem(word: str) -> str:
+    """Return a word without case and plural."""
+    lower = word.casefold()
+    return lower[:-3] + "y" if lower.endswith("ies") else lower.removesuffix("s")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

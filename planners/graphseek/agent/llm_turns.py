@@ -1,0 +1,240 @@
+"""Turns by a chat model: one structured call a step, whose schema has the operators that are offered and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from inference.budget import Budget
+from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.result_cache import ResultCache
+from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest
+from ontology.errors import BudgetExceededError, ModelError
+from ontology.json_object import canonical_text
+from planners.calling.fence_marks import FenceMarks
+from planners.finding.prompt_tokens import PromptTokens
+from planners.graphseek.agent.agent_events import ModelAsked
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.earlier_turns import told_turns
+from planners.graphseek.agent.trace_text import trace_text
+from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn, UnusableTurnError
+from planners.graphseek.agent.turn_schema import operator_lines, turn_schema
+from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
+from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
+from planners.runs.step_log import emit
+
+__all__ = ["LlmTurns"]
+
+T = TypeVar("T")
+
+_FREE = Budget()
+_SETTINGS = AgentSettings()
+_THREADS = 8  # a run waits for one call, and its subtasks for one each
+_SUMMARY_TOKENS = 300
+_SUMMARY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"summary": {"type": "string", "minLength": 1}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+
+
+class LlmTurns:
+    """Asks one model.
+
+    :param settings: of the run.
+    :param fence_key: of the marks around data; a new one where empty.
+    :param cache: of usable answers; with a fence key that stays the same, a repeated run finds its own there.
+    :param summarises: whether turns that do not fit the history are summarised by the model; else they are left out.
+    :param sample: which of its answers is drawn.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        settings: AgentSettings = _SETTINGS,
+        fence_key: bytes = b"",
+        cache: ResultCache | None = None,
+        summarises: bool = False,
+        sample: Sample = GREEDY,
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._marks = FenceMarks(fence_key)
+        self._cache = cache
+        self._summarises = summarises
+        self._sample = sample
+        self._tokens = PromptTokens()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="graphseek")
+
+    async def turn(self, view: StepView) -> Turn:
+        """See :class:`TurnMaker`.
+
+        :raises MissingExtraError: without the extra ``llm``.
+        """
+        handles = getattr(view.results, "handles", ())
+        messages = (
+            Message(role="system", content=self._system(view)),
+            Message(role="user", content=await self._user(view, handles)),
+        )
+        schema = turn_schema(view.operators, view.schema, handles)
+        return await self._ask("turn", messages, schema, _turn, self._settings.answer_tokens)
+
+    def _system(self, view: StepView) -> str:
+        """What stays the same in all steps of a question, so that a server reads it once."""
+        form: CatalogForm = "lean"
+        if view.with_descriptors:
+            form = "full" if self._settings.descriptors == "on" else "auto"
+        known = catalog_text(view.catalog, view.schema, view.question.text, form=form, count=self._tokens.count)
+        texts = [graphseek_prompt("turn").text, *([graphseek_prompt("subtask").text] if view.is_subtask else [])]
+        return "\n\n".join([*texts, f"Schema:\n{self._marks.fenced(known.text)}"])
+
+    async def _user(self, view: StepView, handles: Sequence[str]) -> str:
+        """What changes: the turns before, the question, the operators, and the steps so far."""
+        parts = []
+        if view.question.earlier:
+            told = await told_turns(
+                view.question.earlier,
+                most_tokens=self._settings.history_tokens,
+                count=self._tokens.count,
+                summarise=self._summary if self._summarises else None,
+            )
+            parts.append(f"Turns before:\n{self._marks.fenced(told)}")
+        parts.append(f"Operators:\n{operator_lines(view.operators, view.schema, handles)}")
+        parts.append(f"Question: {view.question.text}")
+        parts.append(f"This is step {view.step} of at most {view.steps}.")
+        left = self._settings.message_tokens - sum(map(self._tokens.count, parts))
+        trace = trace_text(view.records, fenced=self._marks.fenced, most_tokens=left, count=self._tokens.count)
+        return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
+
+    async def _summary(self, text: str) -> str:
+        """Return a text in short; empty where the model gives none that can be used."""
+        messages = (
+            Message(role="system", content=graphseek_prompt("history_summary").text),
+            Message(role="user", content=self._marks.fenced(text)),
+        )
+        try:
+            return await self._ask("history_summary", messages, _SUMMARY, _said, _SUMMARY_TOKENS)
+        except UnusableTurnError:
+            return ""
+
+    async def _ask(
+        self,
+        name: str,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any],
+        read: Callable[[str, SchemaParser], T],
+        most_tokens: int,
+    ) -> T:
+        parser = _parser(canonical_text(schema))
+        request = StructuredRequest(
+            messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
+        )
+        heard = _HeardModel(self._model, name)
+        chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
+        key = request.key(self._model.name, graphseek_prompt(name).version)
+        try:
+            answer = await asyncio.get_running_loop().run_in_executor(
+                self._threads, chat.call, request, key, lambda text: read(text, parser)
+            )
+        finally:
+            heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
+            for event in heard.asked:
+                emit(event)
+        if answer.failure is not None:
+            raise answer.failure
+        if answer.value is None:
+            raise UnusableTurnError(answer.problem, subject=name, remedy="Another model may follow the form")
+        return answer.value
+
+
+class _HeardModel:
+    """Keeps an event of each call, and makes no further one when nobody waits for it."""
+
+    def __init__(self, model: ChatModel, prompt: str) -> None:
+        self._model = model
+        self._prompt = prompt
+        self._budget: Budget = getattr(model, "budget", None) or _FREE
+        self.asked: list[ModelAsked] = []
+        self.is_wanted = True
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+        sample: Sample = GREEDY,
+    ) -> Completion:
+        if not self.is_wanted:
+            raise ModelError("the run has ended", subject=self._prompt)
+        started = time.perf_counter()
+        try:
+            made = self._model.complete(
+                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
+            )
+        except BudgetExceededError:
+            raise  # nothing was asked
+        except ModelError as error:
+            self._tell(started, None, error.problem)
+            raise
+        self._tell(started, made, "")
+        return made
+
+    def _tell(self, started: float, made: Completion | None, problem: str) -> None:
+        read, written = (made.prompt_tokens, made.completion_tokens) if made else (0, 0)
+        self.asked.append(
+            ModelAsked(
+                prompt=self._prompt,
+                prompt_tokens=read,
+                completion_tokens=written,
+                usd=self._budget.usd(prompt_tokens=read, completion_tokens=written),
+                seconds=round(time.perf_counter() - started, 6),
+                problem=problem,
+            )
+        )
+
+
+def _turn(text: str, parser: SchemaParser) -> Turn:
+    """Return the turn of an answer. A plain reply is an answer: it halts the run, once it is grounded."""
+    bare = _without_code_marks(text)
+    if bare and bare[0] not in '{["':
+        return Answer(text=bare)
+    given = parser.parse(bare)
+    if "calls" in given:
+        return tuple(Invocation(operator=each["operator"], arguments=each["arguments"]) for each in given["calls"])
+    if "ask" in given:
+        return Answer(text=given["ask"], kind="question")
+    return Answer(text=given["answer"], of=tuple(given.get("of", ())))
+
+
+def _said(text: str, parser: SchemaParser) -> str:
+    return str(parser.parse(_without_code_marks(text))["summary"])
+
+
+def _without_code_marks(text: str) -> str:
+    """Return what stands between the marks of a code block, where the whole text is one."""
+    bare = text.strip()
+    if bare.startswith("```") and bare.endswith("```") and "\n" in bare:
+        return bare[bare.index("\n") : -3].strip()
+    return bare
+
+
+def _repair(fault: str) -> str:
+    return f"That cannot be used: {fault}. Answer with one JSON object of the form that was said, and nothing else."
+
+
+@lru_cache(64)
+def _parser(schema: str) -> SchemaParser:
+    return SchemaParser(json.loads(schema), feature="language models that plan questions over a graph")

@@ -10,7 +10,8 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import Value
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.results.result import Result, Results
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
 
 __all__ = ["Compiled", "Group", "Operator", "OperatorContext", "OperatorFault"]
 
@@ -42,7 +43,7 @@ class OperatorContext:
     graph: ReadableGraph
     schema: GraphSchema
     catalog: SemanticCatalog
-    results: Results
+    results: ResultStore
     ran: Callable[[Compiled], None] = lambda compiled: None
     subtask: Callable[[str, Sequence[str]], Awaitable[Result]] | None = None
 

@@ -119,7 +119,9 @@ def _storable(kind: str, cells: Values) -> bool:
         if kind in ("string", "node"):
             return all(map(str.isascii, values)) or all(each.encode() is not None for each in values)
         total = sum(values)
-        return -_MOST_INTEGER <= min(values) and max(values) <= _MOST_INTEGER and bool(total == total)  # not so for a NaN
+        return (
+            -_MOST_INTEGER <= min(values) and max(values) <= _MOST_INTEGER and bool(total == total)
+        )  # not so for a NaN
     except (UnicodeEncodeError, OverflowError):
         return False
 

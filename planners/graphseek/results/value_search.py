@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from planners.graphseek.results.result import Result
@@ -40,11 +41,11 @@ def _test(cell: str, kind: str, value: str | float) -> str:
     if isinstance(value, str):
         if kind in ("integer", "number"):
             return ""
-        if value.endswith(CUT):
-            cell = f"substr({cell}, 1, :length)"
-        if value.isascii():
-            return f"{cell} = :value COLLATE NOCASE"
-        return f"{cell} GLOB '{_NOT_ASCII}' AND folded({cell}) = :value"
+        beginning = value.endswith(CUT)
+        if value.removesuffix(CUT).isascii():
+            return f"{cell} LIKE :begin ESCAPE '\\'" if beginning else f"{cell} = :value COLLATE NOCASE"
+        compared = f"folded(substr({cell}, 1, :length))" if beginning else f"folded({cell})"
+        return f"{cell} GLOB '{_NOT_ASCII}' AND {compared} = :value"
     if kind in ("integer", "number"):
         return f"{cell} BETWEEN :least AND :greatest"
     number = f"(typeof({cell}) <> 'text' OR {cell} GLOB '{_NUMBER_START}')"
@@ -53,7 +54,8 @@ def _test(cell: str, kind: str, value: str | float) -> str:
 
 def _parameters(value: str | float, tolerance: float) -> dict[str, str | float]:
     if isinstance(value, str):
-        name = value.removesuffix(CUT)
-        return {"value": str(folded(name)), "length": len(name)}
+        name = value.removesuffix(CUT).encode(errors="replace").decode()
+        pattern = re.sub(r"([\\%_])", r"\\\1", name) + "%"
+        return {"value": str(folded(name)), "length": len(name), "begin": pattern}
     slack = tolerance * (1 + _ROUNDING)
     return {"least": value - slack, "greatest": value + slack}

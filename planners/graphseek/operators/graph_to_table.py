@@ -1,0 +1,104 @@
+"""``to_table``: the nodes or the relationships of a graph that is a result, as a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphs.property_graph import Properties
+from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.table_arguments import MOST_ROWS, handle_schema, nearest_hint, object_schema, stored
+from planners.graphseek.results.result import Cell, ColumnType, GraphPart, Result, ResultColumn, TableRows
+
+__all__ = ["OPERATOR", "node_rows"]
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
+
+
+class _ToTable:
+    name = "to_table"
+    group: Group = "retrieval"
+    description = (
+        "Turn a graph that is a result into a table: of its nodes, with their type and properties, or of its relationships, with the "
+        "nodes at their ends; all, or those of one type."
+    )
+
+    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
+        types = sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships})
+        return object_schema(
+            ["handle", "what"],
+            handle=handle_schema(handles, "g"),
+            what={"type": "string", "enum": ["nodes", "relationships"]},
+            type={"type": "string", **({"enum": types} if types else {})},
+        )
+
+    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        handle, what, kind = arguments["handle"], arguments["what"], arguments.get("type", "")
+        stored(context, handle, "graph")
+        part = await context.results.graph(handle)
+        members: Sequence[Any] = part.nodes if what == "nodes" else part.edges
+        known = sorted({each.type for each in members})
+        if kind and kind not in known:
+            raise OperatorFault("unknown name", f"{handle} has no {what} of type {kind}", nearest_hint(kind, known))
+        columns, rows = (node_rows if what == "nodes" else _edge_rows)(part, kind)
+
+        async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+            yield rows
+
+        table = TableRows(columns=tuple(columns), batches=batches())
+        title = f"{kind or 'all'} {what} of {handle}"
+        return await context.results.keep_table(table, title=title, most=MOST_ROWS)
+
+
+def node_rows(part: GraphPart, kind: str = "") -> Rows:
+    """Return the nodes of a graph as columns and rows: the node, its type where there are several, its properties.
+
+    :param kind: their type; all where it is empty.
+    """
+    nodes = [each for each in part.nodes if not kind or each.type == kind]
+    types = {each.type for each in nodes}
+    only = types.pop() if len(types) == 1 else ""
+    first = ResultColumn(name=_HUMP.sub("_", only).lower() or "node", type="node", node_type=only)
+    if only:
+        return _with_properties([first], [((each.id,), each.properties) for each in nodes])
+    named = [first, ResultColumn(name="type", type="string")]
+    return _with_properties(named, [((each.id, each.type), each.properties) for each in nodes])
+
+
+def _edge_rows(part: GraphPart, kind: str) -> Rows:
+    types = {each.id: each.type for each in part.nodes}
+    edges = [each for each in part.edges if not kind or each.type == kind]
+    columns = []
+    for name, ends in (("source", {e.source for e in edges}), ("target", {e.target for e in edges})):
+        found = {types.get(each, "") for each in ends}
+        columns.append(ResultColumn(name=name, type="node", node_type=found.pop() if len(found) == 1 else ""))
+    columns.append(ResultColumn(name="type", type="string"))
+    return _with_properties(columns, [((each.source, each.target, each.type), each.properties) for each in edges])
+
+
+def _with_properties(columns: list[ResultColumn], members: Sequence[tuple[tuple[Cell, ...], Properties]]) -> Rows:
+    names = list(dict.fromkeys(name for _, properties in members for name in properties))
+    rows = [(*cells, *(_cell(properties.get(name)) for name in names)) for cells, properties in members]
+    for at, name in enumerate(names, len(columns)):
+        columns.append(ResultColumn(name=name, type=_type([row[at] for row in rows])))
+    return columns, rows
+
+
+def _cell(value: object) -> Cell:
+    return value if value is None or isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+
+
+def _type(cells: Sequence[Cell]) -> ColumnType:
+    types = {type(cell) for cell in cells if cell is not None}
+    if types == {bool}:
+        return "boolean"
+    if types == {int}:
+        return "integer"
+    return "number" if types and types <= {int, float} else "string"
+
+
+OPERATOR: Operator = _ToTable()

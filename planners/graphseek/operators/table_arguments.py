@@ -1,0 +1,110 @@
+"""Arguments that name results and their columns: their JSON schemas, and the faults of those that name none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from ontology.errors import NotFoundError
+from planners.graphseek.operators.operator import OperatorContext, OperatorFault
+from planners.graphseek.results.result import Result, ResultColumn
+
+__all__ = [
+    "COLUMN",
+    "COLUMNS",
+    "MOST_ROWS",
+    "TITLE",
+    "column_place",
+    "column_places",
+    "column_sql",
+    "handle_schema",
+    "is_numeric",
+    "nearest_hint",
+    "object_schema",
+    "stored",
+    "type_family",
+]
+
+MOST_ROWS = 1_000_000
+"""Of a table that is made of others: four times the nodes of the paper's graph; a join of all with all ends here."""
+_MOST_NAMED = 12  # columns in a hint
+COLUMN: dict[str, Any] = {"type": "string", "description": "name of a column"}
+COLUMNS: dict[str, Any] = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}
+TITLE: dict[str, Any] = {"type": "string", "description": "a title for people"}
+
+
+def object_schema(required: Sequence[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of arguments."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def handle_schema(handles: Iterable[str], kinds: str) -> dict[str, Any]:
+    """Return the schema of a handle: one of those of the run, of which there may be none yet.
+
+    :param kinds: first letters: ``t`` tables, ``g`` graphs.
+    """
+    known = [each for each in handles if each[:1] in kinds]
+    return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
+
+
+def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "graph"]) -> Result:
+    """Return a result of one of these kinds.
+
+    :raises OperatorFault: when there is none under this handle.
+    """
+    try:
+        result = context.results.result(handle)
+    except NotFoundError as error:
+        raise OperatorFault("no such handle", f"There is no result {handle}", f"{error.remedy}") from error
+    if result.kind not in kinds:
+        others = [each for each in context.results.handles if context.results.result(each).kind in kinds]
+        hint = "Take to_table first" if result.kind == "graph" else f"Take one of {', '.join(others) or 'none so far'}"
+        raise OperatorFault("arguments", f"{handle} is a {result.kind}, not a {' or '.join(kinds)}", hint)
+    return result
+
+
+def column_place(table: Result, name: str) -> int:
+    """Return where a column of a table is.
+
+    :raises OperatorFault: when it has none of this name.
+    """
+    names = [each.name for each in table.columns]
+    if name in names:
+        return names.index(name)
+    raise OperatorFault("unknown name", f"{table.handle} has no column {name}", nearest_hint(name, names))
+
+
+def column_places(table: Result, names: Sequence[str] | None) -> list[int]:
+    """Return where columns are; all where none are named."""
+    return [column_place(table, each) for each in names] if names else list(range(len(table.columns)))
+
+
+def column_sql(at: int) -> str:
+    """Return the name of a column in SQLite."""
+    return f"c{at}"
+
+
+def is_numeric(column: ResultColumn) -> bool:
+    """Whether one can calculate with it."""
+    return column.type in ("integer", "number")
+
+
+def type_family(column: ResultColumn) -> str:
+    """Return what it can be compared with: integers and numbers are one."""
+    return "number" if is_numeric(column) else column.type
+
+
+def nearest_hint(name: str, known: Sequence[str]) -> str:
+    """Return a sentence that says which name was probably meant, or which there are."""
+    lower = {each.casefold(): each for each in reversed(known)}
+    close = get_close_matches(name[:100].casefold(), lower, n=1)
+    if close:
+        return f"Did you mean {lower[close[0]]}?"
+    more = ", …" if len(known) > _MOST_NAMED else ""
+    return f"Take one of {', '.join(known[:_MOST_NAMED])}{more}"

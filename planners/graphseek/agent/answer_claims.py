@@ -53,6 +53,8 @@ _OPENERS = frozenset(
 )
 """Words that begin sentences and are no names, also before a verb or a colon: pronouns, determiners, prepositions, adverbs."""
 _SINGULAR_VERBS = frozenset({"is", "was", "has", "does", "will", "can", "must", "may", "had"})
+_ABSTRACT = ("tion", "sion", "ment", "ness", "ity", "ance")
+"""Ends of nouns that stand without an article in the singular, as a name does: "Production takes place"."""
 _MODIFIERS = frozenset({"also", "still", "only", "mainly", "currently"})
 _JOINTS = frozenset({"of", "the", "and", "de", "la", "du", "da", "del", "der", "von", "&", "-", "–", ","})
 _HANDLE = re.compile(r"[tgp]\d{1,4}(?:\.\d+)*")
@@ -69,7 +71,7 @@ class Claim:
     :param text: as it stands there.
     :param number: its value; None of a name.
     :param tolerance: how far a value may be off that is written so: half of the last digit that was written.
-    :param parts: of a name, its tokens as (start, end) in the answer; the name may be several ones in a row.
+    :param parts: of a name, its words as (start, end) in the answer, without those that join them; it may be several names in a row.
     :param start: where it begins in the answer.
     :param end: where it ends.
     """
@@ -133,8 +135,8 @@ def _of_sentence(tokens: Sequence[_Token], answer: str) -> Iterator[Claim]:
             yield Claim(text=token.text, start=token.start, end=token.end)
         elif _is_name(tokens, at):
             end = _run_end(tokens, at)
-            parts = tuple((each.start, each.end) for each in tokens[at:end])
-            start, stop = parts[0][0], parts[-1][1]
+            parts = tuple((each.start, each.end) for each in tokens[at:end] if each.text not in _JOINTS)
+            start, stop = token.start, tokens[end - 1].end
             yield Claim(text=answer[start:stop], start=start, end=stop, parts=parts)
             at = end - 1
         at += 1
@@ -175,7 +177,7 @@ def _is_name(tokens: Sequence[_Token], at: int) -> bool:
 def _opens_with_name(tokens: Sequence[_Token]) -> bool:
     """Whether the capitalised word at the beginning of a sentence is a name."""
     word = tokens[0].text.lower().removesuffix("'s").removesuffix("’s")
-    if word in _OPENERS or _is_plural(word):
+    if word in _OPENERS or _is_plural(word) or (word.endswith(_ABSTRACT) and is_noun(word)):
         return False
     rest = [each for each in tokens[1:] if each.text.lower() not in _MODIFIERS]
     if not rest or rest[0].text in ("(", ",", ":"):

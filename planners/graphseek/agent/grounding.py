@@ -88,12 +88,14 @@ class _Known:
         return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.text) is not None
 
     def is_vocabulary(self, name: str) -> bool:
-        words = _WORD.findall(_CAMEL.sub(" ", name))
+        words = _words(name)
         return bool(words) and all(_stem(each) in self.vocabulary for each in words)
 
 
 async def _number_stands(claim: Claim, answer: str, known: _Known, values: HeldValues) -> bool:
     number = claim.number or 0.0
+    if not claim.text[:1].isdigit() and known.has_name(claim.text):
+        return True
     readings = [(number, claim.tolerance)]
     if claim.text.endswith("%"):
         readings.append((number / 100, claim.tolerance / 100))
@@ -102,7 +104,7 @@ async def _number_stands(claim: Claim, answer: str, known: _Known, values: HeldV
             return True
         if await values.has_value(value, tolerance=tolerance + _EXACT * max(1.0, abs(value))):
             return True
-    return await _is_part_of_name(claim, answer, known, values)
+    return await _is_part_of_name(claim, answer, values)
 
 
 async def _missing_names(claim: Claim, answer: str, known: _Known, values: HeldValues) -> list[str]:
@@ -119,13 +121,12 @@ async def _missing_names(claim: Claim, answer: str, known: _Known, values: HeldV
                 at = end
                 break
         else:
-            text = answer[parts[at][0] : parts[at][1]]
-            alone = Claim(text=text, start=parts[at][0], end=parts[at][1])
-            if any(map(str.isalnum, text)) and not text.islower():
-                if not await _is_part_of_name(alone, answer, known, values):
-                    missing.append(text)
+            start, end = parts[at]
+            alone = Claim(text=answer[start:end], start=start, end=end)
+            if not await _is_part_of_name(alone, answer, values):
+                missing.append(alone.text)
             at += 1
-    return [claim.text] if len(missing) == sum(answer[s:e][:1].isupper() for s, e in parts) > 0 else missing
+    return [claim.text] if len(missing) == len(parts) else missing
 
 
 async def _name_stands(name: str, known: _Known, values: HeldValues) -> bool:
@@ -137,7 +138,7 @@ async def _name_stands(name: str, known: _Known, values: HeldValues) -> bool:
     return len(bare) >= _LEAST_PREFIX and await values.has_value(bare + _CUT) is not None
 
 
-async def _is_part_of_name(claim: Claim, answer: str, known: _Known, values: HeldValues) -> bool:
+async def _is_part_of_name(claim: Claim, answer: str, values: HeldValues) -> bool:
     """Whether a claim with words before or behind it is the whole of a value."""
     before = [each.start() for each in _WORD.finditer(answer, max(0, claim.start - 120), claim.start)][-_BEFORE:]
     behind = [each.end() for each in _WORD.finditer(answer, claim.end, claim.end + 80)][:_BEHIND]
@@ -177,7 +178,11 @@ def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:
         for key in properties.values():
             names += [*key.words, *key.values, key.unit]
     for name in (*names, *catalog.about.split()):
-        yield from (_stem(word) for word in _WORD.findall(_CAMEL.sub(" ", name.replace("_", " "))))
+        yield from map(_stem, _words(name))
+
+
+def _words(name: str) -> list[str]:
+    return _WORD.findall(_CAMEL.sub(" ", name.replace("_", " ")))
 
 
 def _stem(word: str) -> str:

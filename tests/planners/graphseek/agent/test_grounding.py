@@ -1,0 +1,174 @@
+"""Grounding: which numbers and names of an answer stand in no result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import pytest
+
+from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
+from planners.graphseek.agent.answer_claims import claims_of
+from planners.graphseek.agent.grounding import ungrounded
+from planners.graphseek.agent.turn import Invocation, Question, StepRecord
+from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
+from planners.graphseek.results.result import Cell, ResultColumn, TableRows
+from planners.graphseek.results.result_store import ResultStore
+
+ROWS = (
+    ("BM-9003", "Factory Alpha - Northern Division", 99.41998455706677, 829, 0.125),
+    ("EV-X7", "PLANT-EV-01", 12.5, 3441, None),
+    ("Busbar laser welding 0412", "Mexico", 1240000.0, 14, None),
+    ("MOD-X300R7", "New South Wales", 7.0, 2023, None),
+    ("Botswana", "Southern Hemisphere", -3.25, 9, None),
+    ("Jalisco", "São Tomé", 17.0, 31, None),
+)
+SCHEMA = GraphSchema(
+    nodes=(
+        NodeType(
+            name="BatteryModule",
+            mark=TypeMark(label="BatteryModule"),
+            properties=(PropertyKey(name="unitCost", type="number"),),
+        ),
+        NodeType(name="FactorySite", mark=TypeMark(label="FactorySite")),
+        NodeType(name="VehicleModel", mark=TypeMark(label="VehicleModel")),
+        NodeType(name="DriveAssembly", mark=TypeMark(label="DriveAssembly")),
+    ),
+    relationships=(RelationshipType(name="INTEGRATED_IN", ends=()),),
+)
+CATALOG = SemanticCatalog(
+    accepted=True,
+    nodes={
+        "BatteryModule": NodeDescriptor(
+            words=("component",), properties={"unitCost": PropertyDescriptor(unit="EUR", words=("cost",))}
+        )
+    },
+)
+QUESTION = Question(
+    text="Which module has the highest cost in 2021 at site Gamma Works, for Q3?",
+    earlier=(("How many are at Delta?", "At Delta there are 77."),),
+)
+RIGHT = (
+    'The battery module with the highest cost (≈ 99.42) is "MOD-X300R7".',
+    "The highest battery module cost recorded in the database is approximately 99.42. If you would like, I can find the module.",
+    "Factory PLANT-EV-01: 829 assemblies.",
+    "- Factory PLANT-EV-01: 829 assemblies\n- Factory PLANT-EV-01: 3,441 assemblies",
+    "1. BM-9003\n2. EV-X7\n3. MOD-X300R7",
+    'The battery module with the highest market price is manufactured at "Factory Alpha - Northern Division".',
+    "It is made at Factory Alpha - Northern Division.",
+    "It is made at Factory Alpha.",
+    "Mexico.",
+    "Mexico",
+    "Botswana lies in the Southern Hemisphere.",
+    "Botswana and Mexico are both in the table.",
+    "New South Wales is a state.",
+    "New South Wales and Jalisco",
+    "São Tomé is one of them.",
+    "The process Busbar laser welding 0412 is the only one.",
+    "The total is about 1.24 million EUR.",
+    "It makes up 12.5 % of the cost.",
+    "It produced fourteen modules.",
+    "There are six rows in the table (t1).",
+    "In 2021, Gamma Works had the highest one.",
+    "At Delta there are 77, as I said.",
+    "The 3rd of these has a cost of -3.25.",
+    "Each VehicleModel is INTEGRATED_IN nothing else; every DriveAssembly has a unitCost.",
+    "No vehicle model is built there.",
+    "The modules are listed in July.",
+    "Production takes place at PLANT-EV-01 only.",
+    "Vehicles named EV-X7 use BM-9003.",
+    "**EV-X7** costs 12.5 EUR.",
+    "| model | site |\n|---|---|\n| EV-X7 | Mexico |",
+    "Jalisco: 31",
+    "They are, in order: Jalisco, Mexico and Botswana.",
+    "The quarter is Q3.",
+    "I could not find any such module.",
+)
+WRONG = (
+    ("Namibia.", "Namibia"),
+    ("Namibia lies in the Southern Hemisphere.", "Namibia"),
+    ("It is located in Guatemala.", "Guatemala"),
+    ("Botswana and Namibia are both in the table.", "Namibia"),
+    ("The highest cost is 99.43.", "99.43"),
+    ("The highest cost is 98.", "98"),
+    ("There are 830 assemblies.", "830"),
+    ("There are fifteen of them.", "fifteen"),
+    ("The module BM-9004 is the dearest.", "BM-9004"),
+    ('The site is "Factory Omega".', "Factory Omega"),
+    ("It is made at Factory Omega.", "Omega"),
+    ("The total is 1.3 million EUR.", "1.3"),
+    ("That is 13 % of all.", "13 %"),
+    ("It was assembled in 2022.", "2022"),
+    ("- PLANT-EV-01: 829\n- PLANT-EV-02: 829", "PLANT-EV-02"),
+    ("New South Australia is a state.", "Australia"),
+    ("Its code is mod_x301.", "mod_x301"),
+    ("It was launched on 2021-03-14.", "2021-03-14"),
+    ("Ontario: 31", "Ontario"),
+    ("They are, in order: Jalisco, Quebec and Botswana.", "Quebec"),
+    ("The process Busbar laser welding 0413 is the only one.", "0413"),
+    ("At Epsilon there are 77.", "Epsilon"),
+)
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[ResultStore]:
+    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+        yield ROWS
+
+    store = ResultStore(tmp_path_factory.mktemp("results"))
+    columns = (
+        ResultColumn(name="name", type="string"),
+        ResultColumn(name="site", type="string"),
+        ResultColumn(name="cost", type="number"),
+        ResultColumn(name="count", type="integer"),
+        ResultColumn(name="share", type="number"),
+    )
+    loop.run(store.keep_table(TableRows(columns=columns, batches=batches()), title="rows", most=100))
+    yield store
+    store.close()
+
+
+def missing(
+    answer: str, results: ResultStore, loop: asyncio.Runner, records: Sequence[StepRecord] = ()
+) -> tuple[str, ...]:
+    return loop.run(
+        ungrounded(answer, question=QUESTION, schema=SCHEMA, catalog=CATALOG, records=records, values=results)
+    )
+
+
+@pytest.mark.parametrize("answer", RIGHT)
+def test_what_stands_in_a_result_or_in_the_question_is_grounded(
+    answer: str, results: ResultStore, loop: asyncio.Runner
+) -> None:
+    assert missing(answer, results, loop) == ()
+
+
+@pytest.mark.parametrize(("answer", "told"), WRONG)
+def test_what_stands_nowhere_is_told(answer: str, told: str, results: ResultStore, loop: asyncio.Runner) -> None:
+    assert missing(answer, results, loop) == (told,)
+
+
+def test_values_of_arguments_count_where_they_gave_something(results: ResultStore, loop: asyncio.Runner) -> None:
+    filters = {"filters": [{"key": "costClass", "operator": "=", "value": "Actuals"}]}
+    gave = StepRecord(
+        number=1,
+        invocations=(Invocation(operator="get_nodes", arguments=filters),),
+        outcomes=(results.result("t1"),),
+    )
+    answer = "Under the 'Actuals' class it is EV-X7."
+    assert missing(answer, results, loop, [gave]) == ()
+    assert missing(answer, results, loop) == ("Actuals",)
+
+
+def test_numbers_keep_the_tolerance_of_what_was_written() -> None:
+    found = {
+        claim.text: (claim.number, round(claim.tolerance, 3))
+        for claim in claims_of("99.4, 3,441, about 12, 1.2 million")
+    }
+    assert found == {"99.4": (99.4, 0.05), "3,441": (3441.0, 0.0), "12": (12.0, 0.5), "1.2": (1.2e6, 50_000.0)}

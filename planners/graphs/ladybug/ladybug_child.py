@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import decimal
 import json
+import math
 import resource
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ _PART_CHARACTERS = 4 * 2**20
 """Of one line of an answer, beyond its last row."""
 _ANSWER_CHARACTERS = 32 * 2**20
 """Of the rows that a query of a model gives."""
+_LIST_OFFSETS = 200
+"""Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
 
 
 class _Engine:
@@ -31,6 +34,7 @@ class _Engine:
     def __init__(self) -> None:
         self._database: Any = None
         self._connection: Any = None
+        self._stream: _Stream | None = None
 
     def open(self, request: dict[str, Any]) -> None:
         """Open the database, and bound the memory that may be taken from now on."""
@@ -41,6 +45,7 @@ class _Engine:
             buffer_pool_size=request["buffer_bytes"],
             max_db_size=request["database_bytes"],
             max_num_threads=1,
+            read_only=request.get("read_only", False),
         )
         self._connection = ladybug.Connection(self._database)
         statm = Path("/proc/self/statm")
@@ -81,9 +86,162 @@ class _Engine:
         finally:
             self._roll_back()
 
+    def stream(self, request: dict[str, Any]) -> None:
+        """Run a query, and write its first batch; ``next`` gives the others. An older stream ends."""
+        self.stop()
+        self._connection.set_query_timeout(int(request["seconds"] * 1000))
+        result = self._connection.execute(request["text"], request["parameters"])
+        self._stream = _Stream(result, request["most"], request["batch"], _Identities(self._database))
+        self._stream.write()
+
+    def next(self) -> None:
+        """Write the next batch of the stream."""
+        if self._stream is None:
+            raise ValueError("no query is open")
+        self._stream.write()
+
+    def stop(self) -> None:
+        """End the stream."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
     def _roll_back(self) -> None:
         with contextlib.suppress(RuntimeError):  # an error of the engine has ended it already
             self._connection.execute("ROLLBACK").close()
+
+
+class _Stream:
+    """The rows of a query, written in batches that are asked for one by one.
+
+    :param most: rows in all.
+    :param batch: rows of one batch; long rows make it shorter.
+    """
+
+    def __init__(self, result: Any, most: int, batch: int, identities: _Identities) -> None:
+        self._result = result
+        self._columns = result.get_column_names()
+        self._left = most
+        self._batch = batch
+        self._identities = identities
+
+    def write(self) -> None:
+        """Write a batch; ``next`` in it says that there are more, ``cut`` that there are more than may be given."""
+        rows, characters = list[list[Any]](), 0
+        while len(rows) < min(self._batch, self._left) and characters < _PART_CHARACTERS and self._result.has_next():
+            rows.append(self._result.get_next())
+            characters += sum(len(value) if isinstance(value, str) else 8 for value in rows[-1])
+        self._left -= len(rows)
+        self._identities.look_up(rows)
+        texts = [json.dumps([self._identities.plain(value) for value in row], default=_plain) for row in rows]
+        more = bool(self._result.has_next())
+        _write({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0}, texts)
+
+    def close(self) -> None:
+        """Free the rows."""
+        self._result.close()
+
+
+class _Identities:
+    """Nodes and relationships as readers see them: the id of a node is its label and primary key, ``Person:k1``.
+
+    The engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same batch.
+    """
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+        self._connection: Any = None
+        self._tables: dict[int, tuple[str, str]] = {}
+        self._mixed = False
+        self._known: dict[tuple[int, int], str] = {}
+
+    def look_up(self, rows: list[list[Any]]) -> None:
+        """Learn the ids of all nodes and ends of rows."""
+        self._known = {}
+        wanted: set[tuple[int, int]] = set()
+        for value in (value for row in rows for value in row if isinstance(value, dict | list)):
+            self._collect(value, wanted)
+        by_table: dict[int, list[int]] = {}
+        for table, offset in sorted(wanted - self._known.keys()):
+            by_table.setdefault(table, []).append(offset)
+        for table, offsets in by_table.items():
+            for at in range(0, len(offsets), _LIST_OFFSETS):
+                self._read_keys(table, offsets[at : at + _LIST_OFFSETS])
+
+    def plain(self, value: Any) -> Any:
+        """Return a value as JSON has it, with ids."""
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, list):
+            return [self.plain(member) for member in value]
+        if not isinstance(value, dict):
+            return value
+        if "_NODES" in value and "_RELS" in value:
+            return {"nodes": self.plain(value["_NODES"]), "edges": self.plain(value["_RELS"])}
+        if "_LABEL" not in value:
+            return {str(name): self.plain(member) for name, member in value.items()}
+        properties = {
+            name: self.plain(member)
+            for name, member in value.items()
+            if member is not None and name not in ("_ID", "_LABEL", "_SRC", "_DST")
+        }
+        if "_SRC" in value:
+            ends = {"source": self._known[_place(value["_SRC"])], "target": self._known[_place(value["_DST"])]}
+            return {"type": value["_LABEL"], **ends, "properties": properties}
+        return {"id": self._known[_place(value["_ID"])], "label": value["_LABEL"], "properties": properties}
+
+    def _collect(self, value: Any, wanted: set[tuple[int, int]]) -> None:
+        if isinstance(value, list):
+            for member in value:
+                self._collect(member, wanted)
+        elif isinstance(value, dict) and "_LABEL" in value:
+            self._load_tables()
+            if "_SRC" in value:
+                wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
+            else:
+                table, offset = _place(value["_ID"])
+                self._known[table, offset] = f"{value['_LABEL']}:{value[self._tables[table][1]]}"
+        elif isinstance(value, dict):
+            if "_NODES" in value and "_RELS" in value:
+                self._load_tables()
+                if self._mixed:
+                    raise RuntimeError(
+                        "a path cannot be returned here, as tables have properties of one name and different types; "
+                        "return properties of its nodes"
+                    )
+            for member in value.values():
+                self._collect(member, wanted)
+
+    def _load_tables(self) -> None:
+        """Read the labels and primary keys of tables, once."""
+        if self._connection is not None:
+            return
+        import ladybug
+
+        self._connection = ladybug.Connection(self._database)
+        types: dict[tuple[str, str], set[str]] = {}
+        for number, name, kind in self._rows("CALL show_tables() RETURN id, name, type"):
+            quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+            returned = "name, type, `primary key`" if kind == "NODE" else "name, type, false"
+            for column, type_, is_key in self._rows(f"CALL table_info('{quoted}') RETURN {returned}"):
+                types.setdefault((kind, column), set()).add(type_)
+                if is_key:
+                    self._tables[number] = (name, column)
+        self._mixed = any(len(found) > 1 for found in types.values())
+
+    def _read_keys(self, table: int, offsets: list[int]) -> None:
+        label, key = (name.replace("`", "``") for name in self._tables[table])
+        text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), CAST(n.`{key}` AS STRING)"
+        for offset, found in self._rows(text, {"o": offsets}):
+            self._known[table, offset] = f"{self._tables[table][0]}:{found}"
+
+    def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
+        with contextlib.closing(self._connection.execute(text, parameters or {})) as result:
+            return list(result.get_all())
+
+
+def _place(identity: dict[str, int]) -> tuple[int, int]:
+    return identity["table"], identity["offset"]
 
 
 def main() -> None:
@@ -93,17 +251,22 @@ def main() -> None:
     for line in sys.stdin:
         try:
             request = json.loads(line)
-            if request["do"] in ("read", "query"):
+            if request["do"] in ("read", "query", "stream"):
                 getattr(engine, request["do"])(request)
+                continue
+            if request["do"] == "next":
+                engine.next()
                 continue
             if request["do"] == "write":
                 engine.write(request["statements"])
             elif request["do"] == "open":
                 engine.open(request)
+            elif request["do"] == "stop":
+                engine.stop()
             else:
                 engine.close()
             _write({})
-        except (RuntimeError, OSError, MemoryError, ValueError, TypeError, OverflowError) as error:
+        except (RuntimeError, OSError, MemoryError, ValueError, TypeError, LookupError, OverflowError) as error:
             of = "OSError" if isinstance(error, OSError) else type(error).__name__
             _write({"fault": str(error)[:1_000].strip() or of, "of": of})
 

@@ -22,6 +22,8 @@ _BUFFER_BYTES = 1 << 30
 more stops here."""
 _DATABASE_BYTES = 1 << 34
 """Address space of one graph: 16 GiB, sixteen times its buffers."""
+_READ_BYTES = 1 << 36
+"""Address space of a database that is only read: 64 GiB, as it is for those that ingestion writes."""
 _OWN_S = 60.0
 """Seconds for a request that no model wrote; 20 statements of 500 rows take under a second."""
 _GRACE_S = 3.0
@@ -49,18 +51,21 @@ class LadybugProcess:
         self._process = process
         self._path = path
         self._has_ended = False
+        self._has_crashed = False
 
     @classmethod
-    async def open(cls, path: Path | None) -> LadybugProcess:
+    async def open(cls, path: Path | None, *, read_only: bool = False) -> LadybugProcess:
         """Start a process and open a database in it.
 
         :param path: its file; None: it stands in memory.
+        :param read_only: open it so that nothing can write; others can read the file at the same time.
         :raises StorageError: when the file cannot be opened.
         """
         opened = cls(await EngineProcess.start(_SCRIPT, "Ladybug"), path)
-        sizes = {"buffer_bytes": _BUFFER_BYTES, "database_bytes": _DATABASE_BYTES}
+        sizes = {"buffer_bytes": _BUFFER_BYTES, "database_bytes": _READ_BYTES if read_only else _DATABASE_BYTES}
+        request = {"do": "open", "path": ":memory:" if path is None else str(path), "read_only": read_only, **sizes}
         try:
-            await opened._ask({"do": "open", "path": ":memory:" if path is None else str(path), **sizes}, _OWN_S)
+            await opened._ask(request, _OWN_S)
         except StatementError as error:
             await opened.end()
             raise _storage_error(error.problem, path) from None
@@ -70,6 +75,11 @@ class LadybugProcess:
     def has_ended(self) -> bool:
         """Whether the process is gone, and the graph with it if it stood in memory."""
         return self._has_ended or self._process.has_ended
+
+    @property
+    def has_crashed(self) -> bool:
+        """Whether it ended by itself, in the middle of a request."""
+        return self._has_crashed
 
     @property
     def pid(self) -> int:
@@ -96,6 +106,21 @@ class LadybugProcess:
         :param most: rows.
         """
         return await self._rows(_request("query", text, parameters, most, seconds), seconds)
+
+    async def stream(
+        self, text: str, parameters: Mapping[str, Value | None], most: int, batch: int, seconds: float
+    ) -> dict[str, Any]:
+        """Run a query, and return the first batch: ``columns``, ``rows``, ``next`` (there are more), ``cut`` (more than ``most``)."""
+        request = _request("stream", text, parameters, most, seconds)
+        return (await self._ask({**request, "batch": batch}, seconds))[0]
+
+    async def next_batch(self) -> dict[str, Any]:
+        """Return the next batch of the stream."""
+        return (await self._ask({"do": "next"}, _OWN_S))[0]
+
+    async def stop_stream(self) -> None:
+        """End the stream."""
+        await self._ask({"do": "stop"}, _OWN_S)
 
     async def roll_back(self) -> None:
         """Roll back the transaction that is open, if there is one."""
@@ -124,7 +149,7 @@ class LadybugProcess:
         try:
             parts = await self._process.ask(request, seconds + _GRACE_S)
         except EngineEndedError as error:
-            self._has_ended = True
+            self._has_ended = self._has_crashed = True
             raise _ended(error.signal_name) from None
         except TimeoutError:
             self._has_ended = True
@@ -152,7 +177,7 @@ def ladybug_fault(problem: str) -> StatementError:
     )
 
 
-def _request(kind: str, text: str, parameters: Mapping[str, Value], most: int, seconds: float) -> dict[str, Any]:
+def _request(kind: str, text: str, parameters: Mapping[str, Value | None], most: int, seconds: float) -> dict[str, Any]:
     return {"do": kind, "text": text, "parameters": dict(parameters), "most": most, "seconds": seconds}
 
 

@@ -31,6 +31,12 @@ _BUILT = 0.97
 _GENERATED = 0.95
 """Of auxiliary modules: the rest is of no process."""
 _SIDE_ASSEMBLY = 1
+_PAIR_KINDS = (0.7, 0.1, 0.1, 0.1)
+"""Shares of pairs of nodes by their two flows: a plan and an actual, one plan booked twice, two plans, two actuals."""
+_USED_DRIVES = 0.45
+_SHIPPED_DRIVES = 0.4
+"""Of all drive assemblies those that battery modules go into, and of those of tier 0 those that go into vehicles: so few that chains from
+a module over assemblies to vehicles are common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +75,13 @@ class _Maker:
         """Return numbers of nodes for rows: the greater the power, the more rows the first nodes have."""
         return lambda at: skewed(self.draws.uniform(name, at), self.size(node_type), power)
 
-    def amounts(self, name: str, same: Ints, cost_class: Ints, months: Ints) -> Columns:
-        """Return the columns of flows; rows with equal numbers in ``same`` get equal amounts."""
+    def amounts(self, name: str, like: Ints, same: Ints, cost_class: Ints, months: Ints) -> Columns:
+        """Return the columns of flows; rows with equal numbers in ``like`` cost alike, with equal ones in ``same`` exactly the same."""
         return {
             "costClass": [_CLASSES[place] for place in cost_class.tolist()],
-            "cost": 5.0 * 800.0 ** self.draws.uniform(f"{name} cost", same),
+            "cost": 5.0
+            * 800.0 ** self.draws.uniform(f"{name} cost", like)
+            * (0.9 + 0.2 * self.draws.uniform(f"{name} difference", same)),
             "quantity": 1 + skewed(self.draws.uniform(f"{name} quantity", same), 500, 2.5),
             "year": self.sizes.first_year + months // 12,
             "quarter": months % 12 // 3 + 1,
@@ -198,8 +206,8 @@ def _runs(maker: _Maker) -> list[GraphTable]:
 
 def _run_amounts(maker: _Maker, name: str, runs: EvRuns, at: Ints) -> Columns:
     months, cost_class = runs.month[at], runs.cost_class[at]
-    same = (runs.model[at] * 64 + runs.site[at]) * 256 + months * 2 + cost_class
-    return maker.amounts(name, same, cost_class, months)
+    like = runs.model[at] * 64 + runs.site[at]
+    return maker.amounts(name, like, like * 256 + months * 2 + cost_class, cost_class, months)
 
 
 def _months(maker: _Maker, name: str, model: Ints, month: Ints) -> GraphTable:
@@ -216,16 +224,16 @@ def _months(maker: _Maker, name: str, model: Ints, month: Ints) -> GraphTable:
 def _flows(
     maker: _Maker, ends: tuple[str, str], count: int, pairs: Callable[[Ints, str], tuple[Ints, Ints]]
 ) -> GraphTable:
-    """Return a table of ``INTEGRATED_IN``. Each pair of nodes has two rows: a planned one, and an actual, equal or further one."""
+    """Return a table of ``INTEGRATED_IN``. Each pair of nodes has two rows."""
     name = f"{ends[0]} in {ends[1]}"
     draws, months = maker.draws, maker.size("CalendarMonth")
 
     def values(at: Ints) -> Columns:
         pair, second = at // 2, at % 2
-        kind = np.where(second == 1, picked(draws.uniform(f"{name} kind", pair), (0.8, 0.1, 0.1)), -1)
-        cost_class = np.where(kind == 0, 1, PLAN)
-        same = np.where(kind == 1, pair * 2, at)  # an equal row: the flow was booked twice
-        return maker.amounts(name, same, cost_class, draws.below(f"{name} month", same, months))
+        kind = picked(draws.uniform(f"{name} kind", pair), _PAIR_KINDS)
+        cost_class = np.where((kind == 3) | ((kind == 0) & (second == 1)), 1, PLAN)
+        same = np.where(kind == 1, pair * 2, at)  # equal rows: the flow was booked twice
+        return maker.amounts(name, pair, same, cost_class, draws.below(f"{name} month", same, months))
 
     return maker.table("INTEGRATED_IN", ends, count, lambda at: pairs(at // 2, name), _FLOW, values)
 
@@ -236,7 +244,7 @@ def _drive_flows(maker: _Maker) -> list[GraphTable]:
     starts = np.concatenate([[0], np.cumsum(np.array(TIERS) * drives).astype(np.int64)])
 
     def into_drives(pair: Ints, name: str) -> tuple[Ints, Ints]:
-        target = skewed(maker.draws.uniform(f"{name} target", pair), int(starts[4]), 1.5)
+        target = skewed(maker.draws.uniform(f"{name} target", pair), int(starts[4]), 1.7)
         tier = tier_of_drives(target, maker.sizes)
         low, high = starts[tier + 1], starts[tier + 2]
         return low + ((high - low) * maker.draws.uniform(f"{name} source", pair)).astype(np.int64), target
@@ -249,7 +257,9 @@ def _drive_flows(maker: _Maker) -> list[GraphTable]:
 
     return [
         _flows(maker, ("BatteryModule", "VehicleModel"), batteries // 4, into_models(batteries, 1.7)),
-        _flows(maker, ("DriveAssembly", "VehicleModel"), drives // 9, into_models(first_tier, 1.5)),
+        _flows(
+            maker, ("DriveAssembly", "VehicleModel"), drives // 9, into_models(int(first_tier * _SHIPPED_DRIVES), 1.5)
+        ),
         _flows(maker, ("DriveAssembly", "DriveAssembly"), drives // 12, into_drives),
         maker.table(
             "OUTPUTS",
@@ -262,6 +272,7 @@ def _drive_flows(maker: _Maker) -> list[GraphTable]:
             _FLOW,
             lambda at: maker.amounts(
                 "drive output",
+                at,
                 at,
                 picked(maker.draws.uniform("drive output class", at), (0.4, 0.6)),
                 maker.draws.below("drive output month", at, maker.size("CalendarMonth")),
@@ -277,6 +288,6 @@ def _into_drives(maker: _Maker, count: int) -> GraphTable:
         count,
         lambda pair, name: (
             skewed(maker.draws.uniform(f"{name} source", pair), maker.size("BatteryModule"), 1.7),
-            skewed(maker.draws.uniform(f"{name} target", pair), maker.size("DriveAssembly"), 1.5),
+            skewed(maker.draws.uniform(f"{name} target", pair), int(maker.size("DriveAssembly") * _USED_DRIVES), 1.7),
         ),
     )

@@ -1,0 +1,147 @@
+"""Whether an answer is right, by two rules.
+
+The paper's (appendix B.3): numbers are exact, and of names one needed is enough. Ours: the whole set and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from scripts.graphseek.question import Part, Truth
+
+__all__ = ["Answer", "Score", "score_answer"]
+
+Table: TypeAlias = Mapping[str, Sequence[object]]
+"""Name of a column → its values."""
+
+_NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_TOLERANCE = 1e-9
+"""Relative: sums of the same numbers in another order differ by less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a system answered.
+
+    :param tables: the results that the answer shows or rests on.
+    """
+
+    text: str = ""
+    tables: Sequence[Table] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """By the paper's rule, and by ours."""
+
+    paper: bool
+    whole: bool
+
+
+def score_answer(truth: Truth, answer: Answer, names: Iterable[str] = ()) -> Score:
+    """Score an answer.
+
+    :param names: other names of the graph, which a text that has the whole set and nothing else does not hold.
+    """
+    if truth.kind == "number":
+        return _number(float(truth.parts[0][0]), answer)
+    if truth.kind == "pairs":
+        return _pairs(truth.parts[0], answer)
+    needed = {_plain(name) for part in truth.parts for name in part}
+    if not needed:
+        empty = all(not any(map(len, table.values())) for table in answer.tables)
+        return Score(empty, empty)
+    cells = {_plain(value) for table in answer.tables for column in table.values() for value in column}
+    said = _plain(answer.text)
+    paper = bool(needed & cells) or any(_stands_in(name, said) for name in needed)
+    if truth.kind == "ranking":
+        return Score(paper, _is_ranked(truth.parts[0], answer))
+    return Score(paper, _in_columns(truth, answer) or _in_text(truth, needed, said, names))
+
+
+def _plain(value: object) -> str:
+    return " ".join(str(value).split()).casefold()
+
+
+def _stands_in(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _in_columns(truth: Truth, answer: Answer) -> bool:
+    """Each part is a column, or one column is all parts together."""
+    also = {_plain(name) for name in truth.also}
+    parts = [{_plain(name) for name in part} for part in truth.parts]
+    columns = [
+        {_plain(value) for value in column if value is not None} for table in answer.tables for column in table.values()
+    ]
+    sets = [column - (also - set().union(*parts)) for column in columns]
+    return all(part in sets for part in parts) or set().union(*parts) in sets
+
+
+def _in_text(truth: Truth, needed: set[str], said: str, names: Iterable[str]) -> bool:
+    if not all(_stands_in(name, said) for name in needed):
+        return False
+    fine = needed | {_plain(name) for name in truth.also}
+    others = {_plain(name) for name in names} - fine
+    rest = said
+    for name in sorted(fine, key=len, reverse=True):  # what is part of a right name is no other name
+        rest = rest.replace(name, "\n")
+    return not any(name in rest and _stands_in(name, rest) for name in others)
+
+
+def _is_ranked(ranked: Part, answer: Answer) -> bool:
+    """A column begins with the names in order, or the text tells them in order."""
+    wanted = [_plain(name) for name in ranked]
+    columns = [[_plain(value) for value in column] for table in answer.tables for column in table.values()]
+    said = _plain(answer.text)
+    places = [found.start() if (found := re.search(rf"(?<!\w){re.escape(n)}(?!\w)", said)) else -1 for n in wanted]
+    return any(column[: len(wanted)] == wanted for column in columns) or (min(places) >= 0 and places == sorted(places))
+
+
+def _equal(given: str, truth: float) -> bool:
+    """Whether a written number is the truth, or the truth rounded to its decimals, which are at least two or none of a whole number."""
+    text = given.replace(",", "")
+    if abs(float(text) - truth) <= _TOLERANCE * max(abs(truth), 1.0):
+        return True
+    decimals = len(text.partition(".")[2])
+    return decimals >= 2 and float(text) == round(truth, decimals)
+
+
+def _numbers(text: str) -> list[str]:
+    return _NUMBER.findall(text)
+
+
+def _number(truth: float, answer: Answer) -> Score:
+    said = any(_equal(each, truth) for each in _numbers(answer.text))
+    cells = [
+        (len(column), value)
+        for table in answer.tables
+        for column in table.values()
+        for value in column
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    rows = [count for count, value in cells if _equal(repr(value), truth)]
+    return Score(said or bool(rows), said or 1 in rows)
+
+
+def _pairs(part: Part, answer: Answer) -> Score:
+    wanted = {(_plain(name), float(number)) for name, number in zip(part[::2], part[1::2], strict=True)}
+    found: list[set[tuple[str, float]]] = [
+        {
+            (_plain(name), float(value))
+            for name, value in zip(names, values, strict=False)
+            if isinstance(value, int | float)
+        }
+        for table in answer.tables
+        for names in table.values()
+        for values in table.values()
+    ]
+    said = _plain(answer.text)
+    told = [
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)\D{{0,40}}{number:g}(?![\d.])", said.replace(",", ""))
+        for name, number in wanted
+    ]
+    return Score(any(each & wanted for each in found) or any(told), wanted in found or all(told))

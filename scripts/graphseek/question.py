@@ -1,0 +1,98 @@
+"""A question with its true answer, and the files in which questions stand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from scripts.bench_sets import ROOT
+
+__all__ = ["TASKS", "Part", "Question", "Truth", "digest_of", "paraphrases", "read_questions", "write_questions"]
+
+TASKS = ROOT / "planners" / "graphseek" / "tasks"
+"""The folder of the shipped questions: ``ev.jsonl``, ``countries.jsonl``, ``tool_graph.jsonl``, and ``paraphrases.jsonl``."""
+Part: TypeAlias = tuple[str | float, ...]
+
+_MOST_KEPT = 100
+"""Names of a truth that stand in the file; of more only count, digest and the first ones do."""
+_FIRST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What a right answer holds.
+
+    :param kind: ``names``: sets of names, mostly one; ``ranking``: names in order; ``number``: one number; ``pairs``: names, each with a
+        number.
+    :param parts: sets of names, sorted, as "sites and regions" has two; else one part. Of pairs: names and numbers in turn.
+    :param also: names that may stand in the answer too, as England for a county of the United Kingdom.
+    """
+
+    kind: Literal["names", "ranking", "number", "pairs"]
+    parts: tuple[Part, ...]
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question.
+
+    :param graph: ``ev``, ``countries`` or ``tool_graph``.
+    :param family: access pattern, as in appendix C of the paper.
+    :param parameters: what the text was filled with.
+    :param follows: the question of the same talk that is asked before; empty: none.
+    """
+
+    id: str
+    graph: Literal["ev", "countries", "tool_graph"]
+    family: str
+    text: str
+    truth: Truth
+    parameters: Mapping[str, str | int] = field(default_factory=dict)
+    follows: str = ""
+
+
+def digest_of(part: Part) -> str:
+    """Return SHA-256 (hex) of the values of a part, one a line."""
+    return hashlib.sha256("\n".join(map(str, part)).encode()).hexdigest()
+
+
+def write_questions(path: Path, questions: Sequence[Question]) -> None:
+    """Write one question a line. Of long truths count, digest and the first names are written."""
+    lines = []
+    for question in questions:
+        record = asdict(question)
+        record["truth"]["parts"] = [_kept(part) for part in question.truth.parts]
+        lines.append(json.dumps(record, ensure_ascii=False))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _kept(part: Part) -> object:
+    if len(part) <= _MOST_KEPT:
+        return list(part)
+    return {"count": len(part), "sha256": digest_of(part), "first": list(part[:_FIRST])}
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Return the questions of a file whose truths are written out; those of long ones are made anew with the graph."""
+    questions = [_question(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [question for question in questions if question is not None]
+
+
+def _question(record: Mapping[str, Any]) -> Question | None:
+    truth = record["truth"]
+    if not all(isinstance(part, list) for part in truth["parts"]):
+        return None
+    parts = tuple(tuple(part) for part in truth["parts"])
+    return Question(**{**record, "truth": Truth(kind=truth["kind"], parts=parts, also=tuple(truth["also"]))})
+
+
+def paraphrases(questions: Sequence[Question]) -> dict[str, str]:
+    """Return other words for questions by their ids. They were written before the rules were; nobody tunes on them."""
+    lines = (TASKS / "paraphrases.jsonl").read_text(encoding="utf-8").splitlines()
+    templates = {record["question"]: record["template"] for record in map(json.loads, lines)}
+    return {each.id: templates[each.id].format(**each.parameters) for each in questions if each.id in templates}

@@ -11,7 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,7 +27,7 @@ from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import PropertyGraph
 from planners.kgot.contained_parts import ContainedFinder, ContainedGraph, ContainedModel
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_events import Ended, KgotEvent, event_json
+from planners.kgot.kgot_events import CallMade, Ended, KgotEvent, ModelAsked, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.run_header import check_header, settings_of
@@ -218,23 +218,28 @@ class _Events:
         self.differing: list[int] = []
 
     def tell(self, event: KgotEvent) -> None:
-        """Take an event."""
+        """Take an event. One that the journal has took as long as it did then."""
+        earlier = None
         if not (isinstance(event, Ended) and event.outcome in _STOPPED):
-            self._take(event_json(event), event_json(event, times=False))
+            earlier = self._take(event_json(event), event_json(event, times=False))
+        if isinstance(event, CallMade | ModelAsked) and earlier is not None:
+            event = replace(event, seconds=earlier.data["what"].get("seconds", event.seconds))
         self._observe(event)
 
-    def _take(self, timed: dict[str, Any], plain: dict[str, Any]) -> None:
+    def _take(self, timed: dict[str, Any], plain: dict[str, Any]) -> RunRecord | None:
+        """Write an event, or return the record that has it."""
         n, self.count = self.count, self.count + 1
         state = plain.pop("state", None)
         earlier = self._index.last(_EVENT, _EVENT, n)
         if earlier is not None and _same_event(earlier, plain, state):
-            return
+            return earlier
         self.differing.append(n)
         if not self._written:
-            return
+            return None
         timed.pop("state", None)
         kept = {} if state is None else {"state": self._journal.keep(state)}
         self._journal.append("event", key=_EVENT, nth=n, what=timed, **kept)
+        return None
 
 
 def _same_event(record: RunRecord, plain: Mapping[str, Any], state: Any) -> bool:

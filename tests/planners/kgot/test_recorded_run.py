@@ -22,7 +22,7 @@ from inference.chat import Completion, Message
 from ontology.errors import BudgetExceededError, InvalidArgumentError, IsolationError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.graphs.property_graph import InsertNode
-from planners.kgot.kgot_events import KgotEvent
+from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import event_lines, replay_recorded, run_is_ended, solve_recorded
@@ -184,6 +184,9 @@ async def test_a_replay_asks_nobody_and_gives_the_same_bytes(tmp_path: Path) -> 
     run = await replay_recorded(read_run_journal(tmp_path / "run", kept="file"), make, observe=told.append)
     assert (run.answer, run.outcome, len(run.state.nodes)) == ("8", "solved", 3)
     assert len(told) == len(whole.splitlines())
+    events = [each.data["what"] for each in read_run_journal(tmp_path / "run").records if each.kind == "event"]
+    took = [each["seconds"] for each in events if "seconds" in each]
+    assert [each.seconds for each in told if isinstance(each, CallMade | ModelAsked)] == took and len(took) > len(CALLS)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     with open_run_journal(tmp_path / "run") as journal:  # a run that has ended is not run again
         again = await solve_recorded(TASK, journal, parts(Nobody()))

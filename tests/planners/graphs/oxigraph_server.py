@@ -31,6 +31,18 @@ def running_oxigraph() -> Iterator[str]:
             process.kill()
 
 
+class OwnOxigraph:
+    """Base of test classes whose queries are stopped: Oxigraph goes on with a query that nobody waits for any more.
+
+    On the server that all tests share it would take a processor until the last of them has ended.
+    """
+
+    @pytest.fixture
+    def oxigraph_address(self) -> Iterator[str]:
+        with running_oxigraph() as address:
+            yield address
+
+
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + 20
     while time.monotonic() < end and process.poll() is None:

@@ -30,6 +30,7 @@ from planners.graphs.property_graph import (
 from planners.graphs.property_rows import EdgeRow, NodeRow
 from tests.planners.graphs.conftest import Driven
 from tests.planners.graphs.graph_operations import OPERATIONS, PlainGraph
+from tests.planners.graphs.oxigraph_server import OwnOxigraph
 from tests.planners.graphs.stores import FEW_PARAMS, MANY_PARAMS, TEXTS, contents, typed
 
 ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
@@ -215,13 +216,14 @@ async def test_rows_are_limited_and_said_to_be(graph: PropertyGraph) -> None:
     assert (len(some.rows), some.cut, some.columns[0] != "") == (5, True, True)
 
 
-async def test_endless_queries_end_and_the_graph_goes_on(graph: PropertyGraph) -> None:
-    await graph.apply([InsertNode(label="Thing", properties={"name": f"t{n}", "n": n}) for n in range(120)])
-    started = time.monotonic()
-    with pytest.raises(StatementError):
-        await graph.query(_text(graph, "endless"), limits=QueryLimits(seconds=0.5))
-    assert time.monotonic() - started < 15
-    assert len((await graph.query(_text(graph, "all names"))).rows) == 120
+class TestEndlessQueries(OwnOxigraph):
+    async def test_endless_queries_end_and_the_graph_goes_on(self, graph: PropertyGraph) -> None:
+        await graph.apply([InsertNode(label="Thing", properties={"name": f"t{n}", "n": n}) for n in range(120)])
+        started = time.monotonic()
+        with pytest.raises(StatementError):
+            await graph.query(_text(graph, "endless"), limits=QueryLimits(seconds=0.5))
+        assert time.monotonic() - started < 15
+        assert len((await graph.query(_text(graph, "all names"))).rows) == 120
 
 
 @pytest.mark.parametrize("name", ["write while reading", "broken", "files"])

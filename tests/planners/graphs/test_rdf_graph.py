@@ -32,7 +32,7 @@ from planners.graphs.property_graph import (
 )
 from planners.graphs.rdf.oxigraph_process import OxigraphProcess
 from planners.graphs.rdf.rdf_graph import RdfGraph, open_rdf_graph
-from tests.planners.graphs.oxigraph_server import running_oxigraph
+from tests.planners.graphs.oxigraph_server import OwnOxigraph, running_oxigraph
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
 
@@ -202,23 +202,23 @@ async def test_rows_are_cut_at_the_limit(graph: RdfGraph) -> None:
     assert (whole.rows, whole.cut) == (((0,), (1,)), False)
 
 
-async def test_an_endless_query_is_stopped(graph: RdfGraph) -> None:
-    await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
-    start = time.monotonic()
-    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
-        await graph.query(_ENDLESS, limits=QueryLimits(seconds=0.5))
-    assert time.monotonic() - start < 5
-    assert (await graph.query("SELECT (COUNT(?x) AS ?n) WHERE { ?x a :N }")).rows == ((60,),)
+class TestEndless(OwnOxigraph):
+    async def test_an_endless_query_is_stopped(self, graph: RdfGraph) -> None:
+        await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
+        start = time.monotonic()
+        with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
+            await graph.query(_ENDLESS, limits=QueryLimits(seconds=0.5))
+        assert time.monotonic() - start < 5
+        assert (await graph.query("SELECT (COUNT(?x) AS ?n) WHERE { ?x a :N }")).rows == ((60,),)
 
-
-async def test_an_endless_statement_is_stopped(graph: RdfGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planners.graphs.rdf.rdf_graph._WRITE_S", 0.5)
-    await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
-    before = await graph.state()
-    pattern = _ENDLESS.partition("WHERE")[2]
-    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
-        await graph.apply([Statement(text=f"INSERT {{ ?a :x 1 }} WHERE {pattern}")])
-    assert await graph.state() == before
+    async def test_an_endless_statement_is_stopped(self, graph: RdfGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("planners.graphs.rdf.rdf_graph._WRITE_S", 0.5)
+        await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
+        before = await graph.state()
+        pattern = _ENDLESS.partition("WHERE")[2]
+        with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
+            await graph.apply([Statement(text=f"INSERT {{ ?a :x 1 }} WHERE {pattern}")])
+        assert await graph.state() == before
 
 
 @pytest.mark.slow

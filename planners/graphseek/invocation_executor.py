@@ -15,7 +15,7 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
 from planners.graphseek.agent.argument_check import check_arguments, nearest
 from planners.graphseek.agent.question_parts import QuestionParts, needed
-from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord
+from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord, known_handles
 from planners.graphseek.operators.operator import Compiled, Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.results.result_store import ResultStore
@@ -66,7 +66,9 @@ class InvocationExecutor:
         :raises ModelError: when a subtask's model cannot be reached.
         """
         made = sum(len(record.invocations) for record in records if record.number > 0)
-        before = {_key(each): outcome for each, outcome in _pairs(records)}
+        before: dict[str, Outcome] = {}
+        for each, outcome in _pairs(records):
+            before.setdefault(_key(each), outcome)
         calls = []
         for nth, invocation in enumerate(invocations, 1):
             earlier = before.get(_key(invocation))
@@ -112,7 +114,8 @@ class InvocationExecutor:
         """
         _refuse_repeated(call.earlier)
         operator = self._operator(call)
-        check_arguments(call.invocation.arguments, operator.parameters(self.schema, self.results.handles))
+        handles = known_handles(self.results.handles, call.records)
+        check_arguments(call.invocation.arguments, operator.parameters(self.schema, handles))
         try:
             async with asyncio.timeout(None if operator.name == "subtask" else self.seconds):
                 return await self._with_inputs(operator, call)

@@ -22,7 +22,7 @@ from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.earlier_turns import told_turns
 from planners.graphseek.agent.trace_text import trace_text
-from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn, UnusableTurnError
+from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import operator_lines, turn_schema
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
@@ -78,7 +78,7 @@ class LlmTurns:
 
         :raises MissingExtraError: without the extra ``llm``.
         """
-        handles = getattr(view.results, "handles", ())
+        handles = known_handles(getattr(view.results, "handles", ()), view.records)
         messages = (
             Message(role="system", content=self._system(view)),
             Message(role="user", content=await self._user(view, handles)),

@@ -23,6 +23,7 @@ __all__ = [
     "Turn",
     "TurnMaker",
     "UnusableTurnError",
+    "known_handles",
 ]
 
 
@@ -106,6 +107,15 @@ class StepView:
     steps: int
     with_descriptors: bool = True
     is_subtask: bool = False
+
+
+def known_handles(stored: Sequence[str], records: Sequence[StepRecord]) -> tuple[str, ...]:
+    """Return the handles that a plan may name: those that are stored, and those of steps that a run took over, which are computed again.
+
+    :param stored: in the order of the store.
+    """
+    made = (each.handle for record in records for each in record.outcomes if isinstance(each, Result))
+    return tuple(dict.fromkeys((*stored, *made)))
 
 
 class UnusableTurnError(ModelError):

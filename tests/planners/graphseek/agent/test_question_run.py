@@ -1,0 +1,316 @@
+"""The loop: steps, what they offer, execution at once, faults, and how runs end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import Tool
+from egotools.client_errors import client_error_of
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
+from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.graphseek.agent.agent_events import (
+    AgentEvent,
+    AnswerRejected,
+    Ended,
+    Faulted,
+    HandleRecomputed,
+    Invoked,
+    QueryRun,
+    ResultKept,
+    StepBegun,
+    SubtaskBegun,
+    SubtaskEnded,
+)
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.turn import Answer, Fault, Question, UnusableTurnError
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
+from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ResultStore]:
+    made = ResultStore(tmp_path / "results")
+    yield made
+    made.close()
+
+
+async def asked(
+    store: ResultStore, script: Script, *operators: Operator, finder: Any = None, text: str = "Which?", **settings: Any
+) -> tuple[AnsweredQuestion, list[AgentEvent]]:
+    events: list[AgentEvent] = []
+    given = parts(store, script, *operators, finder=finder)
+    run = await answer_question(Question(text=text), given, AgentSettings(**settings), events.append)
+    return run, events
+
+
+def faults(events: list[AgentEvent]) -> list[Faulted]:
+    return [each for each in events if isinstance(each, Faulted)]
+
+
+async def test_an_answer_with_a_result_ends_the_run(store: ResultStore) -> None:
+    run, events = await asked(store, Script((call("echo", of="Alpha"),), answer("It is Alpha.", "t1", "t9")))
+    assert run.end == Ended(answer="It is Alpha.", outcome="answered", of=("t1",))
+    names = [type(each).__name__ for each in events]
+    assert names == ["QuestionBegun", "StepBegun", "Invoked", "QueryRun", "ResultKept", "StepBegun", "Ended"]
+
+
+async def test_invocations_of_a_step_run_at_once_and_are_told_in_their_order(store: ResultStore) -> None:
+    both = asyncio.Barrier(2)
+
+    async def meet(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        await both.wait()  # one after the other would wait for ever
+        await asyncio.sleep(0.05 if arguments["of"] == "Alpha" else 0)
+        return await echo(arguments, context)
+
+    turn = (call("meet", of="Alpha"), call("meet", of="Beta"))
+    run, events = await asked(store, Script(turn, answer("Alpha, Beta")), Toy("meet", meet), call_seconds=5)
+    assert run.end.outcome == "answered"
+    told = [(type(each).__name__, getattr(each, "handle", "")) for each in events[2:8]]
+    assert told == [
+        ("Invoked", ""),
+        ("QueryRun", ""),
+        ("ResultKept", "t1"),
+        ("Invoked", ""),
+        ("QueryRun", ""),
+        ("ResultKept", "t2"),
+    ]
+    assert await store.rows("t2") == [("Beta",)]
+
+
+async def test_faults_say_what_to_do_instead(store: ResultStore) -> None:
+    async def slow(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def bug(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        raise ZeroDivisionError("of somebody else")
+
+    async def empty(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        raise OperatorFault("empty", "no node is like that", "Order by it")
+
+    turns = (
+        (call("ecco", of="x"), call("echo"), call("echo", of="x", typ="y")),
+        (call("echo", of="x", type="FactorySites"), call("slow", of="x"), call("bug", of="x"), call("empty", of="x")),
+        (call("empty", of="x"), call("echo", of="x"), call("echo", of="x")),
+        (call("echo", of="x"),),
+        answer("done"),
+    )
+    operators = (Toy("slow", slow), Toy("bug", bug), Toy("empty", empty))
+    run, events = await asked(store, Script(*turns), *operators, call_seconds=2.0)
+    assert run.end.outcome == "answered"
+    assert [(each.step, each.nth, each.kind) for each in faults(events)] == [
+        (1, 1, "unknown name"),
+        (1, 2, "arguments"),
+        (1, 3, "arguments"),
+        (2, 1, "unknown name"),
+        (2, 2, "timeout"),
+        (2, 3, "engine"),
+        (2, 4, "empty"),
+        (3, 1, "repeated"),
+        (3, 3, "repeated"),
+        (4, 1, "repeated"),
+    ]
+    hints = [each.hint for each in faults(events)]
+    assert hints[0].startswith("The nearest is echo.") and hints[1] == "Give of"
+    assert hints[2].startswith("The nearest is type.") and hints[3].startswith("The nearest is FactorySite.")
+    assert hints[7] == "Change it: Order by it" and "Read t9" in hints[9], "the ninth invocation gave it"
+
+
+async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is_marked(store: ResultStore) -> None:
+    wrong = answer("It is Omega, with 12.")
+    script = Script((call("echo", of="Alpha"),), wrong, answer("It is Alpha."))
+    run, events = await asked(store, script)
+    assert run.end.outcome == "answered" and run.end.answer == "It is Alpha."
+    (rejected,) = [each for each in events if isinstance(each, AnswerRejected)]
+    assert rejected.ungrounded == ("Omega", "12")
+    assert script.views[2].records[-1].rejected == wrong and "Omega, 12" in script.views[2].records[-1].why
+
+
+async def test_the_last_answer_is_marked_where_nothing_grounds_it(tmp_path: Path) -> None:
+    turns: dict[str, tuple[Any, ...]] = {
+        "said twice": (answer("It is Omega."), answer("It is Omega.")),
+        "the last step": (answer("It is Omega."), answer("It is Sigma."), answer("It is Omega.")),
+        "calls at last": (answer("It is Omega."), (call("echo", of="a"),), (call("echo", of="b"),)),
+    }
+    for name, given in turns.items():
+        store = ResultStore(tmp_path / name)
+        run, _ = await asked(store, Script(*given), max_steps=3)
+        assert (run.end.answer, run.end.outcome, run.end.missing) == (
+            "It is Omega.",
+            "ungrounded",
+            "in no result: Omega",
+        )
+        store.close()
+
+
+async def test_a_run_without_an_answer_says_what_it_met_at_last(store: ResultStore) -> None:
+    run, events = await asked(store, Script((call("echo", of="x"),)), max_steps=4)
+    assert run.end.outcome == "no answer"
+    assert run.end.missing == "no answer in 4 steps; at last: this call was made before and gave t1"
+    assert sum(isinstance(each, QueryRun) for each in events) == 1, "a planner that loops asks the graph once"
+
+
+async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_three(store: ResultStore) -> None:
+    script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), answer("ok"))
+    run, events = await asked(store, script)
+    assert run.end.outcome == "answered"
+    assert [each.problem for each in faults(events)] == [
+        "no JSON",
+        "it is neither a call nor an answer",
+        "the answer is empty",
+    ]
+    offered = [each.operators for each in events if isinstance(each, StepBegun)]
+    assert [("cypher" in names) for names in offered] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (ModelError("it is gone"), "model"),
+        (BudgetExceededError("spent"), "budget"),
+        (Answer(text="Which of the two?", kind="question"), "asked back"),
+        (Answer(text="I cannot read 'flub'.", kind="unreadable"), "unreadable"),
+    ],
+    ids=str,
+)
+async def test_ends(store: ResultStore, error: Any, outcome: str) -> None:
+    run, events = await asked(store, Script(error))
+    assert run.end.outcome == outcome and events[-1] == run.end
+
+
+async def test_a_store_that_dies_ends_the_run_and_keeps_the_trace(store: ResultStore) -> None:
+    async def dies(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        raise StorageError("the engine has ended", subject="graph")
+
+    script = Script((call("echo", of="Alpha"),), (call("dies", of="x"), call("echo", of="Beta")))
+    run, events = await asked(store, script, Toy("dies", dies))
+    assert run.end.outcome == "store" and "the engine has ended" in run.end.missing
+    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t3"]
+
+
+async def test_deadline_and_cancel(store: ResultStore) -> None:
+    started = asyncio.Event()
+
+    async def hangs(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        started.set()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    run, _ = await asked(store, Script((call("hangs", of="x"),)), Toy("hangs", hangs), max_seconds=0.05)
+    assert run.end.outcome == "deadline"
+    started.clear()
+    events: list[AgentEvent] = []
+    given = parts(store, Script((call("hangs", of="y"),)), Toy("hangs", hangs))
+    task = asyncio.create_task(answer_question(Question(text="Which?"), given, AgentSettings(), events.append))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert isinstance(events[-1], Ended) and events[-1].outcome == "cancelled"
+    with pytest.raises(InvalidArgumentError):
+        await asked(store, Script(answer("x")), text="  ")
+
+
+class Found:
+    """Finds operators by a script of names."""
+
+    def __init__(self, *names: str, error: Exception | None = None) -> None:
+        self._names = names
+        self._error = error
+        self.requests: list[str] = []
+
+    async def find(self, request: str) -> FoundTools:
+        self.requests.append(request)
+        if self._error is not None:
+            raise self._error
+        tools = [
+            Tool(id=name, name=name, title=name, description="", namespace="", effect="read") for name in self._names
+        ]
+        found = tuple(FoundTool(rank=at, score=1.0, explanation="", tool=tool) for at, tool in enumerate(tools, 1))
+        return FoundTools(request=request, tools=found, snapshot_id="s")
+
+
+async def test_a_step_offers_the_core_and_at_most_so_many_found_operators(store: ResultStore) -> None:
+    toys = [Toy(name, echo) for name in ("read", "a", "b", "c")]
+    finder = Found("b", "gone", "read", "a", "c", "cypher")
+    turns = Script((call("a", of="x", type="y"),), (call("c", of="x"),), answer("ok"))
+    _, events = await asked(store, turns, *toys, finder=finder, found_operators=2)
+    offered = [each.operators for each in events if isinstance(each, StepBegun)]
+    assert offered == [("read", "b", "a")] * 3
+    assert finder.requests[0] == "Which?" and "FactorySite" in finder.requests[1], (
+        "the hint of the fault is looked up too"
+    )
+    assert faults(events)[1].kind == "unknown name", "what is not offered cannot be called"
+    lost = Found(error=client_error_of("UNAVAILABLE", "the server is gone"))
+    _, events = await asked(store, Script(answer("ok")), *toys, finder=lost)
+    (begun,) = [each for each in events if isinstance(each, StepBegun)]
+    assert begun.operators == ("read", "echo", "a", "b", "c", "subtask") and "the server is gone" in begun.fallback
+
+
+async def test_a_subtask_sees_its_request_and_the_named_results(store: ResultStore) -> None:
+    class Both(Script):
+        async def turn(self, view: Any) -> Any:
+            self.views.append(view)
+            if view.is_subtask:
+                return (call("echo", of="Beta", handle="t1"),) if len(view.records) == 1 else answer("Beta Alpha it is")
+            if not view.records:
+                return (call("echo", of="Alpha"),)
+            return (
+                (call("subtask", request="which then?", handles=["t1"]),)
+                if len(view.records) == 1
+                else answer("Beta Alpha")
+            )
+
+    script = Both()
+    run, events = await asked(store, script)
+    assert run.end.outcome == "answered"
+    inner = next(view for view in script.views if view.is_subtask)
+    assert inner.question.text == "which then?" and [each.number for each in inner.records] == [0]
+    assert "subtask" not in [each.name for each in inner.operators]
+    assert [type(each) for each in events if isinstance(each, SubtaskBegun | SubtaskEnded)] == [
+        SubtaskBegun,
+        SubtaskEnded,
+    ]
+    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t2.1", "t2"]
+    assert await store.rows("t2") == [("Beta Alpha it is",)]
+
+
+async def test_a_subtask_that_invents_is_a_fault(store: ResultStore) -> None:
+    class Invents(Script):
+        async def turn(self, view: Any) -> Any:
+            if view.is_subtask:
+                return answer("It is Omega.")
+            return answer("none") if view.records else (call("subtask", request="which?"),)
+
+    run, _ = await asked(store, Invents())
+    assert run.end.outcome == "answered"
+    (fault,) = [each for record in run.records for each in record.outcomes if isinstance(each, Fault)]
+    assert fault.kind == "refused" and "Omega" in fault.problem
+
+
+async def test_an_evicted_result_is_computed_again_and_this_is_said(tmp_path: Path) -> None:
+    async def big(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        return await one_row(context, arguments["of"] * 3000)
+
+    store = ResultStore(tmp_path / "small", budget=10_000)
+    turns = (
+        (call("big", of="a"),),
+        tuple(call("big", of=each) for each in "bcd"),
+        (call("echo", of="x", handle="t1"),),
+    )
+    run, events = await asked(store, Script(*turns, answer("done")), Toy("big", big))
+    assert run.end.outcome == "answered"
+    assert [each for each in events if isinstance(each, HandleRecomputed)] == [
+        HandleRecomputed(handle="t1", operator="big")
+    ]
+    assert str((await store.rows("t5"))[0][0]).startswith("x aaa")
+    assert [each.operator for each in events if isinstance(each, Invoked)] == ["big", "big", "big", "big", "echo"]
+    store.close()

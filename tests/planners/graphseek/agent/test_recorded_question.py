@@ -1,0 +1,198 @@
+"""The journal of a question: replay, a killed run, branch, refine, and journals that are damaged or of others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ontology.errors import InvalidArgumentError, ModelError
+from planners.graphseek.agent.agent_events import (
+    AgentEvent,
+    HandleRecomputed,
+    Invoked,
+    ModelAsked,
+    event_json,
+    event_of,
+)
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.question_run import AnsweredQuestion
+from planners.graphseek.agent.recorded_question import (
+    answer_recorded,
+    branch_question,
+    question_of,
+    refine_question,
+    replay_question,
+)
+from planners.graphseek.agent.turn import Question, StepView, Turn
+from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
+from planners.runs.run_journal import open_run_journal, read_run_journal
+from planners.runs.step_log import emit
+from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
+
+QUESTION = Question(text="Which?")
+SETTINGS = AgentSettings(max_steps=5)
+TURNS = (
+    (call("echo", of="Alpha"), call("nothing", of="x")),
+    answer("It is Omega."),
+    (call("echo", of="Beta", handle="t1"),),
+    answer("It is Beta Alpha.", "t3"),
+)
+
+
+class Asked(Script):
+    """Tells of each turn as a model would."""
+
+    async def turn(self, view: StepView) -> Turn:
+        emit(ModelAsked(prompt="turn", prompt_tokens=11, completion_tokens=5, usd=0.1, seconds=len(self.views) + 0.5))
+        return await super().turn(view)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ResultStore]:
+    made = ResultStore(tmp_path / "results")
+    yield made
+    made.close()
+
+
+async def ask(
+    path: Path, store: ResultStore, script: Script, *operators: Operator, question: Question = QUESTION
+) -> tuple[AnsweredQuestion, list[AgentEvent]]:
+    events: list[AgentEvent] = []
+    with open_run_journal(path) as journal:
+        run = await answer_recorded(question, journal, parts(store, script, *operators), SETTINGS, events.append)
+    return run, events
+
+
+async def test_a_finished_run_is_replayed_without_anybody_and_never_changed(tmp_path: Path, store: ResultStore) -> None:
+    path = tmp_path / "run.jsonl"
+    run, events = await ask(path, store, Asked(*TURNS))
+    assert run.end.outcome == "answered" and (run.model_calls, run.prompt_tokens, run.usd) == (4, 44, 0.4)
+    written = path.read_bytes()
+    store.close()
+    told: list[AgentEvent] = []
+    again = await replay_question(read_run_journal(path), told.append)
+    assert told == events and again == run
+    silent = Script(AssertionError("nobody is asked"))
+    once_more, _ = await ask(path, store, silent)
+    assert once_more == run and silent.views == [] and path.read_bytes() == written
+    with pytest.raises(InvalidArgumentError, match="another question"):
+        await ask(path, store, silent, question=Question(text="What else?"))
+
+
+async def test_events_are_json(tmp_path: Path, store: ResultStore) -> None:
+    _, events = await ask(tmp_path / "run", store, Asked(*TURNS))
+    assert len({type(each) for each in events}) >= 8
+    assert [event_of(event_json(each)) for each in events] == events
+
+
+async def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: ResultStore) -> None:
+    path, calls = tmp_path / "run.jsonl", []
+
+    async def counted(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        calls.append(arguments["of"])
+        return await echo(arguments, context)
+
+    turns: list[Turn] = [(call("once", of="Alpha"),), (call("once", of="Beta"),), answer("Alpha Beta")]
+    stopped, _ = await ask(path, store, Script(*turns[:2], ModelError("no model")), Toy("once", counted))
+    assert stopped.end.outcome == "model"
+    with pytest.raises(InvalidArgumentError, match="has not ended"):
+        await replay_question(read_run_journal(path))
+    rest = Script(*turns[2:])
+    run, events = await ask(path, store, rest, Toy("once", counted))
+    assert run.end.answer == "Alpha Beta" and len(rest.views) == 1 and calls == ["Alpha", "Beta"]
+    assert [each.step for each in events if isinstance(each, Invoked)] == [1, 2]
+    told: list[AgentEvent] = []
+    assert await replay_question(read_run_journal(path), told.append) == run and told == events
+
+
+async def test_a_run_that_was_killed_amid_a_step_takes_only_that_step_again(tmp_path: Path, store: ResultStore) -> None:
+    path, started = tmp_path / "run.jsonl", asyncio.Event()
+
+    async def hangs(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        if not started.is_set():
+            started.set()
+            await asyncio.sleep(60)
+        return await echo(arguments, context)
+
+    script = Script((call("echo", of="Alpha"), call("hangs", of="Beta")), answer("Alpha Beta"))
+    task = asyncio.create_task(ask(path, store, script, Toy("hangs", hangs)))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    path.write_bytes(path.read_bytes() + b'{"n":7,"kind":"half')
+    rest = Script(answer("Alpha Beta"))
+    run, _ = await ask(path, store, rest, Toy("hangs", hangs))
+    assert run.end.outcome == "answered" and [view.step for view in rest.views] == [2]
+    assert (await store.rows("t1"), await store.rows("t2")) == ([("Alpha",)], [("Beta",)])
+
+
+async def test_a_branch_takes_over_steps_and_goes_its_own_way(tmp_path: Path, store: ResultStore) -> None:
+    path, target = tmp_path / "run", tmp_path / "branch"
+    await ask(path, store, Script(*TURNS))
+    journal = read_run_journal(path)
+    question = branch_question(journal, 1, target)
+    fresh = ResultStore(tmp_path / "fresh")
+    script = Script((call("echo", of="Gamma", handle="t1"),), answer("It is Gamma Alpha."))
+    run, events = await ask(target, fresh, script, question=question)
+    assert run.end.answer == "It is Gamma Alpha." and [view.step for view in script.views] == [2, 3]
+    assert [each.handle for each in events if isinstance(each, HandleRecomputed)] == ["t1"], (
+        "the branch has a store of its own"
+    )
+    assert await fresh.rows("t3") == [("Gamma Alpha",)]
+    assert (await replay_question(read_run_journal(target))).end == run.end
+    assert (await replay_question(journal)).end.answer == "It is Beta Alpha.", "the run that it left is as it was"
+    for step, named, told in ((5, "other", "4 steps"), (1, "branch", "exists")):
+        with pytest.raises(InvalidArgumentError, match=told):
+            branch_question(journal, step, tmp_path / named)
+    fresh.close()
+
+
+async def test_a_refined_run_has_the_results_and_the_answer_of_the_one_before(
+    tmp_path: Path, store: ResultStore
+) -> None:
+    path, target = tmp_path / "run", tmp_path / "refined"
+    await ask(path, store, Script(*TURNS))
+    question = refine_question(read_run_journal(path), "And with Delta?", target)
+    assert question == Question(text="And with Delta?", earlier=(("Which?", "It is Beta Alpha."),))
+    assert question_of(read_run_journal(target)) == question
+    other = store.branch(tmp_path / "other")
+    script = Script((call("echo", of="Delta", handle="t3"),), answer("It is Delta Beta Alpha."))
+    run, _ = await ask(target, other, script, question=question)
+    assert run.end.outcome == "answered" and [view.step for view in script.views] == [4, 5]
+    assert await other.rows("t4") == [("Delta Beta Alpha",)]
+    assert (await replay_question(read_run_journal(target))).end == run.end
+    with pytest.raises(InvalidArgumentError, match="no request"):
+        refine_question(read_run_journal(path), " ", tmp_path / "none")
+    other.close()
+
+
+async def test_journals_of_others_and_damaged_ones_are_refused(tmp_path: Path, store: ResultStore) -> None:
+    path = tmp_path / "run"
+    await ask(path, store, Script(*TURNS))
+    headers: dict[str, dict[str, Any]] = {
+        "of another command": {"run": "solve"},
+        "no settings": {"run": "graphseek", "taken_over": 0, "question": {"text": "x"}},
+        "no question": {"run": "graphseek", "taken_over": 0, "question": 7, "settings": {}},
+    }
+    for name, header in headers.items():
+        with open_run_journal(tmp_path / name) as journal:
+            journal.append("run_begun", **header)
+        with pytest.raises(InvalidArgumentError):
+            await ask(tmp_path / name, store, Script(answer("x")))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    without = [line for line in lines if '"invocation/1/1"' not in line]
+    assert len(without) == len(lines) - 1
+    with open_run_journal(tmp_path / "gap") as journal:
+        for record in read_run_journal(path).records:
+            if record.data.get("key") != "invocation/1/1":
+                journal.append(record.kind, **record.data)
+    (tmp_path / "run.payloads").rename(tmp_path / "gap.payloads")
+    with pytest.raises(InvalidArgumentError, match="does not say what this step gave"):
+        await replay_question(read_run_journal(tmp_path / "gap"))

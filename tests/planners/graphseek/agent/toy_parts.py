@@ -1,0 +1,125 @@
+"""Parts of runs without an engine: operators that do what a test says, a graph of one schema, and turns from a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, TypeMark
+from planners.graphs.property_graph import QueryLimits, Value
+from planners.graphs.readable_graph import CypherDialect, RowStream
+from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.operators import cypher, subtask
+from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext
+from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
+from planners.graphseek.results.result_store import ResultStore
+
+Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
+SITE = NodeType(
+    name="FactorySite",
+    mark=TypeMark(label="FactorySite"),
+    properties=(PropertyKey(name="name", type="string"), PropertyKey(name="year", type="integer")),
+)
+LIMITS = QueryLimits()
+SCHEMA = GraphSchema(nodes=(SITE,), relationships=())
+
+
+class ToyGraph:
+    """Has a schema and answers nothing."""
+
+    dialect: CypherDialect = "ladybug"
+    address = "toy"
+
+    async def schema(self) -> GraphSchema:
+        return SCHEMA
+
+    async def census(self) -> GraphSchema:
+        return SCHEMA
+
+    def read(
+        self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = LIMITS
+    ) -> AbstractAsyncContextManager[RowStream]:
+        raise NotImplementedError
+
+
+class Toy:
+    """An operator with one argument, ``of``: text, and one optional handle."""
+
+    group: Group = "graph data"
+    description = "It does what a test says."
+
+    def __init__(self, name: str, run: Run) -> None:
+        self.name = name
+        self._run = run
+
+    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
+        properties: dict[str, Any] = {"of": {"type": "string"}, "type": {"enum": [each.name for each in schema.nodes]}}
+        if handles:
+            properties["handle"] = {"type": "string", "enum": list(handles)}
+        return {"type": "object", "properties": properties, "required": ["of"], "additionalProperties": False}
+
+    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        return await self._run(arguments, context)
+
+
+async def one_row(context: OperatorContext, *cells: Cell) -> Result:
+    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+        yield [cells]
+
+    columns = tuple(ResultColumn(name=f"c{at}", type=_kind(cell)) for at, cell in enumerate(cells))
+    return await context.results.keep_table(TableRows(columns=columns, batches=batches()), title="a row", most=10)
+
+
+def _kind(cell: Cell) -> Any:
+    return {int: "integer", float: "number"}.get(type(cell), "string")
+
+
+async def echo(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    """Give back the text as a table of one cell."""
+    context.ran(Compiled(text=f"RETURN {arguments['of']!r}"))
+    if "handle" in arguments:
+        ((cell, *_),) = await context.results.rows(arguments["handle"])
+        return await one_row(context, f"{arguments['of']} {cell}")
+    return await one_row(context, arguments["of"])
+
+
+class Script:
+    """Turns in their order; the last stays. An exception is raised.
+
+    :ivar views: what was seen.
+    """
+
+    def __init__(self, *turns: Turn | Exception) -> None:
+        self._turns = turns
+        self.views: list[StepView] = []
+
+    async def turn(self, view: StepView) -> Turn:
+        self.views.append(view)
+        given = self._turns[min(len(self.views), len(self._turns)) - 1]
+        await asyncio.sleep(0)
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+
+def call(operator: str, **arguments: Any) -> Invocation:
+    return Invocation(operator=operator, arguments=arguments)
+
+
+def answer(text: str, *of: str) -> Answer:
+    return Answer(text=text, of=of)
+
+
+def parts(store: ResultStore, script: Script, *operators: Operator, finder: Any = None) -> QuestionParts:
+    return QuestionParts(
+        graph=ToyGraph(),
+        catalog=SemanticCatalog(),
+        operators=(Toy("echo", echo), *operators, subtask.OPERATOR, cypher.OPERATOR),
+        results=store,
+        turns=script,
+        finder=finder,
+    )

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
-from ontology.errors import StatementError
+from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address
+from planners.graphs.bolt.bolt_faults import bolt_statement_errors
 from planners.graphs.bolt.bolt_hold import BoltHold, hold_database
 from planners.graphs.bolt.bolt_rows import (
     BoltRows,
@@ -37,8 +37,6 @@ _WRITE_S = 30.0
 """Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
 _GRACE_S = 5.0
 """Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
-_OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
-"""Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
 
 
 @contextlib.asynccontextmanager
@@ -126,7 +124,7 @@ class BoltGraph:
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
         """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
-        with bolt_errors(self._place), _statement_errors(self._place, seconds):
+        with bolt_errors(self._place), bolt_statement_errors(self._place, seconds):
             async with (
                 asyncio.timeout(seconds + _GRACE_S),
                 self._driver.session(database=self._place.database, default_access_mode=mode) as session,
@@ -141,33 +139,6 @@ async def _run_statement(transaction: Any, statement: Statement, standing: BoltR
     read = await read_rows(transaction)
     check_effect(standing.node_ids(), read.node_ids())
     return read
-
-
-@contextlib.contextmanager
-def _statement_errors(place: BoltAddress, seconds: float) -> Iterator[None]:
-    from neo4j.exceptions import Neo4jError
-
-    try:
-        yield
-    except TimeoutError:
-        raise _too_slow(seconds) from None
-    except Neo4jError as error:
-        code = str(error.code)
-        if "TimedOut" in code or "Terminated" in code:
-            raise _too_slow(seconds) from None
-        if not _OF_STATEMENTS.isdisjoint(code.split(".")) or "OutOfMemory" in code:
-            problem = shown_error(ValueError(error.message or code), place)
-            remedy = "Correct the statement; the graph is as before"
-            raise StatementError(problem, subject="Cypher", remedy=remedy) from None
-        raise
-
-
-def _too_slow(seconds: float) -> StatementError:
-    return StatementError(
-        f"the statement takes longer than {seconds:g} s",
-        subject="Cypher",
-        remedy="Ask for less, or join fewer patterns",
-    )
 
 
 def _json(value: Any) -> object:

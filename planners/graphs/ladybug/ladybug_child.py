@@ -28,6 +28,14 @@ _LIST_OFFSETS = 200
 """Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
 
 
+_CHUNK_ROWS = 100
+"""Rows that are read at once, before the characters of a batch are counted."""
+_SCALARS = frozenset(
+    "BOOL STRING UUID DATE TIMESTAMP DOUBLE FLOAT DECIMAL SERIAL INT8 INT16 INT32 INT64 INT128 UINT8 UINT16 UINT32 UINT64".split()
+)
+"""Types of values that have no others in them, which might be nodes."""
+
+
 class _Engine:
     """The database of this process."""
 
@@ -121,21 +129,29 @@ class _Stream:
     def __init__(self, result: Any, most: int, batch: int, identities: _Identities) -> None:
         self._result = result
         self._columns = result.get_column_names()
+        self._is_plain = all(kind.split("(")[0] in _SCALARS for kind in result.get_column_data_types())
         self._left = most
         self._batch = batch
         self._identities = identities
 
     def write(self) -> None:
         """Write a batch; ``next`` in it says that there are more, ``cut`` that there are more than may be given."""
-        rows, characters = list[list[Any]](), 0
-        while len(rows) < min(self._batch, self._left) and characters < _PART_CHARACTERS and self._result.has_next():
-            rows.append(self._result.get_next())
-            characters += sum(len(value) if isinstance(value, str) else 8 for value in rows[-1])
-        self._left -= len(rows)
-        self._identities.look_up(rows)
-        texts = [json.dumps([self._identities.plain(value) for value in row], default=_plain) for row in rows]
+        texts, given, characters = list[str](), 0, 0
+        most = min(self._batch, self._left)
+        while given < most and characters < _PART_CHARACTERS and self._result.has_next():
+            rows = self._result.get_n(min(_CHUNK_ROWS, most - given))
+            texts.append(self._text(rows)[1:-1])
+            given, characters = given + len(rows), characters + len(texts[-1])
+        self._left -= given
         more = bool(self._result.has_next())
         _write({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0}, texts)
+
+    def _text(self, rows: list[list[Any]]) -> str:
+        if self._is_plain:
+            with contextlib.suppress(ValueError):  # a number that is not finite
+                return json.dumps(rows, default=_plain, allow_nan=False)
+        self._identities.look_up(rows)
+        return json.dumps([[self._identities.plain(value) for value in row] for row in rows], default=_plain)
 
     def close(self) -> None:
         """Free the rows."""

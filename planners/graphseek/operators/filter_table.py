@@ -34,7 +34,7 @@ _NO_EQUAL_FLOAT = (
 _AGGREGATES = {
     "COUNT": "COUNT({cell})",
     "COUNT_DISTINCT": "COUNT(DISTINCT {cell})",
-    "SUM": "COALESCE(SUM({cell}), 0)",
+    "SUM": "SUM({cell})",
     "AVG": "AVG({cell})",
     "MIN": "MIN({cell})",
     "MAX": "MAX({cell})",
@@ -42,7 +42,7 @@ _AGGREGATES = {
 _AGGREGATIONS = {
     "type": "array",
     "items": object_schema(
-        ["grouping_type", "property"],
+        ["grouping_type"],
         grouping_type={"type": "string", "enum": list(_AGGREGATES)},
         property={"type": "string", "description": "name of a column; * counts rows"},
     ),
@@ -108,7 +108,7 @@ def _outputs(table: Result, arguments: Mapping[str, Any]) -> tuple[list[_Output]
         return [_Output(table.columns[at], column_sql(at)) for at in places], []
     places = [column_place(table, each) for each in groups]
     outputs = [_Output(table.columns[at], column_sql(at)) for at in places]
-    outputs += [_aggregate(table, each["grouping_type"], each["property"]) for each in aggregations]
+    outputs += [_aggregate(table, each["grouping_type"], each.get("property", "*")) for each in aggregations]
     if wanted := arguments.get("columns"):
         outputs = [_named(outputs, each) for each in wanted]
     return outputs, [column_sql(at) for at in places]

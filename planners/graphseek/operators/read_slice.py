@@ -13,7 +13,7 @@ from planners.graphseek.operators.operator import Group, Operator, OperatorConte
 from planners.graphseek.operators.table_arguments import COLUMNS, column_places, handle_schema, object_schema, stored
 from planners.graphseek.results.result import Cell, Result
 from planners.graphseek.results.shown_cell import shown_text
-from planners.graphseek.results.table_summary import SUMMARY_TOKENS, shown_row
+from planners.graphseek.results.table_summary import fits, shown_row
 
 __all__ = ["OPERATOR"]
 
@@ -64,13 +64,10 @@ class _Read:
         """Return as many rows as fit: cells are cut only where no whole row fits, and then columns are left out."""
         while True:
             for cell in _CELLS:
-                fits, over = 0, len(rows) + 1  # so many fit; so many do not
-                while over - fits > 1:
-                    tried = len(rows) if over > len(rows) and not fits else (fits + over) // 2
-                    text = _text(table, rows[:tried], offset, places, cell)
-                    fits, over = (tried, over) if self._tokens.count(text) <= SUMMARY_TOKENS else (fits, tried)
-                if fits:
-                    return _text(table, rows[:fits], offset, places, cell)
+                for count in range(len(rows), 0, -1):
+                    text = _text(table, rows[:count], offset, places, cell)
+                    if fits(text, self._tokens.count):
+                        return text
             if len(places) == 1:
                 return f"{table.handle}: no row fits."
             places = places[: len(places) // 2]

@@ -11,7 +11,7 @@ from typing import Any
 from planners.graphs.property_graph import Properties
 from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
 from planners.graphseek.results.shown_cell import CUT, on_one_line, shown_text
-from planners.graphseek.results.table_summary import SUMMARY_TOKENS
+from planners.graphseek.results.table_summary import fits
 
 __all__ = ["graph_summary"]
 
@@ -50,7 +50,7 @@ def graph_summary(
     text = ""
     for detail in _DETAILS:
         text = on_one_line(json.dumps(_fields(handle, title, part, cut, notes, detail), ensure_ascii=False))
-        if tokens(text) <= SUMMARY_TOKENS:
+        if fits(text, tokens):
             break
     return text
 

@@ -12,10 +12,9 @@ from planners.graphseek.results.result import Cell
 from planners.graphseek.results.shown_cell import shown_cell, shown_text
 from planners.graphseek.results.table_census import MOST_DISTINCT, ColumnCensus, TableCensus
 
-__all__ = ["SUMMARY_TOKENS", "shown_row", "table_summary"]
+__all__ = ["fits", "shown_row", "table_summary"]
 
-SUMMARY_TOKENS = 600
-"""Of a summary, at most."""
+_MOST_TOKENS = 600  # of a summary
 _TITLE_CELLS = 4  # a title may have as many characters as this number of cells
 
 
@@ -46,7 +45,7 @@ _DETAILS = (
     _Detail(3, 1, 1, 12, 1),
     _Detail(1, 1, 0, 8, 0),
 )
-_LIKELY = 6  # characters a token at most; a text of more characters than this allows is not counted at all
+_LIKELY = 6  # characters of a token, at most; a text of more than 600 times this is not counted at all
 
 
 def table_summary(
@@ -59,9 +58,14 @@ def table_summary(
     text = ""
     for detail in _DETAILS:
         text = "\n".join(_lines(handle, title, census, cut, notes, detail))
-        if len(text) <= SUMMARY_TOKENS * _LIKELY and tokens(text) <= SUMMARY_TOKENS:
+        if fits(text, tokens):
             break
     return text
+
+
+def fits(text: str, tokens: Callable[[str], int]) -> bool:
+    """Whether a text is a summary that a model may see: it has at most 600 tokens."""
+    return len(text) <= _MOST_TOKENS * _LIKELY and tokens(text) <= _MOST_TOKENS
 
 
 def _lines(handle: str, title: str, census: TableCensus, cut: bool, notes: Sequence[str], detail: _Detail) -> list[str]:

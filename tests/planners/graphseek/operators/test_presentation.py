@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.present_chart import OPERATOR as CHART
+from planners.graphseek.operators.present_graph import OPERATOR as GRAPH
+from planners.graphseek.operators.present_table import OPERATOR as TABLE
+from planners.graphseek.results.result import GraphPart, Presentation, ResultNode
+from planners.graphseek.results.result_store import ResultStore
+from tests.planners.graphseek.results.stores import column, context, kept
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[ResultStore]:
+    opened = ResultStore(tmp_path)
+    await kept(opened, [column("site"), column("cost", "number"), column("tier", "integer")], [("a", 1.5, 0)])
+    await opened.keep_graph(GraphPart(nodes=(ResultNode(id="1", type="Site"),)), title="")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "shown"),
+    [
+        (TABLE, {"handle": "t1"}, Presentation(kind="table", of="t1")),
+        (
+            TABLE,
+            {"handle": "t1", "columns": ["tier", "site"], "title": "Sites"},
+            Presentation(kind="table", of="t1", title="Sites", options={"columns": ("tier", "site")}),
+        ),
+        (
+            CHART,
+            {"handle": "t1", "kind": "bar", "x": "site", "y": "cost"},
+            Presentation(kind="bar", of="t1", options={"x": "site", "y": "cost"}),
+        ),
+        (
+            CHART,
+            {"handle": "t1", "kind": "histogram", "x": "tier", "y": "cost"},
+            Presentation(kind="histogram", of="t1", options={"x": "tier"}),
+        ),
+        (GRAPH, {"handle": "g2", "title": "Site"}, Presentation(kind="graph", of="g2", title="Site")),
+    ],
+)
+async def test_presentations_say_what_is_shown(
+    store: ResultStore, operator: Operator, arguments: dict[str, Any], shown: Presentation
+) -> None:
+    result = await operator.run(arguments, context(store))
+    assert result.handle == "p3"
+    assert await store.presentation("p3") == shown
+    assert result.summary.startswith(f"p3: {shown.kind} of {shown.of}")
+    assert "\n" not in result.summary
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "kind", "hint"),
+    [
+        (TABLE, {"handle": "g2"}, "arguments", "to_table"),
+        (TABLE, {"handle": "t1", "columns": ["cots"]}, "unknown name", "cost?"),
+        (CHART, {"handle": "t1", "kind": "bar", "x": "site"}, "arguments", "cost, tier"),
+        (CHART, {"handle": "t1", "kind": "bar", "x": "cost", "y": "site"}, "arguments", "cost, tier"),
+        (CHART, {"handle": "t1", "kind": "scatter", "x": "site", "y": "cost"}, "arguments", "cost, tier"),
+        (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Take one of"),
+        (GRAPH, {"handle": "t1"}, "arguments", "to_graph"),
+        (GRAPH, {"handle": "g7"}, "no such handle", "t1, g2"),
+    ],
+)
+async def test_what_cannot_be_shown_is_a_fault(
+    store: ResultStore, operator: Operator, arguments: dict[str, Any], kind: str, hint: str
+) -> None:
+    with pytest.raises(OperatorFault) as fault:
+        await operator.run(arguments, context(store))
+    assert (fault.value.kind, hint in fault.value.hint) == (kind, True), fault.value
+    assert store.handles == ("t1", "g2")

@@ -51,8 +51,8 @@ def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shared(schema: dict[str, Any]) -> dict[str, Any]:
-    counts = Counter(canonical_text(part) for part in _parts(schema))
+def _shared(schema: Mapping[str, Any]) -> dict[str, Any]:
+    counts = Counter(canonical_text(part) for part in _parts(schema))  # each time that a part stands there
     names: dict[str, str] = {}
     for text, count in counts.items():
         if count > 1 and len(text) > _SHARED_CHARS:
@@ -62,27 +62,40 @@ def _shared(schema: dict[str, Any]) -> dict[str, Any]:
     return {**body, "$defs": {name: defined[name] for name in sorted(defined)}} if defined else body
 
 
-def _parts(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield every schema in a schema."""
-    if isinstance(value, dict):
-        if "type" in value or "anyOf" in value or "enum" in value:
-            yield value
-        for inner in value.values():
-            yield from _parts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner)
+def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and every schema in it."""
+    yield schema
+    for _, inner in _inner(schema):
+        yield from _parts(inner)
 
 
-def _replaced(value: Any, names: Mapping[str, str], defined: dict[str, Any], *, whole: bool = False) -> Any:
-    if isinstance(value, list):
-        return [_replaced(inner, names, defined) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    name = None if whole else names.get(canonical_text(value))
-    if name is None:
-        return {key: _replaced(inner, names, defined) for key, inner in value.items()}
-    if name not in defined:
-        defined[name] = {}
-        defined[name] = _replaced(value, names, defined, whole=True)
-    return {"$ref": f"#/$defs/{name}"}
+def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, Any], Mapping[str, Any]]]:
+    """Yield the schemas that stand directly in a schema, with where."""
+    for name, inner in schema.get("properties", {}).items():
+        yield ("properties", name), inner
+    for key in ("anyOf", "oneOf"):
+        for at, inner in enumerate(schema.get(key, ())):
+            yield (key, at), inner
+    if isinstance(schema.get("items"), Mapping):
+        yield ("items", None), schema["items"]
+
+
+def _replaced(schema: Mapping[str, Any], names: Mapping[str, str], defined: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with references for the schemas in it that have names; these are put into ``defined``."""
+    made: dict[str, Any] = dict(schema)
+    for place, inner in _inner(schema):
+        name = names.get(canonical_text(inner))
+        if name is None:
+            new = _replaced(inner, names, defined)
+        else:
+            if name not in defined:
+                defined[name] = {}  # a schema does not stand in itself; this keeps the order of names
+                defined[name] = _replaced(inner, names, defined)
+            new = {"$ref": f"#/$defs/{name}"}
+        if place[0] == "items":
+            made["items"] = new
+        elif place[0] == "properties":
+            made["properties"] = {**made["properties"], place[1]: new}
+        else:
+            made[place[0]] = [new if at == place[1] else each for at, each in enumerate(made[place[0]])]
+    return made

@@ -46,11 +46,12 @@ def test_parts_that_stand_in_the_schema_often_are_written_once() -> None:
     class Wide(Toy):
         def parameters(self, schema: Any, handles: Any) -> dict[str, Any]:
             filters = {"type": "array", "items": {"type": "string", "enum": [f"property {at}" for at in range(20)]}}
-            return {"type": "object", "properties": {"a": filters, "b": filters}, "additionalProperties": False}
+            both = {"type": filters, "items": filters}  # names of arguments that are words of JSON Schema too
+            return {"type": "object", "properties": {"b": both["type"], **both}, "additionalProperties": False}
 
     schema = turn_schema([Wide("one", echo), Wide("two", echo)], SCHEMA, [])
     assert str(schema).count("property 19") == 1
-    call = {"operator": "two", "arguments": {"b": ["property 7"]}}
+    call = {"operator": "two", "arguments": {"b": ["property 7"], "type": ["property 1"]}}
     assert Draft202012Validator(schema).is_valid({"calls": [call]})
     call["arguments"] = {"b": ["property 21"]}
     assert not Draft202012Validator(schema).is_valid({"calls": [call]})

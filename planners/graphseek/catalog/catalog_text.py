@@ -34,7 +34,7 @@ _MORE_THAN_LOOKUP = frozenset(
 _NODES = "Node types:"
 _RELATIONSHIPS = "Relationship types:"
 _FEW_OWNERS = 5  # of a property: a name that more types have tells none of them
-_NAMES_SHARE = 4  # of the tokens, a quarter at most are for bare names
+_NAMES_SHARE = 8  # of the tokens, an eighth each are for bare names of types and of relationships
 _MARGIN = 24  # tokens of headings, and of the line that says how many types are left out
 
 
@@ -183,11 +183,14 @@ def _fitted(items: Sequence[_Item], most: int, count: Callable[[str], int]) -> t
         return _lines(items, dict.fromkeys(range(len(items)), 0), ()), True
     ranked = sorted(range(len(items)), key=lambda at: items[at].rank)
     left, listed = most, set[int]()
-    for at in ranked:
-        size = count(f"{items[at].name},")
-        if most - left + size <= most // _NAMES_SHARE:
+    for heading in (_NODES, _RELATIONSHIPS):
+        room = most // _NAMES_SHARE
+        for at in (at for at in ranked if items[at].heading == heading):
+            size = count(f"{items[at].name},")
+            if size > room:
+                break
             listed.add(at)
-            left -= size
+            room, left = room - size, left - size
     levels: dict[int, int] = {}
     for rank in range(3):
         for level in (1, 0):

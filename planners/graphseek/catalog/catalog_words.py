@@ -87,7 +87,10 @@ def _properties(
     found = set()
     for each in properties:
         known = described.get(each.name, _NOTHING)
-        if _has_any(text, (each.name, *known.words, *known.values, *known.values.values())):
+        values = (
+            value for value in known.values.values() if any(map(str.isalpha, value))
+        )  # a number may be any number
+        if _has_any(text, (each.name, *known.words, *known.values, *values)):
             found.add(each.name)
     return frozenset(found)
 

@@ -33,6 +33,7 @@ _ROLES = {role: role for role in get_args(Role) if role}
 _TEXT = "tag:yaml.org,2002:str"
 _FLAG = "tag:yaml.org,2002:bool"
 _WIDTH = 120
+_LINE_END = re.compile("[\n\r\x85\u2028\u2029]")  # PyYAML folds these in all styles but one
 _ACCEPTED = re.compile(r"^accepted:[ \t]*\w*", re.MULTILINE)
 
 
@@ -127,6 +128,12 @@ class _Dumper(yaml.SafeDumper):
 
 _Dumper.add_representer(_Row, lambda dumper, row: dumper.represent_sequence("tag:yaml.org,2002:seq", row, True))
 _Dumper.add_representer(_Pairs, lambda dumper, pairs: dumper.represent_mapping("tag:yaml.org,2002:map", pairs, True))
+
+
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(_TEXT, text, style='"' if _LINE_END.search(text) else None),
+)
 
 
 def _filled(**values: Any) -> dict[str, Any]:

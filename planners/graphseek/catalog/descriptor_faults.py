@@ -16,6 +16,8 @@ MOST_CHARACTERS = 200
 
 def cleaned_text(text: str) -> str:
     """Return a text in one line, with blanks for control characters and without characters that nobody sees."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     spaced = "".join(" " if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") else each for each in text)
     return " ".join(without_hidden(spaced).split())
 

@@ -38,6 +38,7 @@ __all__ = ["LlmDraft", "draft_by_llm"]
 
 _NOTHING: Final[Mapping[str, str]] = {}
 _MOST_ANSWER_TOKENS = 1_500
+_MOST_READ = 10_000  # characters of a text
 _MOST_WORDS = 4
 _MOST_WORD_CHARACTERS = 40
 _MOST_PROPERTIES = 40  # that the prompt shows of a type
@@ -104,14 +105,17 @@ class _Asker:
     def answer(self, of: NodeType | RelationshipType, shown: str, lists: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer about a type; an empty one where there is no usable one."""
         names = [each.name for each in of.properties[:_MOST_PROPERTIES]]
-        schema = _schema(names, lists)
+        schema = _schema(names, lists, MOST_CHARACTERS)
         request = StructuredRequest(
             messages=self._messages(_KINDS[lists[0]], of, shown, names),
             schema=schema,
             schema_name="descriptor",
             max_tokens=_MOST_ANSWER_TOKENS,
         )
-        parser = SchemaParser(schema, feature="language models that describe a graph")
+        read = _schema(
+            names, lists, _MOST_READ
+        )  # of a longer text the fault says how long it may be, and does not repeat it
+        parser = SchemaParser(read, feature="language models that describe a graph")
         answer: StructuredAnswer[Mapping[str, Any]] = self._chat.call(request, "", partial(_usable, parser))
         self._failures.record(answer.failure)
         if answer.problem:
@@ -135,9 +139,9 @@ class _Asker:
         return text
 
 
-def _schema(names: Sequence[str], lists: Sequence[str]) -> dict[str, Any]:
-    """The schema of an answer: properties of these names alone."""
-    text = {"type": "string", "maxLength": MOST_CHARACTERS}
+def _schema(names: Sequence[str], lists: Sequence[str], longest: int) -> dict[str, Any]:
+    """The schema of an answer: properties of these names alone, texts of at most so many characters."""
+    text = {"type": "string", "maxLength": longest}
     word = {"type": "string", "minLength": 1, "maxLength": _MOST_WORD_CHARACTERS}
     row = {"type": "array", "items": word, "maxItems": _MOST_WORDS}
     properties = {"type": "object", "properties": dict.fromkeys(names, text), "additionalProperties": False}

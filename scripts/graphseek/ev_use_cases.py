@@ -33,7 +33,7 @@ def _names(*parts: Iterable[str]) -> Truth:
 
 def _use_cases(frames: EvFrames) -> list[Question]:
     modules, family = frames.nodes["BatteryModule"], "use case"
-    dearest = str(modules.loc[modules["marketPrice"].idxmax(), "key"])
+    dearest = str(modules.nlargest(1, "marketPrice")["key"].item())
     built = frames.edges[("BUILT_AT", "BatteryModule", "FactorySite")]
     cost = float(modules["unitCost"].max())
     parts = modules_of_model(frames, frames.key("VehicleModel", _MODEL), _BLUEPRINT_HOPS, "Plan")

@@ -15,6 +15,7 @@ import grpc.aio
 import pytest
 from hypothesis import HealthCheck, settings
 
+from inference import onnx_model
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
 
@@ -50,6 +51,14 @@ def _log_handlers() -> Iterator[None]:
         if not type(handler).__module__.startswith("_pytest"):
             root.removeHandler(handler)
     root.setLevel(level)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_models() -> Iterator[None]:
+    """Keep each embedded model that a test loads: the next engine of this process needs it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_model, "_SESSIONS", {})
+        yield
 
 
 @pytest.fixture(scope="session")

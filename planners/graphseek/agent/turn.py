@@ -10,7 +10,8 @@ from ontology.errors import ModelError
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
-from planners.graphseek.results.result import Result, Results
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
 
 __all__ = [
     "Answer",
@@ -102,7 +103,7 @@ class StepView:
     catalog: SemanticCatalog
     operators: Sequence[Operator]
     records: Sequence[StepRecord]
-    results: Results
+    results: ResultStore
     step: int
     steps: int
     with_descriptors: bool = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from planners.graphs.property_graph import Properties, Scalar
 
@@ -18,7 +18,6 @@ __all__ = [
     "ResultColumn",
     "ResultEdge",
     "ResultNode",
-    "Results",
     "TableRows",
 ]
 
@@ -126,41 +125,3 @@ class EvictedError(Exception):
         self.handle = handle
         self.operator = operator
         self.arguments = arguments
-
-
-class Results(Protocol):
-    """The results of one run."""
-
-    async def keep_table(self, rows: TableRows, *, title: str, most: int, notes: Sequence[str] = ()) -> Result:
-        """Write a table. Of more than ``most`` rows the first are kept, and the result is ``cut``.
-
-        :raises StorageError: when the disk is full.
-        """
-        ...
-
-    async def keep_graph(self, part: GraphPart, *, title: str, cut: bool = False, notes: Sequence[str] = ()) -> Result:
-        """Write a graph."""
-        ...
-
-    async def keep_presentation(self, shown: Presentation) -> Result:
-        """Write a presentation."""
-        ...
-
-    def result(self, handle: str) -> Result:
-        """Return what stands under a handle.
-
-        :raises NotFoundError: when nothing does; the remedy lists the handles there are.
-        """
-        ...
-
-    async def rows(self, handle: str, *, offset: int = 0, limit: int = 100) -> list[tuple[Cell, ...]]:
-        """Return rows of a table, in their order."""
-        ...
-
-    async def graph(self, handle: str) -> GraphPart:
-        """Return a graph."""
-        ...
-
-    async def presentation(self, handle: str) -> Presentation:
-        """Return a presentation."""
-        ...

@@ -25,10 +25,11 @@ class ResultSlot:
     inner: int = 0
     taken: bool = False
 
-    def next_label(self) -> str:
-        """Give a number inside."""
-        self.inner += 1
-        return f"{self.label}.{self.inner}" if self.label else str(self.inner)
+    def next_label(self, number: int | None = None) -> str:
+        """Give a number inside: this one, or the next."""
+        number = number or self.inner + 1
+        self.inner = max(self.inner, number)
+        return f"{self.label}.{number}" if self.label else str(number)
 
     def handle(self, kind: Literal["t", "g", "p"]) -> str:
         """Give a handle: the first has the number of the invocation, the others numbers inside."""

@@ -66,9 +66,7 @@ class ResultStore:
 
         :param number: where a run goes on: that of the invocation in the run, from 1.
         """
-        if number is not None:
-            self._slot.inner = number - 1
-        return self._view(ResultSlot(self._slot.next_label(), operator, arguments))
+        return self._view(ResultSlot(self._slot.next_label(number), operator, arguments))
 
     def again(self, handle: str) -> ResultStore:
         """Return a view whose first result takes the place of an evicted one."""

@@ -162,7 +162,8 @@ async def test_results_inside_of_an_invocation_have_numbers_of_their_own(store: 
     assert (await kept(subtask, [column("a")], [])).handle == "t1"
     assert (await kept(subtask, [column("a")], [])).handle == "t1.2"
     assert store.handles == ("t1", "t1.1", "t1.2", "t2")
-    assert store.for_invocation("op", {}, number=9)._handle("g") == "g9"
+    later, sooner = store.for_invocation("op", {}, number=9), store.for_invocation("op", {}, number=8)
+    assert [(await kept(each, [column("a")], [])).handle for each in (sooner, later, store)] == ["t8", "t9", "t10"]
 
 
 async def test_what_fails_or_is_cancelled_leaves_nothing(tmp_path: Path) -> None:

@@ -108,12 +108,12 @@ class OpenAIChat:
 
 
 def _has_open_object(schema: Any) -> bool:
-    """Whether an object of any members is allowed in a schema: servers refuse to be strict about such a one."""
+    """Whether a schema allows an object of any members, or one that may lack some: servers refuse to be strict about such a one."""
     if isinstance(schema, list):
         return any(map(_has_open_object, schema))
     if not isinstance(schema, Mapping):
         return False
-    if schema.get("type") == "object" and "properties" not in schema:
+    if schema.get("type") == "object" and set(schema.get("properties", ("any",))) - set(schema.get("required", ())):
         return True
     return any(map(_has_open_object, schema.values()))
 

@@ -63,13 +63,20 @@ def test_a_good_answer(serve: Serve, swift: RetryPolicy) -> None:
 
 @pytest.mark.parametrize(
     ("part", "strict"),
-    [({"type": "object"}, False), ({"type": "object", "properties": {}}, True), ({"type": "string"}, True)],
+    [
+        ({"type": "object"}, False),
+        ({"type": "object", "properties": {"b": {}}}, False),
+        ({"type": "object", "properties": {"b": {}}, "required": ["b"]}, True),
+        ({"type": "object", "properties": {}}, True),
+        ({"type": "string"}, True),
+    ],
 )
 def test_a_schema_with_an_open_object_is_not_strict(
     serve: Serve, swift: RetryPolicy, part: dict[str, Any], strict: bool
 ) -> None:
     server = serve(lambda asked: completion())
-    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": [part]}}}}
+    items = {"type": "array", "items": {"anyOf": [part]}}
+    schema = {"type": "object", "properties": {"a": items}, "required": ["a"]}
     chat(server, swift).complete(TALK, schema=schema)
     assert server.asked[0].body["response_format"]["json_schema"]["strict"] is strict
 

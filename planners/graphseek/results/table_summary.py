@@ -45,7 +45,7 @@ _DETAILS = (
     _Detail(3, 1, 1, 12, 1),
     _Detail(1, 1, 0, 8, 0),
 )
-_LIKELY = 6  # characters of a token, at most; a text of more than 600 times this is not counted at all
+_LIKELY = 4  # characters of a token; a text of more than 600 times this is not counted at all, since counting takes most of the time
 
 
 def table_summary(

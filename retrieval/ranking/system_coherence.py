@@ -56,12 +56,16 @@ class SystemEvidence:
         :param whole_T: the score of each tool for the whole request, float32 [tools].
         """
         scores_CT = clauses_CT + standardise(whole_T)
-        shares = np.zeros(self.named_CS.shape[1], dtype=np.float64)
-        for scores_T, named_S in zip(scores_CT, self.named_CS, strict=True):
-            best = np.argsort(-scores_T, kind="stable")[:_BEST_TOOLS]
-            mass = np.exp(_SHARPNESS * (scores_T[best] - scores_T[best[0]]))
-            found = np.bincount(self.systems_T[best], weights=mass / mass.sum(), minlength=len(shares)) + named_S
-            np.maximum(shares, found / found.sum(), out=shares)
+        clauses, systems = self.named_CS.shape
+        rows_C1 = np.arange(clauses)[:, None]
+        best_CB = np.argsort(-scores_CT, axis=1, kind="stable")[:, :_BEST_TOOLS]
+        best_scores_CB = scores_CT[rows_C1, best_CB]
+        mass_CB = np.exp(_SHARPNESS * (best_scores_CB - best_scores_CB[:, :1]))
+        mass_CB /= mass_CB.sum(axis=1, keepdims=True)
+        places_CB = self.systems_T[best_CB] + systems * rows_C1
+        found = np.bincount(places_CB.ravel(), weights=mass_CB.ravel(), minlength=clauses * systems)
+        found_CS = found.reshape(clauses, systems) + self.named_CS
+        shares = (found_CS / found_CS.sum(axis=1, keepdims=True)).max(axis=0)
         relative = np.maximum(shares / shares.max(), 1.0 / self.system_count)
         logarithms: Floats1d = np.log(relative[self.systems_T]).astype(np.float32)
         return logarithms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,8 @@ def standardise(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """
     if not values.size:
         return np.zeros_like(values)
+    if values.ndim == 1:
+        return _standardise_row(values)
     highest = values.max(axis=-1, keepdims=True).astype(np.float64)
     lowest = values.min(axis=-1, keepdims=True).astype(np.float64)
     equal = highest - lowest <= _ROUNDING * np.maximum(np.abs(highest), np.abs(lowest))
@@ -35,3 +39,14 @@ def standardise(values: NDArray[np.float32]) -> NDArray[np.float32]:
     # In float64: the square of a small float32 is 0.
     spread = np.sqrt(np.square(centred, dtype=np.float64).mean(axis=-1, keepdims=True))
     return np.where(equal, np.float32(0.0), centred / np.where(equal, 1.0, spread).astype(np.float32))
+
+
+def _standardise_row(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same for one row, to the bit. It takes a third of the time, and a search for weights does it millions of times."""
+    highest, lowest = float(values.max()), float(values.min())
+    if highest - lowest <= _ROUNDING * max(abs(highest), abs(lowest)):
+        return np.zeros_like(values)
+    centred = values - values.sum() / np.float32(len(values))
+    spread = math.sqrt(float(np.square(centred, dtype=np.float64).sum()) / len(values))
+    standardised: NDArray[np.float32] = centred / np.float32(spread)
+    return standardised

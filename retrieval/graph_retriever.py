@@ -92,15 +92,18 @@ class GraphRetriever:
             raise ModelError(context.fallbacks[0], subject=self._encoder.name, remedy="Try again when it is up")
         return context
 
-    def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
+    def complete(
+        self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
+    ) -> Ranking:
         """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its best tools need.
 
         :param margin: how many standard deviations of the scores a resolver ends below the tool that needs it.
+        :param with_features: whether the features say by how much completion raised each tool.
         """
         if self._boosts is not None:
             ranking = add_boosts(ranking, self._boosts)
         ranking = named_first(context, chosen_first(context, ranking))
-        return self._completion.complete(context, ranking, margin=margin)
+        return self._completion.complete(context, ranking, margin=margin, with_features=with_features)
 
     def _find_candidates(self, request: Request) -> QueryContext:
         config = self._config

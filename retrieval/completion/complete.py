@@ -8,9 +8,9 @@ takes one place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -54,46 +54,64 @@ class Completion:
         self._own_profiles = RESOLVED_BY in followed and bool(snapshot.own_profiles)
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, self._predicates))
 
-    def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
+    def complete(
+        self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
+    ) -> Ranking:
         """The completed ranking, which may have more tools; no score falls. The context records the supporting tools.
 
         :param margin: how many standard deviations of the scores a resolver of confidence 1 ends below the tool that needs it.
+        :param with_features: whether the features say by how much each tool was raised.
         """
         if not self._predicates or not len(ranking.tools):
             return ranking
         pulling = pulling_tools(context, ranking)
-        context.supporting = tuple(self.supporting_tools(context, ranking, pulling, margin=margin))
-        highest = lowest_direct_score(ranking.scores, pulling)
-        completed = place_supporting(ranking, context.supporting, highest=highest)
-        return replace(
-            completed, features={**completed.features, **self._boosts(completed, ranking, context.supporting)}
-        )
+        scale = _Scale(ranking)
+        context.supporting = tuple(self._supporting_tools(context, ranking, pulling, scale, margin))
+        completed = ranking
+        if context.supporting:
+            highest = lowest_direct_score(ranking.scores, pulling)
+            completed = place_supporting(ranking, context.supporting, highest=highest, spread=scale.spread)
+        if not with_features:
+            return completed
+        features = {**completed.features, **self._boosts(completed, ranking, context.supporting)}
+        return replace(completed, features=features)
 
-    def supporting_tools(
-        self, context: QueryContext, ranking: Ranking, pulling: Sequence[Pulling], *, margin: float
+    def _supporting_tools(
+        self, context: QueryContext, ranking: Ranking, pulling: Sequence[Pulling], scale: _Scale, margin: float
     ) -> list[SupportingTool]:
-        """The plans of the pulling tools, one after the other; a tool may be in several.
-
-        :param margin: as in :meth:`complete`.
-        """
-        named = has_proper_name(context.query, context.snapshot.fields["whole"].frequency)
-        given = GivenInputs(context.query, named=named)
-        costs = replace(self._costs, resolver=margin)
-        standing = _standing(ranking)
+        """The plans of the pulling tools, one after the other; a tool may be in several."""
+        given = context.once(GivenInputs, partial(_given, context))
+        costs = context.once((self, "costs", margin), lambda: replace(self._costs, resolver=margin))
         found: list[SupportingTool] = []
         for each in pulling:
             tool = int(ranking.tools[each.place])
-            found += plan(tool, partial(self._open_needs, context, given, tool, each.parts), costs, standing)
+            found += plan(
+                tool, partial(self._known_open_needs, context, given, tool, each.parts), costs, scale.standing
+            )
         return found
 
-    def _open_needs(
+    def _known_open_needs(
         self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
     ) -> list[Need]:
-        """What the request leaves open of a tool, with the suppliers that it may see."""
+        """What the request leaves open of a tool, found once: of the clauses that it answers two things count."""
+        if tool != answers:
+            parts = ()
+        of_self = self._own_profiles and speaks_of_self(parts)
+        what = (self, tool, of_self, given.loose(parts))
+        return context.once(what, partial(self._open_needs, context, given, tool, parts, of_self=of_self))
+
+    def _open_needs(
+        self, context: QueryContext, given: GivenInputs, tool: int, parts: Sequence[Clause], *, of_self: bool
+    ) -> list[Need]:
+        """What the request leaves open of a tool, with the suppliers that it may see.
+
+        :param parts: the clauses that it answers; none for a tool that only supplies another.
+        :param of_self: whether one of them speaks in the first person.
+        """
         needs = [need for need in self._needs_of(tool) if not _is_met(context, need)]
-        if self._own_profiles and tool == answers and speaks_of_self(parts):
+        if of_self:
             needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
-        needs = given.open_needs(tool, needs, parts if tool == answers else ())
+        needs = given.open_needs(tool, needs, parts)
         allowed = context.allowed
         if allowed is None:
             return needs
@@ -105,7 +123,7 @@ class Completion:
         """By how much each tool was raised, for a value or because it must go first; one that joined, from the lowest candidate."""
         first = {each.tool for each in supporting if each.predicate == DEPENDS_ON}
         raised = completed.scores - with_tools(ranking, completed.tools).scores
-        is_first = np.isin(completed.tools, list(first))
+        is_first = np.isin(completed.tools, list(first)) if first else np.zeros(len(raised), dtype=bool)
         boosts = {}
         if self._predicates & {RESOLVED_BY, SUPPLIES}:
             boosts["resolver_boost"] = np.where(is_first, np.float32(0.0), raised)
@@ -121,33 +139,65 @@ def _is_met(context: QueryContext, need: Need) -> bool:
     return bool(need.parameter) and known_value(context.request.have, need.parameter) is not None
 
 
-def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, highest: float) -> Ranking:
+class _Scale:
+    """The scale of the scores of a ranking of at least one tool; most requests need no other tool, and so never ask for it."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._tools, self._scores = ranking.tools, ranking.scores
+
+    @cached_property
+    def spread(self) -> float:
+        """The standard deviation, > 0."""
+        return float(self._scores.std()) or 1.0
+
+    @cached_property
+    def _mean(self) -> float:
+        return float(self._scores.mean())
+
+    def standing(self, tool: int) -> float:
+        """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
+        at = int(self._tools.searchsorted(tool))
+        known = at < len(self._tools) and self._tools[at] == tool
+        score = float(self._scores[at] if known else self._scores.min())
+        return (score - self._mean) / self.spread
+
+
+def _given(context: QueryContext) -> GivenInputs:
+    named = has_proper_name(context.query, context.snapshot.fields["whole"].frequency)
+    return GivenInputs(context.query, named=named)
+
+
+def place_supporting(
+    ranking: Ranking, supporting: Iterable[SupportingTool], *, highest: float, spread: float
+) -> Ranking:
     """The ranking with supporting tools raised to their cost below the tool that they serve; no score falls.
 
     Tools that were no candidates join; their features are 0.
 
     :param highest: the score below which a supporting tool stays unless it had more, or a document says that it must go first.
+    :param spread: standard deviation of the scores, > 0.
     """
     supporting = list(supporting)
-    joined = with_tools(ranking, np.unique(np.asarray([each.tool for each in supporting], dtype=np.int64)))
-    spread = float(ranking.scores.std()) if len(ranking.tools) else 0.0
-    spread = spread or 1.0
+    tools = np.array([each.tool for each in supporting], dtype=np.int64)
+    answers = np.array([each.answers for each in supporting], dtype=np.int64)
+    costs = np.array([each.cost for each in supporting], dtype=np.float64)
+    must_go_first = np.array([each.predicate == DEPENDS_ON for each in supporting])
+    joined = with_tools(ranking, tools)
+    raised = joined.scores[joined.tools.searchsorted(answers)] - costs * spread
+    raised = np.where(must_go_first, raised, np.minimum(raised, highest - _BELOW * spread))
     scores = joined.scores.copy()
-    for each in supporting:
-        at, served = np.searchsorted(joined.tools, (each.tool, each.answers))
-        score = float(joined.scores[served]) - each.cost * spread
-        if each.predicate != DEPENDS_ON:
-            score = min(score, highest - _BELOW * spread)
-        scores[at] = max(scores[at], score)
-    return replace(joined, scores=scores)
+    np.maximum.at(scores, joined.tools.searchsorted(tools), raised.astype(np.float32))
+    return Ranking(tools=joined.tools, scores=scores, features=joined.features)
 
 
 def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
     """The ranking with these tools too, each with the score of the lowest candidate and features of 0."""
-    new = np.setdiff1d(tools, ranking.tools)
+    known = ranking.tools
+    places = np.minimum(known.searchsorted(tools), len(known) - 1)
+    new = tools[known[places] != tools] if len(known) else tools
     if not len(new):
         return ranking
-    joined = np.union1d(ranking.tools, new)
+    joined = np.union1d(known, new)
     old = np.searchsorted(joined, ranking.tools)
     lowest = ranking.scores.min() if len(ranking.tools) else 0.0
 
@@ -158,16 +208,3 @@ def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
 
     features = {name: spread(values, 0.0) for name, values in ranking.features.items()}
     return Ranking(tools=joined, scores=spread(ranking.scores, lowest), features=features)
-
-
-def _standing(ranking: Ranking) -> Callable[[int], float]:
-    """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
-    tools, scores = ranking.tools, ranking.scores
-    mean, lowest, spread = float(scores.mean()), float(scores.min()), float(scores.std()) or 1.0
-
-    def standing(tool: int) -> float:
-        at = int(np.searchsorted(tools, tool))
-        score = float(scores[at]) if at < len(tools) and tools[at] == tool else lowest
-        return (score - mean) / spread
-
-    return standing

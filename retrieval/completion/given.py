@@ -70,12 +70,16 @@ class GivenInputs:
             return True
         return not self._terms.isdisjoint(terms(f"{need.entity} {need.parameter}"))
 
+    def loose(self, parts: Collection[Clause]) -> int:
+        """How many identifiers of unknown entity one of some clauses has at most: each gives one input."""
+        return max((sum(value.start in self._loose for value in part.values) for part in parts), default=0)
+
     def open_needs(self, tool: int, needs: Sequence[Need], parts: Collection[Clause]) -> list[Need]:
         """The needs of a tool that the request leaves open.
 
         :param parts: the clauses that the tool answers; none for a tool that only supplies another.
         """
-        loose = max((sum(value.start in self._loose for value in part.values) for part in parts), default=0)
+        loose = self.loose(parts)
         found: list[Need] = []
         for need in needs:
             if self.gives(tool, need) or not (need.required or self.speaks_of(need)):

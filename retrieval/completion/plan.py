@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
+from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, Need, Supplier
 from retrieval.query.supporting_tool import SupportingTool
 
 __all__ = ["Costs", "OpenNeeds", "plan"]
@@ -62,7 +62,10 @@ class Costs:
 
     def of(self, supplier: Supplier) -> float:
         """The cost of one step to a supplier of a required input, before its standing and the alternatives."""
-        base = {DEPENDS_ON: self.dependency, RESOLVED_BY: self.resolver, SUPPLIES: self.supplier}[supplier.predicate]
+        if supplier.predicate == DEPENDS_ON:
+            base = self.dependency
+        else:
+            base = self.resolver if supplier.predicate == RESOLVED_BY else self.supplier
         return base + self.position * supplier.position - self.uncertainty * math.log(supplier.confidence)
 
 
@@ -81,9 +84,9 @@ def plan(
 
     :param standing: how well a tool itself matches the request, in standard deviations of the scores above their mean.
     """
-    found: dict[int, SupportingTool | None] = {}
+    found: dict[int, _Reason | None] = {}
     serial = count()  # of equal reasons the first
-    heap: list[tuple[float, int, int, int, SupportingTool | None]] = [(0.0, 0, tool, next(serial), None)]
+    heap: list[tuple[float, int, int, int, _Reason | None]] = [(0.0, 0, tool, next(serial), None)]
     while heap and len(found) <= costs.tools:
         cost, steps, nearest, _, reason = heapq.heappop(heap)
         if nearest in found:
@@ -95,20 +98,34 @@ def plan(
             for step, supplier in _cheapest(need, costs, standing):
                 if supplier.tool in found:
                     continue
-                why = SupportingTool(
-                    tool=supplier.tool,
-                    answers=tool,
-                    consumer=nearest,
-                    parameter=need.parameter,
-                    output=supplier.output,
-                    predicate=supplier.predicate,
-                    required=need.required,
-                    confidence=supplier.confidence,
-                    cost=cost + step * (1 + costs.further * steps),
-                    steps=steps + 1,
-                )
-                heapq.heappush(heap, (why.cost, why.steps, why.tool, next(serial), why))
-    return [reason for reason in found.values() if reason is not None]
+                whole = cost + step * (1 + costs.further * steps)
+                why = _Reason(nearest, need, supplier, whole, steps + 1)
+                heapq.heappush(heap, (whole, steps + 1, supplier.tool, next(serial), why))
+    return [reason.of(tool) for reason in found.values() if reason is not None]
+
+
+class _Reason(NamedTuple):
+    """Why a tool may be in a plan. Most reasons are dropped for a cheaper one."""
+
+    consumer: int
+    need: Need
+    supplier: Supplier
+    cost: float
+    steps: int
+
+    def of(self, answers: int) -> SupportingTool:
+        return SupportingTool(
+            tool=self.supplier.tool,
+            answers=answers,
+            consumer=self.consumer,
+            parameter=self.need.parameter,
+            output=self.supplier.output,
+            predicate=self.supplier.predicate,
+            required=self.need.required,
+            confidence=self.supplier.confidence,
+            cost=self.cost,
+            steps=self.steps,
+        )
 
 
 def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Iterator[tuple[float, Supplier]]:
@@ -120,6 +137,6 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
         for each in need.suppliers
     ]
     extra = 0.0 if need.required else costs.optional
-    cheapest = heapq.nsmallest(costs.alternatives, steps, key=lambda pair: (pair[0], pair[1].tool))
-    for place, (step, supplier) in enumerate(cheapest):
+    steps.sort(key=lambda pair: (pair[0], pair[1].tool))
+    for place, (step, supplier) in enumerate(steps[: costs.alternatives]):
         yield step + extra + costs.alternative * place, supplier

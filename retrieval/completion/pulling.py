@@ -45,8 +45,9 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
         return [Pulling(place, (context.query,)) for place in best[:_BEST]]
     clauses = context.query.clauses
     answered: dict[int, list[Clause]] = {}
-    for clause, row_T in zip(clauses, CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores), strict=True):
-        answered.setdefault(int(np.lexsort((ranking.tools, -row_T))[0]), []).append(clause)
+    best_C = (CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores)).argmax(axis=1)  # of equal ones the first tool
+    for clause, place in zip(clauses, best_C.tolist(), strict=True):
+        answered.setdefault(place, []).append(clause)
     return [
         Pulling(
             place,
@@ -59,7 +60,11 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
 
 def _clause_scores(context: QueryContext, ranking: Ranking) -> Floats2d:
     """How well each tool of the ranking matches each clause; no row where the request has one clause, or tools that were no candidates."""
-    if not context.query.clauses or not np.isin(ranking.tools, context.candidates).all():
+    if not context.query.clauses:
+        return np.empty((0, 0), dtype=np.float32)
+    if ranking.tools is context.candidates:
+        return clause_scores(context)
+    if not np.isin(ranking.tools, context.candidates).all():
         return np.empty((0, 0), dtype=np.float32)
     return clause_scores(context)[
         :, np.searchsorted(context.candidates, ranking.tools)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,7 @@ class QueryContext:
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cosines: dict[str, list[Floats1d]] = field(default_factory=dict)
     _support: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
+    _once: dict[Hashable, Any] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -159,6 +160,16 @@ class QueryContext:
         places = np.minimum(np.searchsorted(candidates, tools), len(candidates) - 1)
         found, others = known[places], np.flatnonzero(candidates[places] != tools)
         found[others] = stored.similarities(clause.vector_D, tools[others])
+        return found
+
+    def once(self, what: Hashable, compute: Callable[[], _T]) -> _T:
+        """What follows from the request alone: computed once, also where the request is completed with many weights.
+
+        :param what: names the result, with all that it depends on beside the request.
+        """
+        if what not in self._once:
+            self._once[what] = compute()
+        found: _T = self._once[what]
         return found
 
     @contextmanager

@@ -45,31 +45,32 @@ def _supporting(
     return replace(reason, **others)  # type: ignore[arg-type]
 
 
+def _placed(ranking: Ranking, supporting: list[SupportingTool], *, highest: float) -> Ranking:
+    spread = float(ranking.scores.std()) or 1.0
+    return place_supporting(ranking, supporting, highest=highest, spread=spread)
+
+
 def _order(ranking: Ranking) -> list[int]:
     return [int(tool) for tool in ranking.tools[ranking.best(99)]]
 
 
 def test_a_supporting_tool_ends_just_below_the_tool_that_it_serves_candidate_or_not() -> None:
-    placed = place_supporting(
-        _ranking({2: 0, 5: 3, 6: 1}), [_supporting(9, 5, 0.1), _supporting(2, 5, 0.2)], highest=3.0
-    )
+    placed = _placed(_ranking({2: 0, 5: 3, 6: 1}), [_supporting(9, 5, 0.1), _supporting(2, 5, 0.2)], highest=3.0)
     assert _order(placed) == [5, 9, 2, 6]
     assert placed.features["bm25_text"].tolist() == [0, 3, 1, 0]
     assert placed.scores.dtype == np.float32
 
 
 def test_what_two_tools_need_takes_one_place_that_of_the_better_reason() -> None:
-    placed = place_supporting(
-        _ranking({1: 5, 2: 4, 3: 0}), [_supporting(7, 1, 2.0), _supporting(7, 2, 0.1)], highest=5.0
-    )
+    placed = _placed(_ranking({1: 5, 2: 4, 3: 0}), [_supporting(7, 1, 2.0), _supporting(7, 2, 0.1)], highest=5.0)
     assert _order(placed) == [1, 2, 7, 3]
 
 
 def test_none_is_above_the_best_tool_of_a_clause_unless_it_was() -> None:
     ranking = _ranking({1: 5, 2: 1, 3: 0.5, 4: 3})
-    placed = place_supporting(ranking, [_supporting(3, 1, 0.01), _supporting(4, 1, 0.01)], highest=1.0)
+    placed = _placed(ranking, [_supporting(3, 1, 0.01), _supporting(4, 1, 0.01)], highest=1.0)
     assert _order(placed) == [1, 4, 2, 3]
-    first = place_supporting(ranking, [_supporting(3, 1, 0.01, DEPENDS_ON)], highest=1.0)
+    first = _placed(ranking, [_supporting(3, 1, 0.01, DEPENDS_ON)], highest=1.0)
     assert _order(first) == [1, 3, 4, 2], "what a document says must go first stays beside its tool"
 
 
@@ -87,7 +88,7 @@ def test_no_score_falls_and_none_that_rises_passes_the_tool_it_serves(
 ) -> None:
     ranking = _ranking(dict(sorted(scores.items())))
     supporting = [_supporting(tool, int(ranking.tools[at % len(ranking.tools)]), cost) for tool, at, cost in steps]
-    placed = place_supporting(ranking, supporting, highest=highest)
+    placed = _placed(ranking, supporting, highest=highest)
     before = with_tools(ranking, placed.tools)
     assert placed.tools.tolist() == sorted({*scores, *(each.tool for each in supporting)})
     assert (placed.scores >= before.scores).all()

@@ -69,7 +69,7 @@ def fit_weights(
     for at, tested in enumerate(outer):
         progress("fit", at, _OUTER + 1)
         weights = weights_at(fitting.fit(np.setdiff1d(everything, tested)).point)
-        held_out_Q[tested] = cases.completed_at(weights)[tested]
+        held_out_Q[tested] = cases.completed_at(weights, tested)[tested]
         fold_weights.append(weights)
     progress("fit", _OUTER, _OUTER + 1)
     chosen = fitting.fit(everything)
@@ -93,7 +93,6 @@ class _Fitting:
         self._groups_Q = groups_Q
         self._cutoffs = cutoffs
         self._seed = seed
-        self._objectives: dict[Point, NDArray[np.float32]] = {}
 
     def fit(self, rows: Rows) -> _Regularised:
         """Return the weights for these rows, with the strength that is best in cross-validation within the rows."""
@@ -104,7 +103,7 @@ class _Fitting:
             total = 0.0
             for at, tested in enumerate(inner):
                 starts[at] = self._search(np.setdiff1d(rows, tested), strength, starts[at])
-                total += float(self._objective(starts[at])[tested].sum())
+                total += float(self._objective(starts[at], tested).sum())
             if total / len(rows) > best + _GAIN:
                 best, chosen = total / len(rows), strength
         point = ORIGIN
@@ -116,11 +115,8 @@ class _Fitting:
         """Return the best weights for the rows, starting from the weights of the next greater strength."""
         if math.isinf(strength):
             return ORIGIN
-        return search(lambda point: float(self._objective(point)[rows].mean()) - strength * distance(point), start)
+        return search(lambda point: float(self._objective(point, rows).mean()) - strength * distance(point), start)
 
-    def _objective(self, point: Point) -> NDArray[np.float32]:
-        found = self._objectives.get(point)
-        if found is None:
-            found = soft_complete(self._cases.completed_at(weights_at(point)), self._cutoffs)
-            self._objectives[point] = found
-        return found
+    def _objective(self, point: Point, rows: Rows) -> NDArray[np.float32]:
+        """Return the smooth CompleteRecall of each of these rows; the cases remember their ranks, as folds have rows in common."""
+        return soft_complete(self._cases.completed_at(weights_at(point), rows), self._cutoffs)[rows]

@@ -91,7 +91,7 @@ def tune_weights(
         cases.subset(fitted_on), labels.groups_Q[fitted_on], cutoffs=cutoffs, seed=seed, progress=progress
     )
     held_out = compare(fitted_on, fitted.held_out_Q)
-    test = compare(tested_on, cases.completed_at(fitted.weights)[tested_on])
+    test = compare(tested_on, cases.completed_at(fitted.weights, tested_on)[tested_on])
     reason = rejection(held_out, test, k=k)
     if fitted.weights == before:
         reason = "the weights that the snapshot has are the best that were found"

@@ -91,6 +91,29 @@ def test_the_rank_at_which_a_case_is_complete_is_that_of_the_ranking(scores: lis
     assert Cases([case]).completed_at(SHIPPED).tolist() == [expected]
 
 
+def test_cases_are_ranked_together_as_each_alone_and_only_those_asked_for() -> None:
+    cases, _ = planted(6)
+    other = without_clauses(np.array([2, 5]), {"bm25_text": np.array([1, 0], dtype=np.float32)}, np.array([[5]]))
+    clauses_CT = np.ones((1, 2), dtype=np.float32)
+    asked = []
+
+    def complete(ranking: Ranking, *, margin: float) -> Ranking:
+        asked.append(margin)
+        return ranking
+
+    completed = replace(other, complete=complete)
+    fused = replace(other, matrix=replace(other.matrix, clauses_CT=clauses_CT))
+    alone = [*cases._cases, other, completed, fused, replace(other, gold=None)]
+    weights = SHIPPED.replace(bm25_text=2.0)
+    expected = [case.completed_at(weights) for case in alone]
+    together, asked[:] = Cases(alone), []
+    assert together.completed_at(weights, [0, 5, 9])[[0, 5, 9]].tolist() == [expected[0], expected[5], NEVER]
+    assert asked == []
+    assert together.completed_at(weights).tolist() == expected
+    assert together.completed_at(weights, range(10)).tolist() == expected
+    assert asked == [weights.resolver_margin], "what is known is not found again"
+
+
 @cache
 def tuned(truth: str) -> Tuning:
     """Weights fitted to sixty planted cases, for the tests that look at them."""

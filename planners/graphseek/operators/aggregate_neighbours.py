@@ -1,0 +1,115 @@
+"""``aggregate_neighbours``: counts, sums and extremes over the neighbours of nodes, or over the relationships to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.empty_result import explain_empty
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.graph_query import TableQuery, dialect_of, keep_query
+from planners.graphseek.operators.group_rows import GroupColumn, write_groups
+from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.node_naming import name_value, node_column
+from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.property_filter import Owner, property_of
+from planners.graphseek.operators.value_aggregation import Aggregation, column_type, parse_aggregations
+from planners.graphseek.results.result import Result, ResultColumn
+
+__all__ = ["OPERATOR", "compile_query"]
+
+_NODE, _NEIGHBOUR = "node", "neighbour"
+
+
+def compile_query(
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
+) -> TableQuery:
+    """Return the query of groups of neighbours: those of one node, one neighbour, or those of one value."""
+    start, reach, end = _asked(arguments, schema)
+    group_by = arguments.get("group_by", _NODE)
+    along = str(arguments.get("relationship_property", ""))
+    aggregations = _aggregations(arguments, schema, reach, end, group_by)
+    text = CypherText(schema, dialect)
+    match_reach(text, start, reach, end)
+    title = f"{end.shown} of {start.shown} by {reach.shown}"
+    if group_by in (_NODE, _NEIGHBOUR):
+        if not along:
+            text.add("WITH DISTINCT n0, n1")
+        carried, type_, types = ("n0", start.type, start.types) if group_by == _NODE else ("n1", end.type, end.types)
+        groups = [
+            GroupColumn(column=node_column(type_), value=text.node_id(carried, types)),
+            GroupColumn(
+                column=ResultColumn(name="name", type="string"), value=name_value(text, carried, types, catalog)
+            ),
+        ]
+        counted = "e0" if along else "n1"
+        return write_groups(text, groups, aggregations, counted, arguments, title=title, carried=carried)
+    if not along:
+        text.add("WITH DISTINCT n1")
+    key = property_of(end.types, group_by)
+    column = ResultColumn(name=key.name, type=column_type(key))
+    groups = [GroupColumn(column=column, value=text.property("n1", key.name))]
+    return write_groups(text, groups, aggregations, "e0" if along else "n1", arguments, title=title)
+
+
+def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
+    start = parse_selection(arguments["start"], schema)
+    reach = parse_reach(arguments, schema)
+    names = [arguments["neighbour_type"]] if arguments.get("neighbour_type") else []
+    return start, reach, parse_end(schema, start, reach, names, arguments.get("neighbour_filters") or ())
+
+
+def _aggregations(
+    arguments: Mapping[str, Any], schema: GraphSchema, reach: Reach, end: End, group_by: str
+) -> tuple[Aggregation, ...]:
+    along = str(arguments.get("relationship_property", ""))
+    if along and reach.hops > 1:
+        raise OperatorFault("arguments", "relationship_property goes with one hop", "Leave max_hops out")
+    owners: tuple[Owner, ...] = (reach.types or schema.relationships) if along else end.types
+    found = parse_aggregations(arguments["aggregations"], owners, along)
+    if group_by == _NEIGHBOUR and not along and any(each.kind != "COUNT" or each.key for each in found):
+        hint = "Use COUNT of *, a relationship_property, or group_by node"
+        raise OperatorFault("arguments", "each neighbour is one node: there is nothing to aggregate", hint)
+    return found
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
+    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
+    return await keep_query(context, query, explain=explain_empty(context, *_asked(resolved, context.schema)))
+
+
+def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
+    named = {"enum": [_NODE, _NEIGHBOUR, *forms.property["enum"]]} if "enum" in forms.property else {}
+    along = {"relationship_property": forms.relationship_property()} if forms.has_relationship_properties else {}
+    return {
+        "start": forms.selection(),
+        **forms.reach(filters=True),
+        "neighbour_type": forms.node_type,
+        "neighbour_filters": forms.filters(),
+        "group_by": {"type": "string", "description": "node: one row for each start", **named},
+        "aggregations": forms.aggregations(),
+        **along,
+        "order_by": {"type": "string", "description": "a column: count, sum_price"},
+        "descending": {"type": "boolean"},
+        "limit": forms.limit(),
+    }
+
+
+OPERATOR: Operator = GraphOperator(
+    name="aggregate_neighbours",
+    description=(
+        "Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each "
+        "value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the "
+        "relationships carry (cost, quantity)."
+    ),
+    forms=_forms,
+    required=("start", "aggregations"),
+    runs=_run,
+)

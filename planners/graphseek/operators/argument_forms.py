@@ -1,0 +1,132 @@
+"""The JSON schemas of arguments that operators of graph data share; their names are enums of the live schema.
+
+They go into prompts, so they say each thing once and briefly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.operators.graph_query import MOST_ROWS
+from planners.graphseek.operators.neighbour_reach import MOST_HOPS
+from planners.graphseek.operators.property_filter import OPERATORS
+from planners.graphseek.operators.value_aggregation import GROUPING_TYPES
+
+__all__ = ["ArgumentForms"]
+
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_VALUE_TYPES = ["string", "number", "boolean", "date"]
+
+
+class ArgumentForms:
+    """Schemas for one graph and the results there are.
+
+    :param handles: of the run.
+    """
+
+    def __init__(self, schema: GraphSchema, handles: Sequence[str] = ()) -> None:
+        of_nodes = (each.name for type_ in schema.nodes for each in type_.properties)
+        of_relationships = {each.name: None for type_ in schema.relationships for each in type_.properties}
+        self._handles = [each for each in handles if each[:1] in "tg"]
+        self.node_type = _names(each.name for each in schema.nodes)
+        self.relationship_types = _array(_names(each.name for each in schema.relationships))
+        self.property = _names(dict.fromkeys(of_nodes))
+        self._relationship_property = _names(of_relationships)
+        self.has_relationship_properties = bool(of_relationships) or not schema.nodes
+
+    def filters(self) -> dict[str, Any]:
+        """Return the schema of filters on nodes."""
+        return _filters(self.property)
+
+    def relationship_filters(self) -> dict[str, Any]:
+        """Return the schema of filters on relationships."""
+        return _filters(self._relationship_property)
+
+    def relationship_property(self) -> dict[str, Any]:
+        """Return the schema of a property of relationships."""
+        return self._relationship_property
+
+    def selection(self) -> dict[str, Any]:
+        """Return the schema of a selection: by type and filters, or a result."""
+        by_type = _object(["type"], type=self.node_type, filters=self.filters())
+        if not self._handles:
+            return by_type
+        by_handle = _object(
+            ["handle"],
+            handle={"type": "string", "enum": self._handles},
+            column={"type": "string"},
+            type=self.node_type,
+        )
+        return {"anyOf": [by_type, by_handle]}
+
+    def selections(self) -> dict[str, Any]:
+        """Return the schema of several selections; a handle alone is one."""
+        one = self.selection()
+        if self._handles:
+            one = {"anyOf": [*one["anyOf"], {"type": "string", "enum": self._handles}]}
+        return {"type": "array", "items": one, "minItems": 1, "maxItems": 20}
+
+    def aggregations(self, names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the schema of aggregations.
+
+        :param names: other names that may be aggregated.
+        """
+        return {"type": "array", "items": self.aggregation(names), "minItems": 1}
+
+    def aggregation(self, names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the schema of one aggregation."""
+        known = self.property.get("enum")
+        name = {"type": "string", "enum": [*known, *names, "*"]} if known else {"type": "string"}
+        return _object(["grouping_type"], grouping_type={"type": "string", "enum": list(GROUPING_TYPES)}, property=name)
+
+    def reach(self, *, hops: int = MOST_HOPS, filters: bool = False) -> dict[str, dict[str, Any]]:
+        """Return the schemas of what is followed, by name.
+
+        :param hops: the most; 0: the operator looks at one hop.
+        :param filters: whether relationships can be filtered.
+        """
+        forms: dict[str, dict[str, Any]] = {
+            "relationship_types": self.relationship_types,
+            "direction": {"type": "string", "enum": ["out", "in", "both"]},
+        }
+        if hops:
+            forms["max_hops"] = {"type": "integer", "minimum": 1, "maximum": hops}
+        if filters and self.has_relationship_properties:
+            forms["relationship_filters"] = self.relationship_filters()
+        return forms
+
+    def node_types(self) -> dict[str, Any]:
+        """Return the schema of several types."""
+        return _array(self.node_type)
+
+    @staticmethod
+    def limit(most: int = MOST_ROWS) -> dict[str, Any]:
+        """Return the schema of a limit."""
+        return {"type": "integer", "minimum": 1, "maximum": most}
+
+
+def _names(names: Any) -> dict[str, Any]:
+    known = list(names)
+    return {"type": "string", "enum": known} if known else {"type": "string"}
+
+
+def _array(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def _object(required: Sequence[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _filters(key: dict[str, Any]) -> dict[str, Any]:
+    return _array(
+        _object(
+            ["key", "operator"],
+            key=key,
+            operator={"type": "string", "enum": list(OPERATORS)},
+            value={"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]},
+            value_type={"type": "string", "enum": _VALUE_TYPES},
+        )
+    )

@@ -1,0 +1,136 @@
+"""``find``: nodes by what they are called: exactly, by the beginning, or nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows, table_of
+from planners.graphseek.operators.node_naming import naming_properties
+from planners.graphseek.operators.node_selection import node_type
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.text_nearness import NEAR, nearness, text_pieces
+from planners.graphseek.results.result import Result, ResultColumn
+
+__all__ = ["OPERATOR", "compile_query"]
+
+_LIMIT = 10
+_MOST = 1_000
+_CANDIDATES = 2_000
+"""Of each property, whose nearness is computed: 20 ms for all of them."""
+_SHOWN = 3
+_COLUMNS = (
+    ResultColumn(name="node", type="node"),
+    ResultColumn(name="type", type="string"),
+    ResultColumn(name="name", type="string"),
+    ResultColumn(name="score", type="number"),
+)
+
+
+def compile_query(
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
+) -> TableQuery:
+    """Return the query of candidates: ids, types and names."""
+    text, wanted = CypherText(schema, dialect), str(arguments["text"])
+    match = arguments.get("match", "exact")
+    most = arguments.get("limit", _LIMIT)
+    candidates = most + 1 if match == "exact" else _CANDIDATES
+    types = [node_type(schema, arguments["node_type"])] if arguments.get("node_type") else schema.nodes
+    is_first = True
+    for type_ in types:
+        for key in _keys(type_, catalog):
+            condition = _condition(text, key, wanted, match)
+            if condition is None:
+                continue
+            if not is_first:
+                text.add("UNION ALL")
+            is_first = False
+            text.add(f"MATCH {text.node('n0', type_)}")
+            text.where([*text.of_type("n0", type_), condition])
+            name = dialect.as_text(text.property("n0", key.name))
+            text.returns(_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), name))
+            text.add(f"LIMIT {text.parameter(candidates)}")
+    if is_first:
+        raise OperatorFault("arguments", "these types have no property that names them", "Use get_nodes with filters")
+    return TableQuery(compiled=text.compiled(), columns=_COLUMNS, title=f"{match} {wanted[:60]!r}", most=most)
+
+
+def _keys(type_: NodeType, catalog: SemanticCatalog) -> list[PropertyKey]:
+    names = naming_properties(type_, catalog)
+    return [each for each in type_.properties if each.name in names and each.type in ("string", "integer")]
+
+
+def _condition(text: CypherText, key: PropertyKey, wanted: str, match: str) -> str | None:
+    """Return what a name must satisfy; None: no value of the property can."""
+    value = text.property("n0", key.name)
+    if match == "exact":
+        if key.type == "integer":
+            is_one = wanted.isascii() and wanted.isdigit() and len(wanted) < len(str(2**63))
+            return f"{value} = {text.parameter(int(wanted))}" if is_one else None
+        return f"{value} = {text.parameter(wanted)}"
+    lowered = f"lower({text.dialect.as_text(value)})"
+    if match == "prefix":
+        return f"{lowered} STARTS WITH lower({text.parameter(wanted)})"
+    pieces = [f"{lowered} CONTAINS lower({text.parameter(piece)})" for piece in text_pieces(wanted)]
+    return f"({' OR '.join(pieces)})"
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    if not str(arguments["text"]).strip():
+        raise OperatorFault("arguments", "the text is empty", "Give a name, a part of it, or a key")
+    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
+    rows = await _rows(arguments, context, query)
+    if not rows and arguments.get("match", "exact") != "fuzzy":
+        await _explain({**arguments, "match": "fuzzy"}, context)
+    return await context.results.keep_table(table_of(query.columns, rows), title=query.title, most=query.most)
+
+
+async def _rows(
+    arguments: Mapping[str, Any], context: OperatorContext, query: TableQuery
+) -> list[tuple[str, str, str, float]]:
+    """Return each node once, with the name that is nearest, the nearest first."""
+    found, _ = await fetch_rows(context, query.compiled, most=_CANDIDATES * 20)
+    is_fuzzy = arguments.get("match", "exact") == "fuzzy"
+    best: dict[str, tuple[str, str, str, float]] = {}
+    for id_, type_, name in found:
+        score = nearness(str(arguments["text"]), str(name))
+        if is_fuzzy and score < NEAR:
+            continue
+        if str(id_) not in best or best[str(id_)][3] < score:
+            best[str(id_)] = (str(id_), str(type_), str(name), score)
+    return sorted(best.values(), key=lambda row: (-row[3], row[2], row[0]))
+
+
+async def _explain(arguments: Mapping[str, Any], context: OperatorContext) -> None:
+    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
+    names: Sequence[str] = list(dict.fromkeys(row[2] for row in await _rows(arguments, context, query)))
+    if names:
+        shown = ", ".join(repr(name) for name in names[:_SHOWN])
+        raise OperatorFault("empty", f"nothing is called {str(arguments['text'])[:60]!r}", f"There is {shown}")
+
+
+def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
+    return {
+        "text": {"type": "string", "minLength": 1},
+        "match": {"type": "string", "enum": ["exact", "prefix", "fuzzy"]},
+        "node_type": forms.node_type,
+        "limit": forms.limit(_MOST),
+    }
+
+
+OPERATOR: Operator = GraphOperator(
+    name="find",
+    description=(
+        "Find nodes by their name or key, of one type or of any: exact, prefix (names that begin with a text) or fuzzy (parts, other "
+        "case, typing errors). Take it first when a question names a thing and its type or spelling is not sure."
+    ),
+    forms=_forms,
+    required=("text", "match"),
+    runs=_run,
+)

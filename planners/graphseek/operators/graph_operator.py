@@ -1,0 +1,43 @@
+"""An operator of graph data: what it is called, what it takes, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.operator import Group, OperatorContext
+from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.results.result import Result
+
+__all__ = ["GraphOperator"]
+
+Forms: TypeAlias = Callable[[ArgumentForms], dict[str, dict[str, Any]]]
+Run: TypeAlias = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOperator:
+    """One operator.
+
+    :param forms: the JSON schemas of its arguments by name.
+    :param required: names of those without which it cannot run.
+    :param runs: see :meth:`Operator.run`.
+    """
+
+    name: str
+    description: str
+    forms: Forms
+    required: tuple[str, ...]
+    runs: Run
+    group: Group = "graph data"
+
+    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
+        """See :class:`Operator`."""
+        return object_schema(self.required, **self.forms(ArgumentForms(schema, handles)))
+
+    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+        """See :class:`Operator`."""
+        return await self.runs(arguments, context)

@@ -1,0 +1,108 @@
+"""Parts of the graph as results: nodes by their ids, the relationships among them, and both within the limits of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from planners.graphs.graph_schema import GraphSchema, RelationshipType
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.graph_query import dialect_of, fetch_rows
+from planners.graphseek.operators.neighbour_reach import Reach, steps_of
+from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls
+from planners.graphseek.operators.node_selection import Selection, match_selection
+from planners.graphseek.operators.operator import Compiled, OperatorContext
+from planners.graphseek.results.result import ResultColumn, ResultEdge, ResultNode
+
+__all__ = ["MOST_EDGES", "MOST_NODES", "edges_among", "edges_query", "nodes_of", "nodes_query"]
+
+MOST_NODES = 2_000
+"""Of a graph: four times the largest of the paper (522), and what a page draws."""
+MOST_EDGES = 5_000
+"""Of a graph: more than two for each node."""
+
+
+def nodes_query(selection: Selection, schema: GraphSchema, dialect: Dialect, *, most: int) -> Compiled:
+    """Return the query of the nodes of a selection, as values."""
+    text = CypherText(schema, dialect)
+    match_selection(text, "n0", selection)
+    text.returns((node_column(None),), ("n0",))
+    text.add(f"LIMIT {text.parameter(most)}")
+    return text.compiled()
+
+
+async def nodes_of(context: OperatorContext, selection: Selection, *, most: int) -> tuple[list[ResultNode], bool]:
+    """Return the nodes of a selection, and whether there are more."""
+    found: dict[str, ResultNode] = {}
+    reader = NodeReader(context.schema, context.catalog)
+    cut = False
+    for part in _parts(context, selection):
+        compiled = nodes_query(part, context.schema, dialect_of(context), most=most + 1)
+        rows, more = await fetch_rows(context, compiled, most=most)
+        found |= {node.id: node for node in (reader.node(row[0]) for row in rows)}
+        cut = cut or more
+    return list(found.values())[:most], cut or len(found) > most
+
+
+def edges_query(
+    ids: Sequence[str], types: Sequence[RelationshipType], schema: GraphSchema, dialect: Dialect, sources: Sequence[str]
+) -> Compiled:
+    """Return the query of the relationships from some nodes to others.
+
+    :param ids: of the targets.
+    :param sources: ids that go together: see :meth:`Dialect.parts_of_ids`.
+    """
+    text = CypherText(schema, dialect)
+    begin = dialect.choose(text, "n0", None, sources)
+    steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
+    text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
+    text.where([dialect.one_of_ids(text, "n1", schema.nodes, ids)])
+    text.add(f"WITH n0, n1, e0 WHERE {dialect.identity('n1')} IS NOT NULL")
+    columns = [ResultColumn(name=name, type="string") for name in ("source", "type", "target", "properties")]
+    source = text.node_id("n0", dialect.types_of_ids(schema, sources))
+    target = text.node_id("n1", schema.nodes)
+    text.returns(columns, (source, dialect.relationship_type("e0"), target, "properties(e0)"))
+    text.add(f"LIMIT {text.parameter(MOST_EDGES + 1)}")
+    return text.compiled()
+
+
+async def edges_among(
+    context: OperatorContext, ids: Sequence[str], types: Sequence[RelationshipType] = ()
+) -> tuple[list[ResultEdge], bool]:
+    """Return the relationships among nodes, and whether there are more.
+
+    :param types: of relationships; empty: all.
+    """
+    if not context.schema.relationships:
+        return [], False
+    dialect, found = dialect_of(context), list[ResultEdge]()
+    for sources in dialect.parts_of_ids(context.schema, ids):
+        compiled = edges_query(ids, types, context.schema, dialect, sources)
+        rows, _ = await fetch_rows(context, compiled, most=MOST_EDGES + 1)
+        found += [
+            ResultEdge(
+                type=str(type_),
+                source=str(source),
+                target=str(target),
+                properties=without_nulls(cast(Mapping[str, object], properties or {})),
+            )
+            for source, type_, target, properties in rows
+        ]
+    return found[:MOST_EDGES], len(found) > MOST_EDGES
+
+
+def _parts(context: OperatorContext, selection: Selection) -> list[Selection]:
+    """Return a selection of a result in parts that are looked up fast."""
+    if selection.ids is None:
+        return [selection]
+    dialect = dialect_of(context)
+    return [
+        Selection(
+            type=selection.type,
+            types=dialect.types_of_ids(context.schema, ids),
+            ids=tuple(ids),
+            shown=selection.shown,
+        )
+        for ids in dialect.parts_of_ids(context.schema, selection.ids)
+    ]

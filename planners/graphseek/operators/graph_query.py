@@ -1,0 +1,157 @@
+"""Running compiled queries: their rows become tables as they come, and what the engine says becomes a fault."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ontology.errors import StatementError
+from planners.graphs.property_graph import QueryLimits
+from planners.graphs.readable_graph import CypherDialect
+from planners.graphseek.dialects.bolt_dialect import BoltDialect
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.dialects.ladybug_dialect import LadybugDialect
+from planners.graphseek.operators.operator import Compiled, OperatorContext, OperatorFault
+from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
+
+__all__ = [
+    "DEFAULT_ROWS",
+    "DIALECTS",
+    "MOST_ROWS",
+    "Explain",
+    "ReadRow",
+    "Row",
+    "TableQuery",
+    "all_cells",
+    "as_cell",
+    "dialect_of",
+    "fetch_rows",
+    "keep_query",
+    "table_of",
+]
+
+DEFAULT_ROWS = 10_000
+"""Of a table, where the plan asks for no number."""
+MOST_ROWS = 1_000_000
+"""Of a table: four times the nodes of the paper's graph."""
+SECONDS = 30.0
+"""Of one query: some hundred times the slowest of the paper's 15 questions on a graph of its size."""
+DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}
+Row: TypeAlias = tuple[object, ...]
+ReadRow: TypeAlias = Callable[[Row], tuple[Cell, ...]]
+"""Makes a row of a table of one of a query."""
+Explain: TypeAlias = Callable[[], Awaitable[None]]
+"""Is asked when there are no rows; raises a fault that says why, where it knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuery:
+    """A query whose rows are those of a table.
+
+    :param most: rows that are kept.
+    """
+
+    compiled: Compiled
+    columns: tuple[ResultColumn, ...]
+    title: str
+    most: int = DEFAULT_ROWS
+
+
+def dialect_of(context: OperatorContext) -> Dialect:
+    """Return the dialect in which a graph is asked."""
+    return DIALECTS[context.graph.dialect]
+
+
+async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int) -> tuple[list[Row], bool]:
+    """Return the rows of a query, and whether there were more.
+
+    :raises OperatorFault: when the engine refuses it, or takes too long.
+    """
+    context.ran(compiled)
+    with _faults():
+        async with context.graph.read(compiled.text, compiled.parameters, _limits(most)) as stream:
+            rows = [tuple(row) async for batch in stream.batches() for row in batch]
+            return rows[:most], stream.cut or len(rows) > most
+
+
+async def keep_query(
+    context: OperatorContext,
+    query: TableQuery,
+    *,
+    read: ReadRow | None = None,
+    explain: Explain | None = None,
+    notes: Sequence[str] = (),
+) -> Result:
+    """Run a query, and keep its rows as a table.
+
+    :param read: by default the values are the cells.
+    :param explain: see :data:`Explain`.
+    :raises OperatorFault: when the engine refuses it, or takes too long, or ``explain`` knows why it is empty.
+    """
+    compiled, most = query.compiled, query.most
+    context.ran(compiled)
+    with _faults():
+        async with context.graph.read(compiled.text, compiled.parameters, _limits(most + 1)) as stream:
+            batches = _cells(stream.batches(), read or all_cells)
+            first = await anext(batches, None)
+            if first is not None:
+                table = TableRows(columns=query.columns, batches=_with_first(first, batches))
+                return await context.results.keep_table(table, title=query.title, most=most, notes=notes)
+    if explain is not None:
+        await explain()
+    return await context.results.keep_table(table_of(query.columns, ()), title=query.title, most=most, notes=notes)
+
+
+def table_of(columns: Sequence[ResultColumn], rows: Sequence[tuple[Cell, ...]]) -> TableRows:
+    """Return a table of rows that are there."""
+
+    async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+        if rows:
+            yield rows
+
+    return TableRows(columns=tuple(columns), batches=batches())
+
+
+def as_cell(value: object) -> Cell:
+    """Return a value as a cell of a table: a list stands as text."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def all_cells(row: Row) -> tuple[Cell, ...]:
+    """Return the values of a row as cells."""
+    return tuple(as_cell(value) for value in row)
+
+
+async def _cells(batches: AsyncIterator[Sequence[Row]], read: ReadRow) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+    """Yield batches of rows of the table; none is empty."""
+    async for batch in batches:
+        if batch:
+            yield [read(row) for row in batch]
+
+
+async def _with_first(
+    first: Sequence[tuple[Cell, ...]], rest: AsyncIterator[Sequence[tuple[Cell, ...]]]
+) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+    yield first
+    async for batch in rest:
+        yield batch
+
+
+def _limits(rows: int) -> QueryLimits:
+    return QueryLimits(rows=rows, seconds=SECONDS)
+
+
+@contextlib.contextmanager
+def _faults() -> Iterator[None]:
+    try:
+        yield
+    except StatementError as error:
+        if "longer than" in error.problem:
+            hint = "Ask for less: add filters or types, fewer hops, or start from fewer nodes"
+            raise OperatorFault("timeout", error.problem, hint) from error
+        raise OperatorFault("engine", error.problem, "Use other arguments, or another operator") from error

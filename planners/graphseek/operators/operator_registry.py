@@ -1,0 +1,110 @@
+"""All operators there are: every module of this folder that has ``OPERATOR``, and those of folders that a caller adds."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ontology.errors import InvalidArgumentError
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek import operators
+from planners.graphseek.operators.operator import Operator
+
+__all__ = ["NAMESPACE", "SPECIAL", "known_operators", "operator_documents"]
+
+NAMESPACE: Final = "graphseek"
+SPECIAL: Final = Path(__file__).with_name("special")
+"""The special operators of the EV graph."""
+_MOST_CHARACTERS = 400  # of a description
+
+
+def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
+    """Return the operators by name, sorted.
+
+    :param folders: with further operators, one in each file that does not begin with ``_``. Their code runs in this process.
+    :raises InvalidArgumentError: when two have one name, a description is empty or too long, or a file has no ``OPERATOR``.
+    """
+    found: dict[str, Operator] = {}
+    for module, operator in (*_own(), *_added(folders)):
+        if operator.name in found:
+            remedy = "Rename one of them"
+            raise InvalidArgumentError(f"two operators are called {operator.name}", subject=module, remedy=remedy)
+        if not 0 < len(operator.description) <= _MOST_CHARACTERS:
+            problem = f"the description of {operator.name} has {len(operator.description)} characters"
+            raise InvalidArgumentError(problem, subject=module, remedy=f"Use 1 to {_MOST_CHARACTERS}")
+        found[operator.name] = operator
+    return dict(sorted(found.items()))
+
+
+def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
+    """Return operators as a table of tools that ``egotools build`` reads, without names of any graph: ids are ``graphseek/NAME``."""
+    return [_document(each) for each in known]
+
+
+def _own() -> Iterator[tuple[str, Operator]]:
+    for info in pkgutil.iter_modules(operators.__path__):
+        if not info.ispkg and info.name != __name__.rpartition(".")[2]:
+            module = importlib.import_module(f"{operators.__name__}.{info.name}")
+            if hasattr(module, "OPERATOR"):
+                yield info.name, module.OPERATOR
+
+
+def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
+    for folder in folders:
+        if not folder.is_dir():
+            raise InvalidArgumentError("there is no such folder of operators", subject=str(folder))
+        for path in sorted(folder.glob("[!_]*.py")):
+            yield str(path), _loaded(path)
+
+
+def _loaded(path: Path) -> Operator:
+    name = f"graphseek_special_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    if specification is None or specification.loader is None:
+        raise InvalidArgumentError("this is no file of Python", subject=str(path))
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:  # code of somebody else
+        raise InvalidArgumentError(f"it cannot be loaded: {error}", subject=str(path)) from error
+    operator: Any = getattr(module, "OPERATOR", None)
+    if not all(hasattr(operator, each) for each in ("name", "group", "description", "parameters", "run")):
+        raise InvalidArgumentError(
+            "it has no OPERATOR", subject=str(path), remedy="See planners/graphseek/operators/special"
+        )
+    return operator  # type: ignore[no-any-return]
+
+
+def _document(operator: Operator) -> dict[str, Any]:
+    schema = operator.parameters(GraphSchema(nodes=(), relationships=()), ())
+    inputs: Mapping[str, Any] = schema["properties"]
+    return {
+        "id": f"{NAMESPACE}/{operator.name}",
+        "name": operator.name,
+        "description": operator.description,
+        "parameters": [
+            {"name": name, "type": _type(each), "description": each.get("description", "")}
+            | {"required": name in schema.get("required", ())}
+            for name, each in inputs.items()
+        ],
+        "returns": [],
+        "input_schema": schema,
+        "call": {
+            "protocol": "python",
+            "operation": f"{NAMESPACE}:{operator.name}",
+            "arguments": [{"name": name, "location": "argument"} for name in inputs],
+        },
+        "metadata": {"namespace": NAMESPACE, "read_only": True, "group": operator.group},
+    }
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    named = schema.get("type", "object" if "anyOf" in schema else "string")
+    return named if isinstance(named, str) else "string"

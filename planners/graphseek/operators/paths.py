@@ -1,0 +1,161 @@
+"""``paths``: how nodes are connected with others; the union of the paths as a graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.empty_result import explain_empty
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES, nodes_of
+from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
+from planners.graphseek.operators.neighbour_reach import End, Reach, parse_end, parse_reach, steps_of
+from planners.graphseek.operators.node_naming import NodeReader, without_nulls
+from planners.graphseek.operators.node_selection import (
+    Selection,
+    parse_selection,
+    resolve_selection,
+    selection_conditions,
+)
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.property_filter import Owner
+from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge, ResultNode
+
+__all__ = ["OPERATOR", "compile_query"]
+
+_HOPS = 4
+_LIMIT = 25
+_MOST_PATHS = 500
+_MOST_ENDS = 500
+"""Ids of ends: engines compare each with each node that is reached."""
+
+
+def compile_query(
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
+) -> TableQuery:
+    """Return the query of the paths, the shortest first."""
+    start, target, reach = _asked(arguments, schema)
+    parse_end(schema, start, reach, [each.name for each in target.types])
+    text = CypherText(schema, dialect)
+    begin, conditions = "MATCH", list[str]()
+    if start.ids is not None:
+        begin = dialect.choose(text, "n0", start.type, start.ids)
+    else:
+        conditions += selection_conditions(text, "n0", start)
+    if target.ids is not None:
+        conditions.append(dialect.one_of_ids(text, "n1", target.types, target.ids))
+    conditions += selection_conditions(text, "n1", target)
+    conditions.append(f"{dialect.identity('n0')} <> {dialect.identity('n1')}")
+    steps = steps_of(
+        text, "(n0)" if start.ids is not None else text.node("n0", start.type), text.node("n1", target.type), reach
+    )
+    path, length = dialect.ways(text, steps, begin, conditions, shortest=arguments.get("shortest", True))
+    if begin != "MATCH":
+        text.add(f"WITH {path}, {length} AS h0 WHERE {length} IS NOT NULL")
+        length = "h0"
+    columns = (ResultColumn(name="path", type="string"), ResultColumn(name="hops", type="integer"))
+    names = text.returns(columns, (path, length))
+    text.add(f"ORDER BY {names[1]}")
+    most = arguments.get("limit", _LIMIT)
+    text.add(f"LIMIT {text.parameter(most + 1)}")
+    title = f"paths from {start.shown} to {target.shown} by {reach.shown}"
+    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most)
+
+
+def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Selection, Reach]:
+    start, target = parse_selection(arguments["start"], schema), parse_selection(arguments["end"], schema)
+    if target.ids is not None and len(target.ids) > _MOST_ENDS:
+        problem = f"{target.shown} has {len(target.ids):,} nodes"
+        raise OperatorFault("too large", problem, f"End at {_MOST_ENDS} at most, or say their type and filters")
+    return start, target, parse_reach(arguments, schema, hops=_HOPS)
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    resolved = {
+        **arguments,
+        "start": await resolve_selection(arguments["start"], context),
+        "end": await resolve_selection(arguments["end"], context),
+    }
+    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
+    rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
+    if not rows:
+        start, target, reach = _asked(resolved, context.schema)
+        end = End(type=target.type, types=target.types, filters=target.filters, is_narrowed=True)
+        await explain_empty(context, start, reach, end)()
+    paths: list[Any] = [path for path, _ in rows[: query.most]]
+    nodes = await _nodes(context, paths)
+    edges = _edges(context.schema, paths)
+    part = GraphPart(nodes=tuple(nodes[:MOST_NODES]), edges=tuple(edges[:MOST_EDGES]))
+    cut = len(rows) > query.most or len(nodes) > MOST_NODES or len(edges) > MOST_EDGES
+    notes = _notes([int(str(hops)) for _, hops in rows[: query.most]], is_cut=len(rows) > query.most)
+    return await context.results.keep_graph(part, title=query.title, cut=cut, notes=notes)
+
+
+async def _nodes(context: OperatorContext, paths: Sequence[Any]) -> list[ResultNode]:
+    """Return the nodes of paths. In paths, Ladybug gets values wrong of properties that have several types: those nodes are read again."""
+    reader = NodeReader(context.schema, context.catalog)
+    found = {node.id: node for path in paths for node in map(reader.node, path["nodes"])}
+    conflicts = _conflicts(context.schema.nodes)
+    if not (found and conflicts):
+        return list(found.values())
+    if conflicts & {each.key for each in context.schema.nodes}:
+        raise OperatorFault("engine", "the types of this graph have keys of different types", "Use traverse")
+    selection = Selection(type=None, types=context.schema.nodes, ids=tuple(found), shown="paths")
+    return (await nodes_of(context, selection, most=len(found)))[0]
+
+
+def _edges(schema: GraphSchema, paths: Iterable[Any]) -> list[ResultEdge]:
+    conflicts = _conflicts(schema.relationships)
+    found: dict[str, ResultEdge] = {}
+    for path in paths:
+        for each in path["edges"]:
+            properties = {k: v for k, v in without_nulls(each["properties"]).items() if k not in conflicts}
+            edge = ResultEdge(
+                type=each["type"], source=str(each["source"]), target=str(each["target"]), properties=properties
+            )
+            found.setdefault(str(each.get("id", edge)), edge)
+    return list(found.values())
+
+
+def _conflicts(owners: Sequence[Owner]) -> set[str]:
+    """Return names of properties that have values of one type in some types and of another in others."""
+    types: dict[str, set[str]] = {}
+    for owner in owners:
+        for key in owner.properties:
+            types.setdefault(key.name, set()).add(key.type)
+    return {name for name, of in types.items() if len(of) > 1}
+
+
+def _notes(lengths: Sequence[int], *, is_cut: bool) -> list[str]:
+    if not lengths:
+        return ["There is no path."]
+    counts = ", ".join(f"{number} of {hops} hops" for hops, number in sorted(Counter(lengths).items()))
+    return [f"Paths: {counts}.", *(["There are more paths than the limit."] if is_cut else [])]
+
+
+def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
+    return {
+        "start": forms.selection(),
+        "end": forms.selection(),
+        **forms.reach(),
+        "shortest": {"type": "boolean"},
+        "limit": forms.limit(_MOST_PATHS),
+    }
+
+
+OPERATOR: Operator = GraphOperator(
+    name="paths",
+    description=(
+        "Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six "
+        "hops, as one graph. Take it when a question asks for a chain, a route or a connection between two named things."
+    ),
+    forms=_forms,
+    required=("start", "end"),
+    runs=_run,
+)

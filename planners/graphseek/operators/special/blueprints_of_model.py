@@ -1,0 +1,33 @@
+"""``blueprints_of_model``: the unique blueprint of a vehicle model of the EV graph (listing 3 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planners.graphseek.operators import blueprints
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.results.result import Result
+
+__all__ = ["OPERATOR"]
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    name = {"key": "name", "operator": "=", "value": arguments["model_name"]}
+    plan = {"plan_or_actual": arguments["plan_or_actual"]} if "plan_or_actual" in arguments else {}
+    start = {"type": "VehicleModel", "filters": [name]}
+    flows = ["INTEGRATED_IN", "OUTPUTS"]
+    return await blueprints.OPERATOR.run({"start": start, "relationship_types": flows, **plan}, context)
+
+
+OPERATOR: Operator = GraphOperator(
+    name="blueprints_of_model",
+    description="The unique blueprint (production plan) of a vehicle model: its modules, assemblies and processes, equal flows merged.",
+    forms=lambda forms: {
+        "model_name": {"type": "string"},
+        "plan_or_actual": {"type": "string", "enum": ["plan", "actual"]},
+    },
+    required=("model_name",),
+    runs=_run,
+)

@@ -1,0 +1,109 @@
+"""``subgraph``: the surroundings of nodes as a graph, the nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.empty_result import explain_empty
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.graph_parts import MOST_NODES, edges_among, nodes_of
+from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
+from planners.graphseek.operators.neighbour_reach import Direction, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.node_naming import NodeReader, node_column
+from planners.graphseek.operators.node_selection import parse_selection, resolve_selection
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultNode
+
+__all__ = ["OPERATOR", "compile_query", "surroundings"]
+
+_LIMIT = 200
+_MOST_HOPS = 4
+
+
+def compile_query(
+    arguments: Mapping[str, Any],
+    schema: GraphSchema,
+    catalog: SemanticCatalog,
+    dialect: Dialect,
+    direction: Direction = "both",
+) -> TableQuery:
+    """Return the query of the nodes around the starts, the nearest first."""
+    start = parse_selection(arguments["start"], schema)
+    reach = parse_reach(arguments, schema, direction=direction)
+    end = parse_end(schema, start, reach, arguments.get("node_types") or ())
+    text = CypherText(schema, dialect)
+    hops = match_reach(text, start, reach, end)
+    text.add(f"WITH n1, min({hops}) AS h0")
+    columns = (node_column(None), ResultColumn(name="hops", type="integer"))
+    text.returns(columns, ("n1", "h0"))
+    text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
+    most = arguments.get("limit", _LIMIT)
+    text.add(f"LIMIT {text.parameter(most + 1)}")
+    title = f"{end.shown} around {start.shown} by {reach.shown}"
+    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most)
+
+
+async def surroundings(
+    arguments: Mapping[str, Any], context: OperatorContext, direction: Direction
+) -> tuple[GraphPart, list[ResultNode], bool, str]:
+    """Return the graph around the starts, the starts, whether there is more, and a title.
+
+    :param arguments: their start is resolved.
+    :raises OperatorFault: when there are no starts, or there is nothing around them and it is known why.
+    """
+    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context), direction)
+    start = parse_selection(arguments["start"], context.schema)
+    starts, cut = await nodes_of(context, start, most=query.most)
+    if not starts:
+        await explain_empty(context, start)()
+        raise OperatorFault("empty", f"there is no {start.shown}", "Look for it with find")
+    rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
+    if not rows:
+        reach = parse_reach(arguments, context.schema, direction=direction)
+        end = parse_end(context.schema, start, reach, arguments.get("node_types") or ())
+        await explain_empty(context, start, reach, end)()
+    reader = NodeReader(context.schema, context.catalog)
+    found = {each.id: each for each in (*starts, *(reader.node(row[0]) for row in rows))}
+    nodes = list(found.values())[: query.most]
+    types = parse_reach(arguments, context.schema).types
+    edges, more = await edges_among(context, [each.id for each in nodes], types)
+    return (
+        GraphPart(nodes=tuple(nodes), edges=tuple(edges)),
+        starts,
+        cut or more or len(found) > query.most,
+        query.title,
+    )
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
+    part, _, cut, title = await surroundings(resolved, context, "both")
+    notes = ["There is more around them than the limit."] if cut else []
+    return await context.results.keep_graph(part, title=title, cut=cut, notes=notes)
+
+
+def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
+    return {
+        "start": forms.selection(),
+        **forms.reach(hops=_MOST_HOPS),
+        "node_types": forms.node_types(),
+        "limit": forms.limit(MOST_NODES),
+    }
+
+
+OPERATOR: Operator = GraphOperator(
+    name="subgraph",
+    description=(
+        "The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the "
+        "relationships among them. Take it to show or explain how things hang together; to list or count, take traverse or degree."
+    ),
+    forms=_forms,
+    required=("start",),
+    runs=_run,
+)

@@ -1,0 +1,171 @@
+"""``time_slice``: the nodes of a type in a year, a quarter or a month, planned or actual.
+
+Which properties say when, the catalog knows: those of the type itself, else those of a type beside it (a month), else those of the
+relationships to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.operators.argument_forms import ArgumentForms
+from planners.graphseek.operators.empty_result import explain_empty
+from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
+from planners.graphseek.operators.neighbour_reach import End, Reach, steps_of
+from planners.graphseek.operators.node_naming import properties_with_role
+from planners.graphseek.operators.node_selection import (
+    Selection,
+    node_type,
+    parse_selection,
+    relationship_types,
+    selection_conditions,
+)
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.property_filter import Owner
+from planners.graphseek.operators.time_conditions import TimeAsked, TimeValues, time_conditions
+from planners.graphseek.operators.traverse import return_nodes
+from planners.graphseek.results.result import Result
+
+__all__ = ["OPERATOR", "compile_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """Relationships to a type, and what says when: it, or they."""
+
+    types: tuple[RelationshipType, ...]
+    neighbour: NodeType
+    owner: Owner
+    values: tuple[TimeValues, ...]
+
+    @property
+    def is_neighbour(self) -> bool:
+        return self.owner is self.neighbour
+
+    @property
+    def shown(self) -> str:
+        names = ", ".join(each.name for each in self.types)
+        return f"Time is that of {self.neighbour.name if self.is_neighbour else 'the relationships'}, by {names}."
+
+
+def compile_query(
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
+) -> TableQuery:
+    """Return the query of the nodes of a time."""
+    text, asked = CypherText(schema, dialect), TimeAsked.parse(arguments)
+    selection = _selection(arguments, schema)
+    type_ = node_type(schema, arguments["node_type"])
+    own, beside = _place(arguments, schema, catalog)
+    conditions = selection_conditions(text, "n1", selection)
+    if beside is None:
+        text.add(f"MATCH {text.node('n1', type_)}")
+        conditions += time_conditions(text, "n1", own, properties_with_role(type_, catalog, "date"))
+        text.where(conditions)
+    else:
+        reach = Reach(types=beside.types, direction="both")
+        steps = steps_of(text, text.node("n0", beside.neighbour), text.node("n1", type_), reach)
+        text.add(f"MATCH {steps.between(f'e0{steps.types}')}")
+        conditions += text.of_type("n0", beside.neighbour)
+        of = "n0" if beside.is_neighbour else "e0"
+        conditions += time_conditions(text, of, beside.values, properties_with_role(beside.owner, catalog, "date"))
+        text.where(conditions)
+        text.add("WITH DISTINCT n1")
+    columns = return_nodes(text, End(type=type_, types=(type_,)))
+    most = arguments.get("limit", DEFAULT_ROWS)
+    text.add(f"LIMIT {text.parameter(most + 1)}")
+    return TableQuery(compiled=text.compiled(), columns=columns, title=f"{selection.shown} of {asked.shown}", most=most)
+
+
+def _selection(arguments: Mapping[str, Any], schema: GraphSchema) -> Selection:
+    return parse_selection({"type": arguments["node_type"], "filters": arguments.get("filters") or ()}, schema)
+
+
+def _place(
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog
+) -> tuple[list[TimeValues], _Beside | None]:
+    """Return what says when: properties of the type, or what is beside it.
+
+    :raises OperatorFault: when the catalog knows none.
+    """
+    asked = TimeAsked.parse(arguments)
+    type_ = node_type(schema, arguments["node_type"])
+    own = asked.on(type_, catalog)
+    if own is not None and not arguments.get("via"):
+        return own, None
+    via = relationship_types(schema, arguments.get("via") or ()) or schema.relationships
+    found = list(_beside(asked, type_, via, schema, catalog))
+    chosen = next((each for each in found if each.is_neighbour), found[0] if found else None)
+    if chosen is not None:
+        same = [
+            each for each in found if (each.neighbour, each.is_neighbour) == (chosen.neighbour, chosen.is_neighbour)
+        ]
+        types = [
+            each.types[0] for each in same if [key.name for key, _ in each.values] == [k.name for k, _ in chosen.values]
+        ]
+        return [], _Beside(tuple(dict.fromkeys(types)), chosen.neighbour, chosen.owner, chosen.values)
+    if own is not None:
+        return own, None
+    hint = "Filter a property with get_nodes, or relationships with relationship_filters of traverse"
+    raise OperatorFault("arguments", f"no property of {type_.name} or beside it says {asked.shown}", hint)
+
+
+def _beside(
+    asked: TimeAsked,
+    type_: NodeType,
+    via: tuple[RelationshipType, ...],
+    schema: GraphSchema,
+    catalog: SemanticCatalog,
+) -> Iterator[_Beside]:
+    for each in via:
+        for neighbour in _neighbours(each, type_, schema):
+            for owner in (neighbour, each):
+                values = asked.on(owner, catalog)
+                if values is not None:
+                    yield _Beside((each,), neighbour, owner, tuple(values))
+
+
+def _neighbours(relationship: RelationshipType, type_: NodeType, schema: GraphSchema) -> list[NodeType]:
+    if not relationship.ends:
+        return list(schema.nodes)
+    names = {end.target for end in relationship.ends if end.source == type_.name}
+    names |= {end.source for end in relationship.ends if end.target == type_.name}
+    return [each for each in schema.nodes if each.name in names]
+
+
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
+    _, beside = _place(arguments, context.schema, context.catalog)
+    explain = explain_empty(context, _selection(arguments, context.schema))
+    return await keep_query(context, query, explain=explain, notes=[beside.shown] if beside else [])
+
+
+def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
+    return {
+        "node_type": forms.node_type,
+        "filters": forms.filters(),
+        "year": {"type": "integer"},
+        "quarter": {"type": "integer", "minimum": 1, "maximum": 4},
+        "month": {"type": "integer", "minimum": 1, "maximum": 12},
+        "plan_or_actual": {"type": "string", "description": "plan or actual"},
+        "via": forms.relationship_types,
+        "limit": forms.limit(),
+    }
+
+
+OPERATOR: Operator = GraphOperator(
+    name="time_slice",
+    description=(
+        "List the nodes of a type in a year, quarter or month, or those that are planned or actual: produced in 2023, assembled in Q2. "
+        "It knows which property says when, of the type itself or of a node of time beside it; via names the relationships to that."
+    ),
+    forms=_forms,
+    required=("node_type",),
+    runs=_run,
+)

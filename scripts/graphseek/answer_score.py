@@ -133,7 +133,7 @@ def _pairs(part: Part, answer: Answer) -> Score:
         {
             (_plain(name), float(value))
             for name, value in zip(names, values, strict=False)
-            if isinstance(value, int | float)
+            if name is not None and isinstance(value, int | float)
         }
         for table in answer.tables
         for names in table.values()

@@ -12,6 +12,7 @@ from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, Property
 __all__ = ["full_node", "full_relationship", "lean_node", "lean_relationship"]
 
 _MOST_PROPERTIES = 40  # of a type: a wide table must not crowd out the others
+_MOST_PLAIN = 5  # properties without a descriptor beside some with one; schemas of operators list all
 _MOST_ENDS = 12
 _SHOWN_ROLES = {"key": "key", "name": "name"}
 
@@ -58,12 +59,14 @@ def _between(each: RelationshipType) -> str:
 def _property_lines(
     properties: Sequence[PropertyKey], known: Mapping[str, PropertyDescriptor], keys: frozenset[str]
 ) -> list[str]:
-    """A line for each property that the catalog says something of; the others stand together in one."""
+    """A line for each property that the catalog says something of; the others stand together in one, or are many and only counted."""
     nothing = PropertyDescriptor()
     chosen = _chosen(properties, {*keys, *(name for name, each in known.items() if each.role)})
     told = {each.name: _property_line(each, known.get(each.name, nothing)) for each in chosen}
     plain = [f"{cleaned_text(each.name)} {each.type}" for each in chosen if not told[each.name]]
-    more = len(properties) - len(chosen)
+    if any(told.values()) and len(plain) > _MOST_PLAIN:
+        plain = []
+    more = len(properties) - len(plain) - sum(map(bool, told.values()))
     rest = [*plain, *([f"and {more} more"] if more else [])]
     return [*filter(None, told.values()), *([f"  {', '.join(rest)}"] if rest else [])]
 

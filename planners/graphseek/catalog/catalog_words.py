@@ -10,7 +10,7 @@ from ontology.names import noun_lemma, verb_lemma, words
 from planners.graphs.graph_schema import GraphSchema, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
 
-__all__ = ["Named", "named_in"]
+__all__ = ["Named", "named_in", "told_words"]
 
 _EMPTY = NodeDescriptor()
 _NOTHING = PropertyDescriptor()
@@ -97,11 +97,12 @@ def _properties(
 
 def _says(verbs: frozenset[str], phrases: Iterable[str]) -> bool:
     """Whether all words of a phrase are said that tell something, in any form and order."""
-    return any((told := _told(phrase)) and told <= verbs for phrase in phrases)
+    return any((told := told_words(phrase)) and told <= verbs for phrase in phrases)
 
 
 @lru_cache(maxsize=1 << 14)
-def _told(phrase: str) -> frozenset[str]:
+def told_words(phrase: str) -> frozenset[str]:
+    """Return the words of a phrase that tell something, verbs in their base form; none of "of" or "in"."""
     return frozenset(verb_lemma(word) for word in words(phrase) if word not in _FUNCTION_WORDS)
 
 

@@ -25,6 +25,7 @@ _AMOUNTS = frozenset(
     "amount cost costs expense quantity qty output volume total sum revenue spend scrap hours weight mass".split()
 )
 _NOT_SUMS = frozenset("unit per average mean rate price percent share density index number year".split())
+_RANKS = frozenset("tier level class grade rank stage phase priority status type category group".split())
 _UNITS = {
     **{code: code.upper() for code in ("eur", "usd", "gbp", "chf", "jpy")},
     **{unit: unit for unit in ("kg", "km", "mm", "cm", "pct")},
@@ -59,10 +60,10 @@ def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
 
 
 def is_category(each: PropertyKey) -> bool:
-    """Whether a property has few values, all of which the census saw, and each of them about twice or more."""
+    """Whether a property has a few values, all of which the census saw, and each of them about twice or more; a number, only by its name."""
     return (
-        each.type in ("string", "boolean", "integer")
-        and 0 < len(each.samples) <= _MOST_CATEGORIES
+        (each.type in ("string", "boolean") or (each.type == "integer" and bool(_RANKS & set(words(each.name)))))
+        and 1 < len(each.samples) <= _MOST_CATEGORIES
         and each.distinct == len(each.samples)
         and each.count >= _LEAST_REPEATS * len(each.samples)
     )

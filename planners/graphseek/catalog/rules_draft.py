@@ -17,6 +17,7 @@ from planners.graphs.graph_schema import (
     RelationshipEnds,
     RelationshipType,
 )
+from planners.graphseek.catalog.catalog_words import told_words
 from planners.graphseek.catalog.descriptor_faults import cleaned_text, shortened_text, text_fault
 from planners.graphseek.catalog.property_roles import is_category, roles_of, said_of_plan, unit_of
 from planners.graphseek.catalog.relation_phrases import relation_phrases
@@ -33,6 +34,7 @@ _MOST_VALUES = 8  # that a description lists; more of a category are counted, an
 _MOST_SAMPLES = 2
 _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
+_MOST_SYNONYMS = 4
 _TIMES = ("year", "quarter", "month", "date")
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -88,7 +90,7 @@ class _Drafter:
         more = f" and {len(each.ends) - _MOST_ENDS} more pairs" if len(each.ends) > _MOST_ENDS else ""
         return RelationshipDescriptor(
             description=_text(": ".join(filter(None, (meaning, f"{ends}{more}")))),
-            forward=tuple(dict.fromkeys((*forward, *(predicate.synonyms if predicate else ())))),
+            forward=tuple(dict.fromkeys((*forward, *(_telling(predicate.synonyms) if predicate else ())))),
             backward=backward,
             properties=self._properties(each),
         )
@@ -125,6 +127,11 @@ class _Drafter:
         return cleaned_text(self.glossary.get(canonical_name(name), "")).rstrip(".")
 
 
+def _telling(synonyms: Iterable[str]) -> list[str]:
+    """The first synonyms that are more than a preposition: "of" and "in" stand in every question."""
+    return [each for each in synonyms if told_words(each)][:_MOST_SYNONYMS]
+
+
 def _seen(each: PropertyKey, owners: int, *, is_listed: bool) -> str:
     """What a census saw of a property: all values of a category, the range of numbers and dates, samples of texts.
 
@@ -134,6 +141,8 @@ def _seen(each: PropertyKey, owners: int, *, is_listed: bool) -> str:
     if is_listed and is_category(each) and len(samples) == len(each.samples) and each.type != "boolean":
         few = len(samples) <= _MOST_VALUES
         seen = f"one of {', '.join(samples)}" if few else f"{len(samples)} values such as {', '.join(samples[:3])}"
+    elif each.distinct == 1 and samples:
+        seen = f"always {samples[0]}"
     elif each.type in ("integer", "number", "date") and each.least is not None and each.greatest is not None:
         seen = f"{_value(each.least)} to {_value(each.greatest)}"
     elif each.type in ("string", "list") and samples:
@@ -145,10 +154,11 @@ def _seen(each: PropertyKey, owners: int, *, is_listed: bool) -> str:
 
 
 def _shown(samples: Iterable[object]) -> Iterator[str]:
-    """Samples that may stand in a prompt: they are data of whoever filled the graph."""
+    """Samples that may stand in a prompt, for they are data of whoever filled the graph; JSON in a text says nothing there."""
     for sample in samples:
         text = _value(sample)
-        if text and text == cleaned_text(text) and len(text) <= _MOST_SAMPLE_CHARACTERS and not text_fault(text):
+        is_short = 0 < len(text) <= _MOST_SAMPLE_CHARACTERS and text[0] not in "[{"
+        if is_short and text == cleaned_text(text) and not text_fault(text):
             yield text
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 import planners.graphseek.catalog.shipped
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.catalog_yaml import read_catalog
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, SemanticCatalog
 
 __all__ = ["catalog_for", "describes", "shipped_catalogs"]
 
@@ -24,8 +24,7 @@ def catalog_for(schema: GraphSchema, own: Iterable[SemanticCatalog] = ()) -> Sem
     known = [each for each in (*own, *shipped_catalogs().values()) if each.accepted]
     same = [each for each in known if each.fingerprint == schema.fingerprint]
     wider = [each for each in known if describes(each, schema)]
-    found = [*same, *wider, SemanticCatalog()][0]
-    return dataclasses.replace(found, fingerprint=schema.fingerprint)
+    return _narrowed([*same, *wider, SemanticCatalog()][0], schema)
 
 
 def describes(catalog: SemanticCatalog, schema: GraphSchema) -> bool:
@@ -38,6 +37,30 @@ def describes(catalog: SemanticCatalog, schema: GraphSchema) -> bool:
         )
         and {each.name for each in schema.relationships} <= set(catalog.relationships)
     )
+
+
+def _narrowed(catalog: SemanticCatalog, schema: GraphSchema) -> SemanticCatalog:
+    """The descriptors of what the schema has."""
+    nodes = {node.name: {each.name for each in node.properties} for node in schema.nodes}
+    relationships = {one.name: {each.name for each in one.properties} for one in schema.relationships}
+    return dataclasses.replace(
+        catalog,
+        fingerprint=schema.fingerprint,
+        nodes={
+            name: dataclasses.replace(each, properties=_kept(each.properties, nodes[name]))
+            for name, each in catalog.nodes.items()
+            if name in nodes
+        },
+        relationships={
+            name: dataclasses.replace(each, properties=_kept(each.properties, relationships[name]))
+            for name, each in catalog.relationships.items()
+            if name in relationships
+        },
+    )
+
+
+def _kept(properties: Mapping[str, PropertyDescriptor], names: set[str]) -> dict[str, PropertyDescriptor]:
+    return {name: each for name, each in properties.items() if name in names}
 
 
 @cache

@@ -6,7 +6,9 @@ import dataclasses
 
 import pytest
 
+from ingest.graph_rows import NODE_COLUMNS, relation
 from ontology.errors import InvalidArgumentError
+from ontology.ontology_file import load_ontology
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
 from planners.graphseek.catalog.catalog_check import accept, check_catalog
 from planners.graphseek.catalog.descriptor_faults import cleaned_text, text_fault
@@ -91,11 +93,18 @@ def test_what_is_cleaned_has_no_fault_left() -> None:
 
 
 def test_the_shipped_catalogs_are_accepted_and_have_texts_for_prompts() -> None:
-    assert set(shipped_catalogs()) >= {"countries", "ev"}
+    assert set(shipped_catalogs()) == {"countries", "ev", "tool_graph"}
     for catalog in shipped_catalogs().values():
         assert accept(catalog) == catalog
     found = [each for each in check_catalog(shipped_catalogs()["ev"], EV) if each.kind != "fingerprint"]
     assert found == []
+
+
+def test_the_shipped_catalog_of_tool_graphs_has_all_types_and_predicates_of_the_shipped_ontology() -> None:
+    ontology, catalog = load_ontology(), shipped_catalogs()["tool_graph"]
+    assert set(catalog.nodes) == set(ontology.entity_types)
+    assert set(catalog.relationships) == set(map(relation, ontology.predicates))
+    assert all(set(NODE_COLUMNS) - {"type"} <= set(each.properties) for each in catalog.nodes.values())
 
 
 def test_the_catalog_of_a_graph_is_the_users_then_the_shipped_one_then_none() -> None:
@@ -106,6 +115,7 @@ def test_the_catalog_of_a_graph_is_the_users_then_the_shipped_one_then_none() ->
     assert catalog_for(EV, [accept(draft)]).nodes == draft.nodes
     assert catalog_for(_SCHEMA) == SemanticCatalog(fingerprint=_SCHEMA.fingerprint)
     part = GraphSchema(nodes=EV.nodes[:3], relationships=EV.relationships[:1])
-    assert catalog_for(part).nodes == shipped.nodes
+    assert check_catalog(catalog_for(part), part) == (), "nothing is described that the graph has not"
+    assert set(catalog_for(part).nodes) == {each.name for each in part.nodes}
     wider = GraphSchema(nodes=(*EV.nodes, node("Other")), relationships=())
     assert catalog_for(wider).nodes == {} and catalog_for(GraphSchema(nodes=(), relationships=())).nodes == {}

@@ -1,22 +1,15 @@
-"""Tables of a graph as a folder of CSV files with the headers of Neo4j's import, which ``csv:FOLDER`` reads."""
+"""Tables of a graph as a folder of CSV files, as :mod:`planners.graphs.loading.csv_tables` describes it, which ``csv:FOLDER`` reads."""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from datagen.ev_graph.graph_table import ColumnType, GraphTable
+from datagen.ev_graph.graph_table import GraphTable
 
 __all__ = ["write_csv_folder"]
-
-_TYPES: dict[ColumnType, str] = {
-    "string": "string",
-    "integer": "long",
-    "number": "double",
-    "boolean": "boolean",
-    "date": "date",
-}
 
 
 def write_csv_folder(tables: Iterable[GraphTable], folder: Path) -> None:
@@ -25,19 +18,23 @@ def write_csv_folder(tables: Iterable[GraphTable], folder: Path) -> None:
     :raises OSError: when a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    seen: Counter[str] = Counter()
     for table in tables:
-        with (folder / f"{'.'.join((table.type, *table.ends))}.csv").open("w", encoding="utf-8", newline="") as file:
+        name = f"{table.kind}s_{table.type}"
+        seen[name] += 1
+        path = folder / f"{name}{f'.{seen[name]}' if seen[name] > 1 else ''}.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(_header(table))
-            writer.writerows([*map(_field, row), table.type] for row in table.rows())
+            writer.writerows(map(_field, row) for row in table.rows())
 
 
 def _header(table: GraphTable) -> list[str]:
-    fields = [f"{name}:{_TYPES[kind]}" for name, kind in table.columns]
+    fields = [f"{name}:{kind}" for name, kind in table.columns]
     if table.kind == "node":
-        return [f"{table.columns[0][0]}:ID({table.type})", *fields[1:], ":LABEL"]
+        return [f"{table.columns[0][0]}:ID", *fields[1:]]
     source, target = table.ends
-    return [f":START_ID({source})", f":END_ID({target})", *fields[2:], ":TYPE"]
+    return [f":START_ID({source})", f":END_ID({target})", *fields[2:]]
 
 
 def _field(value: object) -> object:

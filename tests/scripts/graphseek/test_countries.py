@@ -12,6 +12,7 @@ import pytest
 
 from datagen.ev_graph.graph_table import GraphTable
 from ontology.errors import StorageError
+from planners.graphs.loading.csv_tables import csv_tables
 from scripts import countries_graph
 from scripts.graphseek.countries_questions import countries_questions
 from scripts.graphseek.countries_tables import country_tables, hemisphere, subdivision_name
@@ -128,16 +129,13 @@ def test_truths_are_read_from_the_records(package: Path) -> None:
 def test_the_script_writes_files_with_typed_headers(package: Path, tmp_path: Path) -> None:
     folder = tmp_path / "graph"
     assert countries_graph.main([str(folder), "--package", str(package)]) == 0
-    with (folder / "Country.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "nodes_Country.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0][:2] == ["key:ID(Country)", "name:string"]
-    assert rows[0][-3:] == ["independent:boolean", "landlocked:boolean", ":LABEL"]
-    assert rows[1][5:] == ["Southern Hemisphere", "", "false", "false", "Country"]
-    with (folder / "PART_OF.Country.Region.csv").open(encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file)) == [
-            [":START_ID(Country)", ":END_ID(Region)", ":TYPE"],
-            ["AQ", "Antarctic", "PART_OF"],
-        ]
+    assert rows[0][:2] == ["key:ID", "name:string"]
+    assert rows[0][-2:] == ["independent:boolean", "landlocked:boolean"]
+    assert rows[1][5:] == ["Southern Hemisphere", "", "false", "false"]
+    with (folder / "relationships_PART_OF.3.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [[":START_ID(Country)", ":END_ID(Region)"], ["AQ", "Antarctic"]]
 
 
 def test_a_folder_that_is_not_the_package_is_refused(
@@ -150,7 +148,10 @@ def test_a_folder_that_is_not_the_package_is_refused(
     assert "world-countries" in capsys.readouterr().err
 
 
-def test_a_file_is_written_for_each_table(package: Path, tmp_path: Path) -> None:
+def test_the_loader_reads_the_files_as_the_tables_they_were_written_from(package: Path, tmp_path: Path) -> None:
     tables = country_tables(package)
     write_csv_folder(tables, tmp_path / "all")
-    assert len(list((tmp_path / "all").iterdir())) == len(tables)
+    nodes, relationships = csv_tables(tmp_path / "all")
+    read = {(each.type, "", ""): list(each.rows) for each in nodes}
+    read |= {(each.type, each.source_type, each.target_type): list(each.rows) for each in relationships}
+    assert read == {(each.type, *(each.ends or ("", ""))): list(each.rows()) for each in tables}

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import pytest
 
 from planners.graphs.property_graph import PropertyGraph
-from tests.planners.graphs.neo4j_server import running_neo4j
 from tests.planners.graphs.oxigraph_server import running_oxigraph
 from tests.planners.graphs.stores import PARAMS, STORES
 
@@ -19,12 +18,6 @@ Driven: TypeAlias = tuple[PropertyGraph, Callable[[Coroutine[Any, Any, Any]], An
 @pytest.fixture(scope="session")
 def oxigraph_address() -> Iterator[str]:
     with running_oxigraph() as address:
-        yield address
-
-
-@pytest.fixture(scope="session")
-def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_neo4j(tmp_path_factory.mktemp("neo4j")) as address:
         yield address
 
 

@@ -18,6 +18,7 @@ from services.cli.audit import audit_app
 from services.cli.build import build
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.call_tool import call
+from services.cli.catalog_command import catalog_app
 from services.cli.company import company_app
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
@@ -64,6 +65,7 @@ app.add_typer(keys_app, name="keys")
 app.add_typer(tokens_app, name="tokens")
 app.add_typer(findings_app, name="findings")
 app.add_typer(company_app, name="company")
+app.add_typer(catalog_app, name="catalog")
 command(app)(build)
 command(app)(demo)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C

@@ -35,6 +35,7 @@ _MOST_SAMPLES = 2
 _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
 _MOST_SYNONYMS = 4
+_LARGE = 10_000  # numbers from here on are shown without decimals
 _TIMES = ("year", "quarter", "month", "date")
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -163,7 +164,9 @@ def _shown(samples: Iterable[object]) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < _LARGE else f"{value:.0f}"
 
 
 def _values_said(each: PropertyKey) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Graphs from tables and files into a new Ladybug file: typed tables, CSV folders, GraphML."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Draws", "Floats", "Ints", "codes", "picked", "skewed", "spread", "with_nulls"]
+__all__ = ["Draws", "Floats", "Ints", "amounts", "codes", "picked", "skewed", "spread", "with_nulls"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -49,6 +49,14 @@ class Draws:
 def skewed(uniform: Floats, limit: int, power: float) -> Ints:
     """Return whole numbers of [0, limit): the greater the power, the more often small ones; below 1, the more often large ones."""
     return np.minimum((limit * uniform**power).astype(np.int64), limit - 1)
+
+
+def amounts(uniform: Floats, least: float, most: float) -> Floats:
+    """Return amounts with many small and few large ones, equally likely on a logarithmic scale.
+
+    They have six decimals: the last bits of powers differ between processors.
+    """
+    return np.round(least * (most / least) ** uniform, 6)
 
 
 def picked(uniform: Floats, shares: Sequence[float]) -> Ints:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Draws, Floats, Ints, codes, picked, skewed, with_nulls
+from datagen.ev_graph.ev_draws import Draws, Ints, amounts, codes, picked, skewed, with_nulls
 from datagen.ev_graph.ev_sizes import EvSizes
 from datagen.ev_graph.ev_words import (
     FAMILIES,
@@ -135,11 +135,6 @@ def _processes(draws: Draws, _sizes: EvSizes, at: Ints) -> Columns:
     return {"name": names, "assemblyTier": picked(draws.uniform("process tier", at), TIERS)}
 
 
-def _amount(uniform: Floats, least: float, most: float) -> Floats:
-    """Return amounts with many small and few large ones: equally likely on a logarithmic scale."""
-    return least * (most / least) ** uniform
-
-
 def _batteries(draws: Draws, _sizes: EvSizes, at: Ints) -> Columns:
     renamed = at - ((draws.uniform("renamed", at) < 0.02) & (at > 0))  # a new revision keeps the name
     return {
@@ -167,7 +162,7 @@ def _drives(draws: Draws, sizes: EvSizes, at: Ints) -> Columns:
         "efficiencyRate": with_nulls(
             (0.8 + 0.19 * draws.uniform("rate", at)).tolist(), draws.uniform("no rate", at), 0.06
         ),
-        "assemblyCost": _amount(draws.uniform("assembly cost", at), 20.0, 4000.0),
+        "assemblyCost": amounts(draws.uniform("assembly cost", at), 20.0, 4000.0),
     }
 
 
@@ -180,7 +175,7 @@ def _auxiliaries(draws: Draws, sizes: EvSizes, at: Ints) -> Columns:
         "name": [f"{SCRAPS[word]} {number + 100}" for word, number in zip(words, numbers, strict=True)],
         "category": [_CATEGORIES[place] for place in auxiliary_category(draws, at).tolist()],
         "assemblyTier": picked(draws.uniform("auxiliary tier", at), TIERS),
-        "cost": _amount(draws.uniform("auxiliary cost", at), 0.5, 900.0),
+        "cost": amounts(draws.uniform("auxiliary cost", at), 0.5, 900.0),
         "quantity": 1 + skewed(draws.uniform("auxiliary quantity", at), 200, 2.0),
         **{name: with_nulls(values.tolist(), undated, 0.01) for name, values in _month_columns(months, sizes).items()},
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Draws, Ints, picked, skewed, spread
+from datagen.ev_graph.ev_draws import Draws, Ints, amounts, picked, skewed, spread
 from datagen.ev_graph.ev_nodes import TIERS, auxiliary_category, keys, tier_of_drives
 from datagen.ev_graph.ev_runs import PLAN, EvRuns, ev_runs, months_of, process_runs
 from datagen.ev_graph.ev_sizes import EvSizes
@@ -79,9 +79,11 @@ class _Maker:
         """Return the columns of flows; rows with equal numbers in ``like`` cost alike, with equal ones in ``same`` exactly the same."""
         return {
             "costClass": [_CLASSES[place] for place in cost_class.tolist()],
-            "cost": 5.0
-            * 800.0 ** self.draws.uniform(f"{name} cost", like)
-            * (0.9 + 0.2 * self.draws.uniform(f"{name} difference", same)),
+            "cost": np.round(
+                amounts(self.draws.uniform(f"{name} cost", like), 5.0, 4000.0)
+                * (0.9 + 0.2 * self.draws.uniform(f"{name} difference", same)),
+                6,
+            ),
             "quantity": 1 + skewed(self.draws.uniform(f"{name} quantity", same), 500, 2.5),
             "year": self.sizes.first_year + months // 12,
             "quarter": months % 12 // 3 + 1,

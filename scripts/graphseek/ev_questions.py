@@ -7,6 +7,7 @@ another one (planned against actual sites, the next assembly against the vehicle
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -122,9 +123,9 @@ def _of_family(frames: EvFrames) -> _Made:
 def _auxiliary_cost(frames: EvFrames) -> _Made:
     tier, year = 3, 2022
     modules = frames.nodes["AuxiliaryModule"]
-    cost = modules.loc[(modules["assemblyTier"] == tier) & (modules["year"] == year), "cost"].sum()
+    cost = modules.loc[(modules["assemblyTier"] == tier) & (modules["year"] == year), "cost"]
     text = "What is the total cost of auxiliary modules at assembly tier {tier} in {year}?"
-    return text, {"tier": tier, "year": year}, Truth(kind="number", parts=((float(cost),),))
+    return text, {"tier": tier, "year": year}, Truth(kind="number", parts=((math.fsum(cost),),))
 
 
 def _modules(frames: EvFrames) -> Iterator[tuple[str, str]]:

@@ -106,7 +106,9 @@ def test_a_graph_too_small_for_its_fixed_types_is_refused() -> None:
         ev_tables(0.001)
 
 
-def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_site(tables: Sequence[GraphTable]) -> None:
+def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_site(
+    tables: Sequence[GraphTable],
+) -> None:
     modules = _rows(tables, "BatteryModule")
     built = {row["source"] for row in _rows(tables, "BUILT_AT")}
     for name in ("marketPrice", "unitCost"):

@@ -9,13 +9,17 @@ import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from threading import get_ident
+from typing import Any
 
 import grpc.aio
 import pytest
 from hypothesis import HealthCheck, settings
 
 from inference import onnx_model
+from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
 
@@ -55,9 +59,16 @@ def _log_handlers() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _kept_models() -> Iterator[None]:
-    """Keep each embedded model that a test loads: the next engine of this process needs it again."""
+    """Keep each model that a test loads, the pipelines of spaCy for their thread: the next build of this process needs it again."""
+    load = spacy_parser._load
+
+    @cache
+    def kept(model: str, _thread: int) -> Any:
+        return load(model)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_model, "_SESSIONS", {})
+        patch.setattr(spacy_parser, "_load", lambda model: kept(model, get_ident()) if model else load(model))
         yield
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import decimal
+import fcntl
 import json
 import math
 import resource
@@ -43,6 +44,7 @@ class _Engine:
         self._database: Any = None
         self._connection: Any = None
         self._stream: _Stream | None = None
+        self._lock: Any = None
 
     def open(self, request: dict[str, Any]) -> None:
         """Open the database, and bound the memory that may be taken from now on."""
@@ -56,6 +58,8 @@ class _Engine:
             read_only=request.get("read_only", False),
         )
         self._connection = ladybug.Connection(self._database)
+        if request.get("read_only"):
+            self._lock = _read_lock(request["path"])
         statm = Path("/proc/self/statm")
         if statm.exists():
             most = int(statm.read_text(encoding="utf-8").split()[0]) * resource.getpagesize() + _MORE_BYTES
@@ -254,6 +258,20 @@ class _Identities:
     def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
         with contextlib.closing(self._connection.execute(text, parameters or {})) as result:
             return list(result.get_all())
+
+
+def _read_lock(path: str) -> Any:
+    """Return a file that is locked against writers until it is closed: an open for reading alone ignores them, and does not stop them.
+
+    :raises OSError: when a process has the file open for writing.
+    """
+    file = Path(path).open("rb")
+    try:
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise OSError("a writer holds the lock of the file") from None
+    return file
 
 
 def _place(identity: dict[str, int]) -> tuple[int, int]:

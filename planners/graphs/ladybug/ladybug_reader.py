@@ -123,8 +123,10 @@ class LadybugReader:
         if stamp != self._stamp:
             await self.close()
             self._stamp = stamp
-        if self._idle:
-            return self._idle.pop()
+        while self._idle:
+            process = self._idle.pop()
+            if not process.has_ended:
+                return process
         try:
             return await LadybugProcess.open(self._path, read_only=True)
         except StorageError as error:
@@ -142,9 +144,9 @@ class LadybugReader:
 
     def _file_stamp(self) -> _Stamp:
         stamp = self._file_stamp_or_none()
-        if stamp is None:
+        if stamp is None or stamp[-1] == 0:  # Ladybug takes an empty file for an empty graph
             raise StorageError(
-                "there is no such file, or it cannot be read",
+                "there is no such file, it is empty, or it cannot be read",
                 subject=str(self._path),
                 remedy="Check the path and its permissions, or build the graph again",
             )

@@ -26,10 +26,10 @@ MOST_TOKENS = 2_000
 """Of the text: about what the paper gives the whole of its graph (section 3.2)."""
 _TIMES = frozenset(("year", "quarter", "month", "date"))
 _PLAIN_ROLES = _TIMES | {"key", "name"}
-# Words that ask for more than a lookup: to rank, to add up, to compare. Found in the 30 questions of the paper's appendix C.
+# Words that ask for more than a lookup: to rank, to add up, to compare. Found in the questions and use cases of the paper (appendices C, D).
 _MORE_THAN_LOOKUP = frozenset(
     "most least highest lowest greatest largest smallest best worst top total sum average mean count many aggregate aggregated "
-    "contribution compare cost costs price each per affected impact impacted shortage unavailable".split()
+    "contribution compare cost costs price each per affected impact impacted shortage unavailable blueprint plans".split()
 )
 _NODES = "Node types:"
 _RELATIONSHIPS = "Relationship types:"

@@ -36,12 +36,13 @@ class _Problem(NamedTuple):
     hint: str
 
 
-def check_arguments(arguments: Any, schema: Mapping[str, Any]) -> None:
+def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
     """Check the arguments of an invocation.
 
+    :param called: what a fault calls the whole.
     :raises OperatorFault: for the first part that is outside the schema.
     """
-    found = _problem(arguments, schema, "the arguments", 0)
+    found = _problem(arguments, schema, called, 0)
     if found is not None:
         raise OperatorFault("unknown name" if found.kind == "name" else "arguments", found.problem, found.hint)
 

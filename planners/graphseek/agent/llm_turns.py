@@ -7,24 +7,25 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from inference.result_cache import ResultCache
-from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest
+from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.errors import BudgetExceededError, ModelError
-from ontology.json_object import canonical_text
+from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn, UnusableTurnError, known_handles
-from planners.graphseek.agent.turn_schema import operator_lines, turn_schema
+from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
+from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.runs.step_log import emit
 
@@ -36,6 +37,23 @@ _FREE = Budget()
 _SETTINGS = AgentSettings()
 _THREADS = 8  # a run waits for one call, and its subtasks for one each
 _SUMMARY_TOKENS = 300
+_PROBLEM_CHARS = 300
+_CALL: dict[str, Any] = {
+    "type": "object",
+    "properties": {"operator": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["operator", "arguments"],
+}
+_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+_TURN: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "calls": {"type": "array", "items": _CALL, "minItems": 1, "maxItems": MOST_CALLS},
+        "answer": _TEXT,
+        "of": {"type": "array", "items": {"type": "string"}},
+        "ask": _TEXT,
+    },
+}
+"""What is read of a turn. Names and arguments are checked when they are run: the faults there say more than a schema does."""
 _SUMMARY: dict[str, Any] = {
     "type": "object",
     "properties": {"summary": {"type": "string", "minLength": 1}},
@@ -74,10 +92,7 @@ class LlmTurns:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="graphseek")
 
     async def turn(self, view: StepView) -> Turn:
-        """See :class:`TurnMaker`.
-
-        :raises MissingExtraError: without the extra ``llm``.
-        """
+        """See :class:`TurnMaker`."""
         handles = known_handles(getattr(view.results, "handles", ()), view.records)
         messages = (
             Message(role="system", content=self._system(view)),
@@ -129,10 +144,9 @@ class LlmTurns:
         name: str,
         messages: tuple[Message, ...],
         schema: Mapping[str, Any],
-        read: Callable[[str, SchemaParser], T],
+        read: Callable[[str], T],
         most_tokens: int,
     ) -> T:
-        parser = _parser(canonical_text(schema))
         request = StructuredRequest(
             messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
         )
@@ -140,9 +154,7 @@ class LlmTurns:
         chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
         key = request.key(self._model.name, graphseek_prompt(name).version)
         try:
-            answer = await asyncio.get_running_loop().run_in_executor(
-                self._threads, chat.call, request, key, lambda text: read(text, parser)
-            )
+            answer = await asyncio.get_running_loop().run_in_executor(self._threads, chat.call, request, key, read)
         finally:
             heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
             for event in heard.asked:
@@ -206,21 +218,34 @@ class _HeardModel:
         )
 
 
-def _turn(text: str, parser: SchemaParser) -> Turn:
+def _turn(text: str) -> Turn:
     """Return the turn of an answer. A plain reply is an answer: it halts the run, once it is grounded."""
     bare = _without_code_marks(text)
     if bare and bare[0] not in '{["':
         return Answer(text=bare)
-    given = parser.parse(bare)
+    given = _value(bare, _TURN)
     if "calls" in given:
         return tuple(Invocation(operator=each["operator"], arguments=each["arguments"]) for each in given["calls"])
     if "ask" in given:
         return Answer(text=given["ask"], kind="question")
+    if "answer" not in given:
+        raise UnusableAnswerError("it has neither calls nor an answer")
     return Answer(text=given["answer"], of=tuple(given.get("of", ())))
 
 
-def _said(text: str, parser: SchemaParser) -> str:
-    return str(parser.parse(_without_code_marks(text))["summary"])
+def _said(text: str) -> str:
+    return str(_value(_without_code_marks(text), _SUMMARY)["summary"])
+
+
+def _value(text: str, schema: Mapping[str, Any]) -> Any:
+    try:
+        value = cleaned(json.loads(text))
+        check_arguments(value, schema, called="it")
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswerError(f"it is not one JSON object ({str(error)[:_PROBLEM_CHARS]})") from error
+    except OperatorFault as fault:
+        raise UnusableAnswerError(f"{fault.problem}: {fault.hint}"[:_PROBLEM_CHARS]) from fault
+    return value
 
 
 def _without_code_marks(text: str) -> str:
@@ -233,8 +258,3 @@ def _without_code_marks(text: str) -> str:
 
 def _repair(fault: str) -> str:
     return f"That cannot be used: {fault}. Answer with one JSON object of the form that was said, and nothing else."
-
-
-@lru_cache(64)
-def _parser(schema: str) -> SchemaParser:
-    return SchemaParser(json.loads(schema), feature="language models that plan questions over a graph")

@@ -241,7 +241,9 @@ class _Run:
 
     def _failed(self) -> int:
         """Return how many steps gave nothing."""
-        return sum(not any(isinstance(each, Result) for each in record.outcomes) for record in self.records)
+        return sum(
+            not any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records
+        )
 
     async def _turn(self, step: int, offered: Sequence[str]) -> Turn | str:
         """Return the turn of a step, or why what was said is none."""

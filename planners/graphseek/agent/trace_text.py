@@ -10,6 +10,9 @@ from planners.graphseek.results.result import Result
 
 __all__ = ["trace_text"]
 
+_EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
+"""The failures of section 6.4 of the paper end here: a wrong kind of entity, a swapped direction, a chain that is cut short."""
+
 
 def trace_text(
     records: Sequence[StepRecord], *, fenced: Callable[[str], str], most_tokens: int, count: Callable[[str], int]
@@ -51,6 +54,8 @@ def _step(record: StepRecord, fenced: Callable[[str], str], *, is_short: bool) -
 def _outcome(outcome: Outcome, fenced: Callable[[str], str], *, is_short: bool) -> str:
     if not isinstance(outcome, Result):
         return f"failed ({outcome.kind}): {outcome.problem}. {outcome.hint}"
+    if outcome.size == 0:
+        return f"gave {outcome.handle}, which is empty. {_EMPTY}"
     if is_short:
         return f"gave {outcome.handle}: a {outcome.kind} of {outcome.size} (its summary is left out; read it again)"
     return f"gave {outcome.handle}:\n{fenced(outcome.summary)}"

@@ -14,7 +14,6 @@ from planners.graphseek.results.result import Cell, ColumnType, Result, ResultCo
 
 __all__ = ["OPERATOR"]
 
-_CHARS = 4_000
 _ROWS = 10_000  # they are read into memory, because their types are not known before
 _SECONDS = 20.0
 _TITLE = "rows of the query"
@@ -30,7 +29,7 @@ class _Cypher:
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
         """See :class:`Operator`."""
-        properties = {"text": {"type": "string", "minLength": 1, "maxLength": _CHARS}}
+        properties = {"text": {"type": "string", "minLength": 1}}
         return {"type": "object", "properties": properties, "required": ["text"], "additionalProperties": False}
 
     async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:

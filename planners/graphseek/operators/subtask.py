@@ -11,8 +11,6 @@ from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR"]
 
-_CHARS = 1_000  # of a request: a paragraph
-
 
 class _Subtask:
     name = "subtask"
@@ -24,7 +22,7 @@ class _Subtask:
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
         """See :class:`Operator`."""
-        properties: dict[str, Any] = {"request": {"type": "string", "minLength": 1, "maxLength": _CHARS}}
+        properties: dict[str, Any] = {"request": {"type": "string", "minLength": 1}}
         if handles:
             named = {"type": "string", "enum": list(handles)}
             properties["handles"] = {"type": "array", "items": named, "maxItems": 4}

@@ -1,0 +1,110 @@
+"""Questions over HTTP: a model behind a loopback server that answers from a list, over the small graph in Ladybug."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from inference.budget import Budget
+from planners.graphs.readable_graph import ReadableGraph
+from planners.graphseek.agent.agent_events import AgentEvent
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.llm_turns import LlmTurns
+from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.turn import Question
+from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
+from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.results.result_store import ResultStore
+from tests.planners.kgot.run_fakes import StepServer
+
+CATALOG = SemanticCatalog(
+    accepted=True,
+    about="Manufacturing of electric vehicles.",
+    relationships={
+        name: RelationshipDescriptor(
+            properties={
+                "costClass": PropertyDescriptor(role="plan or actual", values={"planned": "Plan"}),
+                "cost": PropertyDescriptor(role="amount", unit="EUR"),
+                "quantity": PropertyDescriptor(role="amount"),
+            }
+        )
+        for name in ("ASSEMBLED_AT", "INTEGRATED_IN")
+    },
+)
+
+
+def calls(*made: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    return {"calls": [{"operator": name, "arguments": arguments} for name, arguments in made]}
+
+
+def named(type_: str, name: str, operator: str = "=") -> dict[str, Any]:
+    """A selection of a type by a name."""
+    return {"type": type_, "filters": [{"key": "name", "operator": operator, "value": name}]}
+
+
+@dataclass
+class Ran:
+    """A run that has ended, what it told, and what the model was asked."""
+
+    run: AnsweredQuestion
+    events: list[AgentEvent]
+    prompts: list[str]
+    bodies: list[Any] = field(default_factory=list)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [each for each in self.events if isinstance(each, kind)]
+
+    @property
+    def seen(self) -> str:
+        """The last prompt: it has all steps."""
+        return self.prompts[-1]
+
+
+class Asker:
+    """Asks questions of one graph; each run has results of its own, or those of the run before."""
+
+    def __init__(self, graph: ReadableGraph, folder: Path) -> None:
+        self.graph = graph
+        self._folder = folder
+        self._count = 0
+        self.results: ResultStore | None = None
+
+    def folder(self) -> Path:
+        self._count += 1
+        return self._folder / str(self._count)
+
+    def parts(self, server: StepServer, settings: AgentSettings, budget: Budget | None = None) -> QuestionParts:
+        return QuestionParts(
+            graph=self.graph,
+            catalog=CATALOG,
+            operators=tuple(known_operators().values()),
+            results=self.results or ResultStore(self.folder()),
+            turns=LlmTurns(server.chat(budget), settings=settings, fence_key=b"key"),
+        )
+
+    async def ask(
+        self,
+        question: str,
+        *turns: Any,
+        earlier: Sequence[tuple[str, str]] = (),
+        budget: Budget | None = None,
+        observe: Callable[[AgentEvent], None] = lambda event: None,
+        **settings: Any,
+    ) -> Ran:
+        """Ask, with these answers of the model, the last of which stays."""
+        events: list[AgentEvent] = []
+
+        def hear(event: AgentEvent) -> None:
+            events.append(event)
+            observe(event)
+
+        with StepServer(turn=list(turns)) as server:
+            chosen = AgentSettings(**settings)
+            parts = self.parts(server, chosen, budget)
+            run = await answer_question(Question(text=question, earlier=tuple(earlier)), parts, chosen, hear)
+            self.results, last = None, parts.results
+            self.last = last
+            return Ran(run=run, events=events, prompts=server.prompts("turn"), bodies=server.of("turn"))

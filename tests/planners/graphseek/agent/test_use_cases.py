@@ -1,0 +1,324 @@
+"""The five use cases of section 5.3 of the paper and the failures of its section 6.4, with a model behind HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference.budget import Budget
+from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
+from planners.graphseek.agent.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.question_run import answer_question
+from planners.graphseek.agent.turn import Question
+from tests.inference.loopback import Reply
+from tests.planners.graphseek.agent.http_run import Asker, calls, named
+from tests.planners.graphseek.agent.small_ev import write_small_ev
+from tests.planners.kgot.run_fakes import StepServer
+
+DEAREST = {"node_type": "BatteryModule", "order_by": "marketPrice", "descending": True, "limit": 1}
+COSTLIEST = {"node_type": "BatteryModule", "order_by": "unitCost", "descending": True, "limit": 1}
+
+
+def equal(value: float, key: str = "unitCost") -> dict[str, Any]:
+    filters = [{"key": key, "operator": "=", "value": value, "value_type": "number"}]
+    return {"node_type": "BatteryModule", "filters": filters}
+
+
+def most(key: str) -> dict[str, Any]:
+    return {"node_type": "BatteryModule", "aggregations": [{"grouping_type": "MAX", "property": key}]}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ev") / "ev.lbug"
+    write_small_ev(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def asker(written: Path, tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[Asker]:
+    context = open_ladybug_reader(written)
+    yield Asker(loop.run(context.__aenter__()), tmp_path_factory.mktemp("results"))
+    loop.run(context.__aexit__(None, None, None))
+
+
+def test_grouped_count(asker: Asker, loop: asyncio.Runner) -> None:
+    tier = [{"key": "assemblyTier", "operator": "=", "value": 0, "value_type": "number"}]
+    counted = [{"grouping_type": "COUNT", "property": "*"}]
+    asked = {"node_type": "DriveAssembly", "filters": tier, "group_by": ["factoryCode"], "aggregations": counted}
+    told = "Base-tier drive assemblies per factory site:\n- Factory PLANT-EV-01: 2 assemblies\n- Factory PLANT-EV-03: 1 assembly"
+    ran = loop.run(
+        asker.ask(
+            "How many base-tier drive assemblies do we produce at each factory site?",
+            calls(("get_nodes", asked)),
+            {"answer": told, "of": ["t1"]},
+        )
+    )
+    assert (ran.run.end.outcome, ran.run.end.answer, ran.run.end.of) == ("answered", told, ("t1",))
+    assert sorted(loop.run(asker.last.rows("t1"))) == [("PLANT-EV-01", 2), ("PLANT-EV-03", 1)]
+    (query,) = ran.of(QueryRun)
+    assert "DriveAssembly" in query.text and 0 in query.parameters.values()
+    assert (ran.run.model_calls, ran.run.prompt_tokens, ran.run.completion_tokens) == (2, 22, 10)
+
+
+def test_blueprint(asker: Asker, loop: asyncio.Runner) -> None:
+    asked = {"start": named("VehicleModel", "EV-X7"), "plan_or_actual": "Plan"}
+    told = "The blueprint of EV-X7 has the main battery module BM-9001 and the drive assembly Motor D21, which integrates BM-9000."
+    ran = loop.run(
+        asker.ask(
+            "Show me the unique manufacturing blueprint for vehicle model EV-X7.",
+            calls(("blueprints", asked)),
+            calls(("graph", {"handle": "g1", "title": "EV-X7"})),
+            {"answer": told, "of": ["g1", "p2"]},
+        )
+    )
+    assert (ran.run.end.outcome, ran.run.end.of) == ("answered", ("g1", "p2")), ran.run.end
+    graph = loop.run(asker.last.graph("g1"))
+    assert {each.properties["name"] for each in graph.nodes} >= {"EV-X7", "Motor D21", "BM-9000", "BM-9001"}
+    (merged,) = [each for each in graph.edges if each.properties.get("merged") == 2]
+    assert (merged.properties["quantity"], merged.properties["costClass"]) == (6, "Plan")
+
+
+def test_the_site_of_the_dearest_module_after_a_comparison_that_rounding_defeats(
+    asker: Asker, loop: asyncio.Runner
+) -> None:
+    ran = loop.run(
+        asker.ask(
+            "At which factory site is the component with the highest market price manufactured?",
+            calls(("get_nodes", most("marketPrice"))),
+            calls(("get_nodes", equal(99.96, "marketPrice"))),
+            calls(("get_nodes", DEAREST)),
+            calls(("traverse", {"start": {"handle": "t3"}, "relationship_types": ["BUILT_AT"]})),
+            {"answer": 'It is manufactured at "Factory Alpha - Northern Division".', "of": ["t4"]},
+        )
+    )
+    assert ran.run.end.outcome == "answered", ran.run.end
+    (fault,) = ran.of(Faulted)
+    assert (fault.step, fault.kind) == (2, "empty") and "order by marketPrice" in fault.hint
+    assert fault.hint in ran.prompts[2], "the next step is told"
+
+
+def test_three_models_by_prefix_are_compared_in_one_step(asker: Asker, loop: asyncio.Runner) -> None:
+    def modules(name: str) -> tuple[str, dict[str, Any]]:
+        start = named("VehicleModel", name)
+        counted = [{"grouping_type": "COUNT_DISTINCT", "property": "key"}]
+        return "aggregate_neighbours", {
+            "start": start,
+            "relationship_types": ["INTEGRATED_IN"],
+            "direction": "in",
+            "neighbour_type": "BatteryModule",
+            "aggregations": counted,
+        }
+
+    prefix = {"node_type": "VehicleModel", "filters": named("VehicleModel", "B", "starts_with")["filters"], "limit": 3}
+    ran = loop.run(
+        asker.ask(
+            "Check unique production plans for three vehicle models whose names start with 'B', and tell me which one uses the "
+            "largest number of modules.",
+            calls(("get_nodes", prefix)),
+            calls(*map(modules, ("BX-985G9L", "BE-2D2173", "BR-410PCE"))),
+            {"answer": "BX-985G9L uses 3 distinct modules, BE-2D2173 uses 1 and BR-410PCE uses 2. So it is BX-985G9L."},
+        )
+    )
+    assert ran.run.end.outcome == "answered", ran.run.end
+    assert [each.handle for each in ran.of(ResultKept)] == ["t1", "t2", "t3", "t4"]
+    assert [each.step for each in ran.of(Invoked)] == [1, 2, 2, 2]
+
+
+def test_two_turns_of_which_the_second_corrects_itself(asker: Asker, loop: asyncio.Runner) -> None:
+    first = loop.run(
+        asker.ask(
+            "What is the highest module cost?",
+            calls(("get_nodes", most("unitCost"))),
+            {"answer": "The highest battery module cost recorded in the database is approximately 99.42."},
+        )
+    )
+    assert first.run.end.outcome == "answered"
+    asker.results = asker.last.branch(asker.folder())
+    told = (
+        'The battery module with the highest cost (≈ 99.42) is "BM-9002". It belongs to tier 1 and has the key BMK-2.'
+    )
+    second = loop.run(
+        asker.ask(
+            "Which module has this highest cost?",
+            calls(("get_nodes", equal(99.42))),
+            calls(("get_nodes", COSTLIEST)),
+            {"answer": told, "of": ["t3"]},
+            earlier=[("What is the highest module cost?", first.run.end.answer)],
+        )
+    )
+    assert (second.run.end.outcome, second.run.end.of) == ("answered", ("t3",)), second.run.end
+    assert "approximately 99.42" in second.prompts[0]
+    assert [each.kind for each in second.of(Faulted)] == ["empty"]
+
+
+ALPHA = named("FactorySite", "Factory Alpha - Northern Division")
+FAILURES: dict[str, tuple[tuple[str, dict[str, Any]], str, str, tuple[str, dict[str, Any]], str]] = {
+    "a wrong kind of entity": (
+        ("get_nodes", {"node_type": "FactorySite", "filters": named("", "EV-X7")["filters"]}),
+        "",
+        "find says which type a name is of",
+        ("find", {"text": "EV-X7", "match": "exact"}),
+        "EV-X7 is a VehicleModel.",
+    ),
+    "a near-synonym of a type": (
+        ("get_nodes", {"node_type": "BatteryPack"}),
+        "unknown name",
+        "The nearest is BatteryModule.",
+        ("get_nodes", {"node_type": "BatteryModule", "aggregations": [{"grouping_type": "COUNT", "property": "*"}]}),
+        "There are 6.",
+    ),
+    "a swapped direction": (
+        ("traverse", {"start": ALPHA, "relationship_types": ["BUILT_AT"], "node_type": "BatteryModule"}),
+        "empty",
+        "use direction in",
+        ("traverse", {"start": ALPHA, "relationship_types": ["BUILT_AT"], "direction": "in"}),
+        "BM-9001, BM-9003 and BM-9005 are built there.",
+    ),
+    "a chain cut short": (
+        ("traverse", {"start": named("BatteryModule", "BM-9002"), "node_type": "Region"}),
+        "empty",
+        "It leads to DriveAssembly, FactorySite, VehicleModel",
+        ("traverse", {"start": named("BatteryModule", "BM-9002"), "node_type": "Region", "max_hops": 2}),
+        "It affects Southern Europe.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_told_and_the_right_step_solves_it(asker: Asker, loop: asyncio.Runner, name: str) -> None:
+    wrong, kind, hint, right, told = FAILURES[name]
+    ran = loop.run(
+        asker.ask("Which of the six?" if name[2] == "n" else "Which?", calls(wrong), calls(right), {"answer": told})
+    )
+    assert ran.run.end.outcome == "answered", ran.run.end
+    assert [each.kind for each in ran.of(Faulted)] == [kind] * bool(kind)
+    assert hint in ran.prompts[1]
+
+
+def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runner) -> None:
+    ran = loop.run(asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), max_steps=4))
+    assert ran.run.end.outcome == "no answer" and len(ran.of(QueryRun)) == 1
+    assert [each.kind for each in ran.of(Faulted)] == ["repeated"] * 3
+
+
+def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:
+    ran = loop.run(
+        asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), "It is Atlantis.", "It is Northern Europe.")
+    )
+    assert (ran.run.end.outcome, ran.run.end.answer) == ("answered", "It is Northern Europe.")
+    assert ran.of(AnswerRejected)[0].ungrounded == ("Atlantis",) and "Atlantis" in ran.prompts[2]
+
+
+def test_numbers_from_memory_are_marked(asker: Asker, loop: asyncio.Runner) -> None:
+    ran = loop.run(asker.ask("How many sites?", {"answer": "There are 42 sites."}))
+    assert (ran.run.end.outcome, ran.run.end.missing) == ("ungrounded", "in no result: 42")
+
+
+def test_what_is_no_turn_is_asked_once_more_and_counts_as_failed(asker: Asker, loop: asyncio.Runner) -> None:
+    broken = '{"calls": [{"operator": "get_nodes", "arguments": {"node_type": "Region"'
+    fenced = f"```json\n{json.dumps(calls(('get_nodes', {'node_type': 'Region'})))}\n```"
+    ran = loop.run(asker.ask("Which?", broken, broken, fenced, {"answer": "Northern Europe"}))
+    assert ran.run.end.outcome == "answered" and [each.nth for each in ran.of(Faulted)] == [0]
+    assert len(ran.prompts) == 4 and "cannot be used" in ran.prompts[1]
+    assert "It could not be used" in ran.prompts[2]
+
+
+def test_cypher_comes_after_three_failed_steps_and_cannot_write(asker: Asker, loop: asyncio.Runner) -> None:
+    wrong = [calls(("get_nodes", {"node_type": "Region", "limit": -at})) for at in range(3)]
+    delete = calls(("cypher", {"text": "MATCH (r:Region) DETACH DELETE r"}))
+    count = calls(("cypher", {"text": "MATCH (r:Region) RETURN r.name AS name, count(*) AS n ORDER BY name"}))
+    ran = loop.run(
+        asker.ask("Which?", *wrong, delete, count, {"answer": "Northern Europe and Southern Europe, 1 each."})
+    )
+    assert ran.run.end.outcome == "answered", ran.run.end
+    offered = ['"cypher"' in json.dumps(body["response_format"]) for body in ran.bodies]
+    assert offered == [False] * 3 + [True] * 3
+    refused = ran.of(Faulted)[-1]
+    assert (refused.kind, refused.step) == ("engine", 4) and "changes the graph" in refused.problem
+    assert loop.run(asker.last.rows("t5")) == [("Northern Europe", 1), ("Southern Europe", 1)]
+
+
+def test_a_value_with_cypher_in_it_stays_a_value(asker: Asker, loop: asyncio.Runner) -> None:
+    evil = "x'}) DETACH DELETE n //"
+    ran = loop.run(
+        asker.ask(
+            "Which?",
+            calls(("get_nodes", {"node_type": "Region", "filters": named("", evil)["filters"]})),
+            calls(("get_nodes", {"node_type": "Region"})),
+            {"answer": "Northern Europe and Southern Europe"},
+        )
+    )
+    assert ran.run.end.outcome == "answered", ran.run.end
+    assert all(evil not in each.text for each in ran.of(QueryRun))
+    assert any(evil in each.parameters.values() for each in ran.of(QueryRun))
+
+
+def test_budget_deadline_and_cancel(asker: Asker, loop: asyncio.Runner) -> None:
+    turn = calls(("get_nodes", {"node_type": "Region"}))
+    spent = loop.run(asker.ask("Which?", turn, budget=Budget(max_tokens=10)))
+    assert spent.run.end.outcome == "budget" and spent.prompts == []
+    late = loop.run(asker.ask("Which?", Reply(hang=True), max_seconds=0.1))
+    assert late.run.end.outcome == "deadline"
+    refused = loop.run(asker.ask("Which?", Reply(status=401)))
+    assert refused.run.end.outcome == "model" and "401" in refused.run.end.missing
+
+    async def cancelled() -> list[Any]:
+        events: list[Any] = []
+        with StepServer(turn=[Reply(hang=True)]) as server:
+            parts = asker.parts(server, AgentSettings())
+            run = asyncio.create_task(answer_question(Question(text="Which?"), parts, observe=events.append))
+            while not server.steps:
+                await asyncio.sleep(0.01)
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+        return events
+
+    assert loop.run(cancelled())[-1].outcome == "cancelled"
+
+
+def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.Runner) -> None:
+    path = tmp_path / "ev.lbug"
+    write_small_ev(path)
+
+    def second(body: Any, nth: int) -> Any:
+        if nth == 1:
+            path.unlink()
+            path.write_bytes(b"no database any more")
+        return calls(("get_nodes", {"node_type": "Region" if nth else "FactorySite"}))
+
+    async def run() -> Any:
+        events: list[Any] = []
+        async with open_ladybug_reader(path) as graph:
+            with StepServer(turn=second) as server:
+                parts = Asker(graph, tmp_path / "results").parts(server, AgentSettings())
+                return (await answer_question(Question(text="Which?"), parts, observe=events.append)), events
+
+    answered, events = loop.run(run())
+    assert answered.end.outcome == "store" and answered.end.missing
+    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1"]
+
+
+def test_the_prompt_keeps_its_beginning_and_stays_small(asker: Asker, loop: asyncio.Runner) -> None:
+    turns = [calls(("get_nodes", {"node_type": each})) for each in ("Region", "FactorySite", "VehicleModel")]
+    ran = loop.run(asker.ask("Which?", *turns, {"answer": "none"}))
+    systems = {body["messages"][0]["content"] for body in ran.bodies}
+    assert len(systems) == 1 and "DriveAssembly -> " not in ran.seen
+    assert all(f"gave t{at}" in ran.seen for at in (1, 2, 3))
+    assert not ran.bodies[0]["response_format"]["json_schema"]["strict"]
+    assert all(isinstance(each, ModelAsked) for each in ran.of(ModelAsked)) and len(ran.of(ModelAsked)) == 4
+    off = loop.run(asker.ask("Which?", {"answer": "none"}, descriptors="off"))
+    assert "VehicleModel" in off.bodies[0]["messages"][0]["content"]

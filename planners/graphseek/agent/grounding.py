@@ -48,7 +48,7 @@ async def ungrounded(
     """Return the numbers and names of an answer that stand nowhere, as they are written, each once.
 
     What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question and the turns before it. Names of the schema and the catalog's own words are vocabulary, not facts.
+    the question and those before it. Earlier answers do not count: their results do. Names of the schema and the catalog's own words are vocabulary, not facts.
     """
     known = _Known(question, schema, catalog, records)
     found: dict[str, None] = {}
@@ -67,7 +67,7 @@ class _Known:
     def __init__(
         self, question: Question, schema: GraphSchema, catalog: SemanticCatalog, records: Sequence[StepRecord]
     ) -> None:
-        texts = [question.text, *(text for turn in question.earlier for text in turn)]
+        texts = [question.text, *(asked for asked, _ in question.earlier)]
         numbers: list[float] = []
         for invocation, outcome in _pairs(records):
             if isinstance(outcome, Result):

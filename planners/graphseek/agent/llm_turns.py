@@ -38,6 +38,7 @@ _SETTINGS = AgentSettings()
 _THREADS = 8  # a run waits for one call, and its subtasks for one each
 _SUMMARY_TOKENS = 300
 _PROBLEM_CHARS = 300
+_LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
 _CALL: dict[str, Any] = {
     "type": "object",
     "properties": {"operator": {"type": "string"}, "arguments": {"type": "object"}},
@@ -121,6 +122,8 @@ class LlmTurns:
                 summarise=self._summary if self._summarises else None,
             )
             parts.append(f"Turns before:\n{self._marks.fenced(told)}")
+        if stored := _stored(view):
+            parts.append(f"Results of turns before:\n{self._marks.fenced(stored)}")
         parts.append(f"Operators:\n{operator_lines(view.operators, view.schema, handles)}")
         parts.append(f"Question: {view.question.text}")
         parts.append(f"This is step {view.step} of at most {view.steps}.")
@@ -164,6 +167,13 @@ class LlmTurns:
         if answer.value is None:
             raise UnusableTurnError(answer.problem, subject=name, remedy="Another model may follow the form")
         return answer.value
+
+
+def _stored(view: StepView) -> str:
+    """Return a line for each of the newest results that no step of this run gave."""
+    own = known_handles((), view.records)
+    stored = [each for each in getattr(view.results, "handles", ()) if each not in own]
+    return "\n".join(view.results.result(each).summary.partition("\n")[0][:_LINE_CHARS] for each in stored[-_LINES:])
 
 
 class _HeardModel:
@@ -225,12 +235,18 @@ def _turn(text: str) -> Turn:
         return Answer(text=bare)
     given = _value(bare, _TURN)
     if "calls" in given:
-        return tuple(Invocation(operator=each["operator"], arguments=each["arguments"]) for each in given["calls"])
+        return tuple(_invocation(each) for each in given["calls"])
     if "ask" in given:
         return Answer(text=given["ask"], kind="question")
     if "answer" not in given:
         raise UnusableAnswerError("it has neither calls nor an answer")
     return Answer(text=given["answer"], of=tuple(given.get("of", ())))
+
+
+def _invocation(given: Mapping[str, Any]) -> Invocation:
+    """Return an invocation; an argument that is null is left out, as models mean it."""
+    arguments = {name: value for name, value in given["arguments"].items() if value is not None}
+    return Invocation(operator=given["operator"], arguments=arguments)
 
 
 def _said(text: str) -> str:

@@ -70,7 +70,7 @@ RIGHT = (
     "It produced fourteen modules.",
     "There are six rows in the table (t1).",
     "In 2021, Gamma Works had the highest one.",
-    "At Delta there are 77, as I said.",
+    "At Delta there are 9, as I said.",
     "The 3rd of these has a cost of -3.25.",
     "Each VehicleModel is INTEGRATED_IN nothing else; every DriveAssembly has a unitCost.",
     "No vehicle model is built there.",
@@ -106,7 +106,8 @@ WRONG = (
     ("Ontario: 31", "Ontario"),
     ("They are, in order: Jalisco, Quebec and Botswana.", "Quebec"),
     ("The process Busbar laser welding 0413 is the only one.", "0413"),
-    ("At Epsilon there are 77.", "Epsilon"),
+    ("At Epsilon there are 9.", "Epsilon"),
+    ("At Delta there are 77, as I said.", "77"),
 )
 
 

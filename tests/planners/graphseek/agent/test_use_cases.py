@@ -160,7 +160,7 @@ def test_two_turns_of_which_the_second_corrects_itself(asker: Asker, loop: async
         )
     )
     assert (second.run.end.outcome, second.run.end.of) == ("answered", ("t3",)), second.run.end
-    assert "approximately 99.42" in second.prompts[0]
+    assert "approximately 99.42" in second.prompts[0] and "t1: BatteryModule" in second.prompts[0]
     assert [each.kind for each in second.of(Faulted)] == ["empty"]
 
 
@@ -288,6 +288,23 @@ def test_budget_deadline_and_cancel(asker: Asker, loop: asyncio.Runner) -> None:
         return events
 
     assert loop.run(cancelled())[-1].outcome == "cancelled"
+
+
+def test_a_long_talk_is_summarised_by_the_model(asker: Asker, loop: asyncio.Runner) -> None:
+    earlier = [(f"question {at}", f"answer {at} " * 40) for at in range(20)]
+
+    async def run() -> tuple[Any, StepServer]:
+        with StepServer(history_summary=[{"summary": "they asked a lot"}], turn=[{"answer": "none"}]) as server:
+            settings = AgentSettings(history_tokens=600)
+            parts = asker.parts(server, settings, summarises=True)
+            question = Question(text="Which?", earlier=tuple(earlier))
+            return await answer_question(question, parts, settings), server
+
+    answered, server = loop.run(run())
+    assert answered.end.outcome == "answered" and answered.model_calls == 2
+    (prompt,) = server.prompts("turn")
+    assert "they asked a lot" in prompt and "question 19" in prompt and "question 2\n" not in prompt
+    assert "question 2\n" in server.prompts("history_summary")[0]
 
 
 def test_a_store_that_is_gone_midway_ends_the_run(tmp_path: Path, loop: asyncio.Runner) -> None:

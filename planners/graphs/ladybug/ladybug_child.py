@@ -14,6 +14,7 @@ import json
 import math
 import resource
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,28 +166,30 @@ class _Stream:
 class _Identities:
     """Nodes and relationships as readers see them: the id of a node is its label and primary key, ``Person:k1``.
 
-    The engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same batch.
+    The engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same batch. In a
+    path it gives wrong values for nodes whose tables have a column of one name and different types: these nodes are read again.
     """
 
     def __init__(self, database: Any) -> None:
         self._database = database
         self._connection: Any = None
         self._tables: dict[int, tuple[str, str]] = {}
-        self._mixed = False
+        self._mixed: set[str] = set()
         self._known: dict[tuple[int, int], str] = {}
+        self._read_again: dict[tuple[int, int], dict[str, Any]] = {}
 
     def look_up(self, rows: list[list[Any]]) -> None:
         """Learn the ids of all nodes and ends of rows."""
-        self._known = {}
+        self._known, self._read_again = {}, {}
         wanted: set[tuple[int, int]] = set()
         for value in (value for row in rows for value in row if isinstance(value, dict | list)):
             self._collect(value, wanted)
-        by_table: dict[int, list[int]] = {}
-        for table, offset in sorted(wanted - self._known.keys()):
-            by_table.setdefault(table, []).append(offset)
-        for table, offsets in by_table.items():
-            for at in range(0, len(offsets), _LIST_OFFSETS):
-                self._read_keys(table, offsets[at : at + _LIST_OFFSETS])
+        again = self._read_again.keys()
+        for (table, offset), (node,) in self._of_places(again, "n"):
+            self._known[table, offset] = self._id(node)
+            self._read_again[table, offset] = node
+        for (table, offset), (key,) in self._of_places(wanted - self._known.keys(), None):
+            self._known[table, offset] = f"{self._tables[table][0]}:{key}"
 
     def plain(self, value: Any) -> Any:
         """Return a value as JSON has it, with ids."""
@@ -197,7 +200,8 @@ class _Identities:
         if not isinstance(value, dict):
             return value
         if "_NODES" in value and "_RELS" in value:
-            return {"nodes": self.plain(value["_NODES"]), "edges": self.plain(value["_RELS"])}
+            nodes = [self._read_again.get(_place(node["_ID"]), node) for node in value["_NODES"]]
+            return {"nodes": self.plain(nodes), "edges": self.plain(value["_RELS"])}
         if "_LABEL" not in value:
             return {str(name): self.plain(member) for name, member in value.items()}
         properties = {
@@ -219,18 +223,25 @@ class _Identities:
             if "_SRC" in value:
                 wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
             else:
-                table, offset = _place(value["_ID"])
-                self._known[table, offset] = f"{value['_LABEL']}:{value[self._tables[table][1]]}"
+                self._known[_place(value["_ID"])] = self._id(value)
+        elif isinstance(value, dict) and "_NODES" in value and "_RELS" in value:
+            self._load_tables()
+            if "REL" in self._mixed:
+                raise RuntimeError(
+                    "a path cannot be returned here, as relationships have properties of one name and different types; "
+                    "return properties of its relationships"
+                )
+            self._collect(value["_RELS"], wanted)
+            if "NODE" in self._mixed:
+                self._read_again.update((_place(node["_ID"]), node) for node in value["_NODES"])
+            else:
+                self._collect(value["_NODES"], wanted)
         elif isinstance(value, dict):
-            if "_NODES" in value and "_RELS" in value:
-                self._load_tables()
-                if self._mixed:
-                    raise RuntimeError(
-                        "a path cannot be returned here, as tables have properties of one name and different types; "
-                        "return properties of its nodes"
-                    )
-            for member in value.values():
-                self._collect(member, wanted)
+            self._collect(list(value.values()), wanted)
+
+    def _id(self, node: dict[str, Any]) -> str:
+        label, key = self._tables[node["_ID"]["table"]]
+        return f"{label}:{node[key]}"
 
     def _load_tables(self) -> None:
         """Read the labels and primary keys of tables, once."""
@@ -247,13 +258,22 @@ class _Identities:
                 types.setdefault((kind, column), set()).add(type_)
                 if is_key:
                     self._tables[number] = (name, column)
-        self._mixed = any(len(found) > 1 for found in types.values())
+        self._mixed = {kind for (kind, _), found in types.items() if len(found) > 1}
 
-    def _read_keys(self, table: int, offsets: list[int]) -> None:
-        label, key = (name.replace("`", "``") for name in self._tables[table])
-        text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), CAST(n.`{key}` AS STRING)"
-        for offset, found in self._rows(text, {"o": offsets}):
-            self._known[table, offset] = f"{self._tables[table][0]}:{found}"
+    def _of_places(
+        self, places: Iterable[tuple[int, int]], returned: str | None
+    ) -> Iterator[tuple[tuple[int, int], list[Any]]]:
+        """Yield what a query returns of nodes, with their places; None: their keys as text."""
+        by_table: dict[int, list[int]] = {}
+        for table, offset in sorted(places):
+            by_table.setdefault(table, []).append(offset)
+        for table, offsets in by_table.items():
+            label, key = (name.replace("`", "``") for name in self._tables[table])
+            what = returned or f"CAST(n.`{key}` AS STRING)"
+            text = f"MATCH (n:`{label}`) WHERE offset(id(n)) IN $o RETURN offset(id(n)), {what}"
+            for at in range(0, len(offsets), _LIST_OFFSETS):
+                for offset, *found in self._rows(text, {"o": offsets[at : at + _LIST_OFFSETS]}):
+                    yield (table, offset), found
 
     def _rows(self, text: str, parameters: dict[str, Any] | None = None) -> list[list[Any]]:
         with contextlib.closing(self._connection.execute(text, parameters or {})) as result:

@@ -1,0 +1,264 @@
+"""Graphs that are only read, in a Ladybug file and behind Bolt: the same rows, types and counts; limits, cancelling and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from ontology.errors import StatementError, StorageError
+from planners.graphs.bolt.bolt_reader import open_bolt_reader
+from planners.graphs.cypher_names import quoted_for
+from planners.graphs.graph_schema import PropertyKey
+from planners.graphs.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
+from planners.graphs.loading.graph_loading import load_graph
+from planners.graphs.loading.loaded_tables import NodeTable, RelationshipTable
+from planners.graphs.property_graph import QueryLimits
+from planners.graphs.read_rows import read_rows_of
+from planners.graphs.readable_graph import ReadableGraph
+from tests.planners.graphs.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
+
+Opened: TypeAlias = tuple[ReadableGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
+_LIMITS = QueryLimits()
+_ENDLESS = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x + y AS z WHERE z < 0 RETURN count(z)"
+
+
+@pytest.fixture(scope="module")
+def ladybug_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reading") / "graph.lbdb"
+    load_graph(path, NODES, RELATIONSHIPS)
+    return path
+
+
+@pytest.fixture(scope="module", params=["ladybug", "bolt"])
+def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
+    with asyncio.Runner() as runner:
+        if request.param == "ladybug":
+            context: Any = open_ladybug_reader(request.getfixturevalue("ladybug_file"))
+        else:
+            address = request.getfixturevalue("neo4j_address")
+            _neo4j(address, neo4j_statements())
+            context = open_bolt_reader(address)
+        yield runner.run(context.__aenter__()), runner.run
+        runner.run(context.__aexit__(None, None, None))
+        if request.param == "bolt":
+            _neo4j(address, [("DROP CONSTRAINT person_key", {}), ("MATCH (n) DETACH DELETE n", {})])
+
+
+def _neo4j(address: str, statements: Any) -> None:
+    from neo4j import GraphDatabase
+
+    with GraphDatabase.driver(address) as driver, driver.session() as session:
+        for text, parameters in statements:
+            session.run(text, parameters).consume()
+
+
+async def _fetch(graph: ReadableGraph, text: str, limits: QueryLimits = _LIMITS, **parameters: Any) -> list[Any]:
+    async with graph.read(text, parameters, limits) as stream:
+        return [row async for batch in stream.batches() for row in batch]
+
+
+def test_types_pairs_and_properties(opened: Opened) -> None:
+    graph, run = opened
+    schema = run(graph.schema())
+    assert [node.name for node in schema.nodes] == sorted(["City", ODD, "Person", "field", "tool"])
+    assert schema.node("tool").mark.property == "type" and schema.node("tool").mark.label == "EgotoolsNode"
+    assert [p.name for p in schema.node("tool").properties] == ["key", "name"]
+    assert {p.name: p.type for p in schema.node("Person").properties} == dict(NODES[0].columns)
+    assert schema.node("Person").key == "key"
+    pairs = {each.name: [(end.source, end.target) for end in each.ends] for each in schema.relationships}
+    assert pairs["LIVES"] == [("City", "City"), ("Person", "City")]
+    assert pairs["HAS_FIELD"] == [("tool", "field"), ("tool", "tool")]
+    assert pairs["i`n"] == [(ODD, "City")]
+    assert run(graph.census()).fingerprint == schema.fingerprint
+
+
+def test_a_census_counts_what_the_tables_have(opened: Opened) -> None:
+    graph, run = opened
+    census = run(graph.census())
+    for table in NODES[:3]:
+        node, rows = census.node(table.type), list(table.rows)
+        assert node.count == len(rows)
+        for at, (name, type_) in enumerate(table.columns):
+            _check_counts(next(p for p in node.properties if p.name == name), type_, [row[at] for row in rows])
+    assert (census.node("tool").count, census.node("field").count) == (2, 1)
+    knows = census.relationship("KNOWS")
+    _check_counts(knows.properties[0], "integer", [row[2] for row in RELATIONSHIPS[0].rows])
+    outgoing = Counter(row[0] for row in RELATIONSHIPS[0].rows).values()
+    degrees = knows.ends[0].outgoing
+    assert degrees is not None and knows.count == 5
+    assert (degrees.nodes, degrees.greatest) == (len(outgoing), max(outgoing))
+    assert degrees.median == statistics.median_low(outgoing)
+    assert [end.count for end in census.relationship("HAS_FIELD").ends] == [2, 1]
+
+
+def _check_counts(found: PropertyKey, type_: str, values: Sequence[Any]) -> None:
+    present = [value for value in values if value is not None]
+    assert found.count == len(present)
+    if any(isinstance(value, str) and len(value) > 80 for value in present):
+        assert found.distinct is None and found.greatest is None  # a text: its values are not held in memory
+        return
+    assert found.distinct == len(set(present))
+    assert set(found.samples) == set(present)
+    if type_ != "boolean":
+        assert (found.least, found.greatest) == (min(present), max(present))
+
+
+def test_rows_come_in_batches_up_to_the_limit(opened: Opened) -> None:
+    graph, run = opened
+
+    async def sizes(rows: int) -> tuple[list[int], bool]:
+        async with graph.read("UNWIND range(1, 2500) AS x RETURN x, 'v'", limits=QueryLimits(rows=rows)) as stream:
+            assert len(stream.columns) == 2
+            return [len(batch) async for batch in stream.batches()], stream.cut
+
+    assert run(sizes(2_500)) == ([1_000, 1_000, 500], False)
+    assert run(sizes(2_499)) == ([1_000, 1_000, 499], True)
+    assert run(sizes(10_000)) == ([1_000, 1_000, 500], False)
+
+
+def test_values_are_json_with_ids_that_fit_together(opened: Opened) -> None:
+    graph, run = opened
+    text = "MATCH (a:Person)-[r:KNOWS]->(b) WHERE a.key = $key RETURN a, r, b, a.born, 1.0 / 0"
+    ((a, relationship, b, born, infinite),) = run(_fetch(graph, text, key="b"))
+    assert a["properties"] == {"key": "b", "name": 'say "hi",\nÉmile 😀', "age": 40, "weight": 2.0}
+    assert b["properties"] == {"key": "c:1", "ok": False, "born": "2001-12-31"}
+    assert relationship == {"type": "KNOWS", "source": a["id"], "target": b["id"], "properties": {}}
+    assert (born, infinite) == (None, "inf")
+    alone = run(_fetch(graph, "MATCH (:Person {key: 'b'})-[r:KNOWS]->() RETURN r"))
+    assert alone == [(relationship,)]
+    name = quoted_for(graph.dialect, ODD)
+    assert {row[0]["label"] for row in run(_fetch(graph, f"MATCH (n:{name}) RETURN n"))} == {ODD}
+
+
+def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(opened: Opened) -> None:
+    graph, run = opened
+    for text in ("MATCH (n:Person) SET n.age = 1", "MATCH (n:Person", "CREATE (:City {id: 9})"):
+        with pytest.raises(StatementError):
+            run(_fetch(graph, text))
+    assert run(_fetch(graph, "MATCH (n:City) RETURN n.id ORDER BY n.id")) == [(1,), (2,)]
+
+
+def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> None:
+    graph, run = opened
+    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
+        run(_fetch(graph, _ENDLESS, QueryLimits(seconds=0.5)))
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(_fetch(graph, _ENDLESS, QueryLimits(seconds=60)))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(asyncio.wait_for(cancelled(), 5))
+
+    async def concurrent() -> Any:
+        return await asyncio.gather(*(_fetch(graph, "RETURN $x", x=number) for number in range(6)))
+
+    assert run(concurrent()) == [[(number,)] for number in range(6)]
+
+
+def test_a_path_over_columns_of_one_name_and_different_types(opened: Opened) -> None:
+    graph, run = opened
+    odd, in_ = (quoted_for(graph.dialect, name) for name in (ODD, "i`n"))
+    ((path,),) = run(_fetch(graph, f"MATCH p = (:{odd})-[:{in_}|LIVES*2..2]->(:City) RETURN p"))
+    assert [node["properties"].get("name") for node in path["nodes"]] == [1, "Rome", "Bonn"]
+    ids = [node["id"] for node in path["nodes"]]
+    assert [(edge["source"], edge["target"]) for edge in path["edges"]] == [(ids[0], ids[1]), (ids[1], ids[2])]
+
+
+async def test_a_path_over_relationships_with_such_columns_is_refused(tmp_path: Path) -> None:
+    nodes = [NodeTable(type="A", columns=(("k", "string"),), key="k", rows=[("1",), ("2",)])]
+    ends: Any = {"source_type": "A", "target_type": "A"}
+    relationships = [
+        RelationshipTable(type="R", **ends, columns=(("w", "integer"),), rows=[("1", "2", 5)]),
+        RelationshipTable(type="S", **ends, columns=(("w", "string"),), rows=[("2", "1", "x")]),
+    ]
+    load_graph(tmp_path / "g", nodes, relationships)
+    async with open_ladybug_reader(tmp_path / "g") as graph:
+        with pytest.raises(StatementError, match="a path cannot be returned here"):
+            await _fetch(graph, "MATCH p = (:A)-[:R|S*1..2]->(:A) RETURN p")
+        assert await _fetch(graph, "MATCH (:A)-[r:R]->(:A) RETURN r.w") == [(5,)]
+
+
+async def test_two_readers_of_a_file_and_no_writer(ladybug_file: Path) -> None:
+    writes = f"import ladybug; ladybug.Database({str(ladybug_file)!r}, max_db_size=1 << 30)"
+    async with open_ladybug_reader(ladybug_file) as one, open_ladybug_reader(ladybug_file) as other:
+        assert await _fetch(one, "MATCH (n:City) RETURN count(*)") == await _fetch(
+            other, "MATCH (n:City) RETURN count(*)"
+        )
+        found = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", writes], capture_output=True, check=False
+        )
+        assert b"lock" in found.stderr
+
+
+async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:
+    async with open_ladybug_reader(ladybug_file) as graph:
+        with pytest.raises(StorageError, match=r"by SIGKILL.*Ask again"):
+            async with graph.read("UNWIND range(1, 3000) AS x RETURN x", limits=QueryLimits(rows=10_000)) as stream:
+                async for _ in stream.batches():
+                    os.kill(_pid(graph, stream), 9)
+        assert await _fetch(graph, "RETURN 1") == [(1,)]
+
+
+def _pid(graph: LadybugReader, stream: Any) -> int:
+    return int(stream._process.pid)
+
+
+async def test_a_file_that_another_takes_the_place_of(ladybug_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    shutil.copy(ladybug_file, path)
+    async with open_ladybug_reader(path) as graph:
+        before = (await graph.schema()).fingerprint
+        load_graph(path, [NodeTable(type="New", columns=(("k", "string"),), key="k", rows=[("1",)])], [])
+        assert [node.name for node in (await graph.schema()).nodes] == ["New"]
+        assert (await graph.schema()).fingerprint != before
+        path.unlink()
+        with pytest.raises(StorageError, match="no such file"):
+            await graph.schema()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "it is empty"),
+        (b"no database", "not a valid"),
+        (None, "no such file"),
+        ("half", "outside the database file"),
+    ],
+)
+async def test_a_file_that_is_no_database(
+    content: bytes | str | None, problem: str, ladybug_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "g"
+    if content is not None:
+        whole = ladybug_file.read_bytes()
+        path.write_bytes(content if isinstance(content, bytes) else whole[: len(whole) // 2])
+    with pytest.raises(StorageError, match=problem):
+        async with open_ladybug_reader(path):
+            pass
+
+
+async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) -> None:
+    import ladybug
+
+    path = tmp_path / "g"
+    shutil.copy(ladybug_file, path)
+    database = ladybug.Database(str(path), max_db_size=1 << 30, buffer_pool_size=1 << 26)
+    with pytest.raises(StorageError, match=r"open for writing.*End that process"):
+        async with open_ladybug_reader(path):
+            pass
+    database.close()
+    async with open_ladybug_reader(path) as graph:
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]

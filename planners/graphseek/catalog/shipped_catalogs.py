@@ -12,31 +12,39 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, SemanticCatalog
 
-__all__ = ["catalog_for", "describes", "shipped_catalogs"]
+__all__ = ["catalog_for", "described_share", "shipped_catalogs"]
+
+
+_OWN_SHARE = 0.5
+_SHIPPED_SHARE = 0.8
+"""Of the names of a graph that a catalog describes: a schema may change under a catalog, and an ontology may add types. Another graph that
+happens to have a type of the same name should get nothing; of a user's own the user has said that it is meant."""
 
 
 def catalog_for(schema: GraphSchema, own: Iterable[SemanticCatalog] = ()) -> SemanticCatalog:
-    """Return the accepted catalog of a graph; an empty one, with the fingerprint, where there is none.
+    """Return the accepted catalog of a graph, narrowed to what the graph has; an empty one where there is none.
 
-    Of the user's, then of the shipped ones: first one with the fingerprint of the schema, then one that describes all types and
-    properties of the graph, which may be more than the graph has.
+    Of the user's, then of the shipped ones: one with the fingerprint of the schema, else the one that describes most of its names, at
+    least half or four fifths of them.
     """
-    known = [each for each in (*own, *shipped_catalogs().values()) if each.accepted]
-    same = [each for each in known if each.fingerprint == schema.fingerprint]
-    wider = [each for each in known if describes(each, schema)]
-    return _narrowed([*same, *wider, SemanticCatalog()][0], schema)
-
-
-def describes(catalog: SemanticCatalog, schema: GraphSchema) -> bool:
-    """Whether a catalog has a descriptor for every type of a graph with types, and for every property of its nodes."""
-    nodes = {name: set(each.properties) for name, each in catalog.nodes.items()}
-    return (
-        bool(schema.nodes)
-        and all(
-            node.name in nodes and {each.name for each in node.properties} <= nodes[node.name] for node in schema.nodes
+    for catalogs, least in ((own, _OWN_SHARE), (shipped_catalogs().values(), _SHIPPED_SHARE)):
+        ranked = sorted(
+            (each for each in catalogs if each.accepted),
+            key=lambda each: (each.fingerprint == schema.fingerprint, described_share(each, schema)),
         )
-        and {each.name for each in schema.relationships} <= set(catalog.relationships)
-    )
+        if ranked and (ranked[-1].fingerprint == schema.fingerprint or described_share(ranked[-1], schema) >= least):
+            return _narrowed(ranked[-1], schema)
+    return SemanticCatalog(fingerprint=schema.fingerprint)
+
+
+def described_share(catalog: SemanticCatalog, schema: GraphSchema) -> float:
+    """Return which share of a schema's types, and of the properties of its node types, a catalog describes; 0 of an empty schema."""
+    names = [(node.name, "") for node in schema.nodes]
+    names += [(node.name, each.name) for node in schema.nodes for each in node.properties]
+    known = {(name, key) for name, node in catalog.nodes.items() for key in ("", *node.properties)}
+    relationships = [each.name in catalog.relationships for each in schema.relationships]
+    total = len(names) + len(relationships)
+    return (sum(name in known for name in names) + sum(relationships)) / total if schema.nodes else 0.0
 
 
 def _narrowed(catalog: SemanticCatalog, schema: GraphSchema) -> SemanticCatalog:

@@ -117,5 +117,12 @@ def test_the_catalog_of_a_graph_is_the_users_then_the_shipped_one_then_none() ->
     part = GraphSchema(nodes=EV.nodes[:3], relationships=EV.relationships[:1])
     assert check_catalog(catalog_for(part), part) == (), "nothing is described that the graph has not"
     assert set(catalog_for(part).nodes) == {each.name for each in part.nodes}
-    wider = GraphSchema(nodes=(*EV.nodes, node("Other")), relationships=())
-    assert catalog_for(wider).nodes == {} and catalog_for(GraphSchema(nodes=(), relationships=())).nodes == {}
+    renamed = GraphSchema(
+        nodes=(*EV.nodes[:-1], node("VehicleModel", key("title"))),
+        relationships=(*EV.relationships, RelationshipType(name="NEW", ends=())),
+    )
+    assert set(catalog_for(renamed).nodes["VehicleModel"].properties) == {"key"}, (
+        "a changed schema keeps what still fits"
+    )
+    other = GraphSchema(nodes=(node("Region", key("area"), key("capital")),), relationships=())
+    assert catalog_for(other).nodes == {} and catalog_for(GraphSchema(nodes=(), relationships=())).nodes == {}

@@ -17,7 +17,8 @@ __all__ = ["Answer", "Score", "score_answer"]
 Table: TypeAlias = Mapping[str, Sequence[object]]
 """Name of a column → its values."""
 
-_NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+"""Not the digits of a name, as in BM-289 or Q2."""
 _TOLERANCE = 1e-9
 """Relative: sums of the same numbers in another order differ by less."""
 

@@ -39,6 +39,7 @@ _RIGHT, _SOME, _WRONG = Score(True, True), Score(True, False), Score(False, Fals
         (_SUM, Answer(tables=[{"unitCost": [1.0, 99.99611371388764]}]), _SOME),
         (_COUNT, Answer(text="There are 1,289 of them."), _RIGHT),
         (_COUNT, Answer(text="There are 289 of them."), _WRONG),
+        (_COUNT, Answer(text="BM-1289 in line L1289"), _WRONG),
         (_RANKED, Answer(tables=[{"name": ["B2", "A1", "C3", "D4"]}]), _RIGHT),
         (_RANKED, Answer(tables=[{"name": ["A1", "B2", "C3"]}]), _SOME),
         (_RANKED, Answer(text="First B2, then A1 and C3"), _RIGHT),

@@ -44,11 +44,10 @@ def write_rows(path: Path, rows: Iterable[Sequence[object]], types: Sequence[Col
     return written
 
 
-def row_number(path: Path, found: Callable[[Sequence[str], int], bool]) -> int | None:
-    """Return the number, from 1, of the first row in a written file for which this holds: of its values and its last line."""
+def row_number(path: Path, is_found: Callable[[Sequence[str]], bool]) -> int | None:
+    """Return the number, from 1, of the first row in a written file for which this holds."""
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file)
-        return next((at for at, row in enumerate(reader, 1) if found(row, reader.line_num)), None)
+        return next((at for at, row in enumerate(csv.reader(file), 1) if is_found(row)), None)
 
 
 def _text_of_batch(batch: Sequence[Sequence[object]], types: Sequence[ColumnType]) -> str:

@@ -161,7 +161,7 @@ def _copy_fault(problem: str, copy: _Copy, file: Path) -> DocumentError | Runtim
     if found := _DUPLICATE.search(problem):
         seen: set[str] = set()
 
-        def is_double(row: Sequence[str], _: int) -> bool:
+        def is_double(row: Sequence[str]) -> bool:
             seen_before = row[copy.keys[0]] in seen
             seen.add(row[copy.keys[0]])
             return seen_before
@@ -169,14 +169,14 @@ def _copy_fault(problem: str, copy: _Copy, file: Path) -> DocumentError | Runtim
         return _row_fault(f"two nodes have the key {found[1][:60]}", copy, row_number(file, is_double))
     if found := _NOT_FOUND.search(problem.strip()):
         key = found[1]
-        number = row_number(file, lambda row, _: key in (row[0], row[1]))
+        number = row_number(file, lambda row: key in (row[0], row[1]))
         return _row_fault(f"no node has the key {key[:60]}", copy, number)
     if "Found NULL" in problem:
-        number = row_number(file, lambda row, _: not all(row[at] for at in copy.keys))
+        number = row_number(file, lambda row: not all(row[at] for at in copy.keys))
         return _row_fault("a key is missing", copy, number)
     if line := _LINE.search(problem):
-        number = row_number(file, lambda _, last: last >= int(line[1]))
-        return _row_fault(problem.split("Line/record")[0].rpartition("exception: ")[2].strip(". "), copy, number)
+        found_problem = problem.split("Line/record")[0].rpartition("exception: ")[2].strip(". ")
+        return _row_fault(found_problem, copy, int(line[1]))  # Ladybug counts rows there
     return RuntimeError(problem)
 
 

@@ -67,7 +67,7 @@ def _text(left: Result, right: Result, on: tuple[int, int], taken: Sequence[int]
         "LEFT JOIN" if how == "left" else "CROSS JOIN"
     )  # SQLite does not turn a cross join round: the order is the left one's
     tables = f'"{left.handle}" AS l {join} "{right.handle}" AS r ON l.{a} = r.{b}'
-    return f"SELECT {selected} FROM {tables} ORDER BY l.rowid, r.rowid"
+    return f"SELECT {selected} FROM {tables} ORDER BY l.rowid"  # not of partners too: all pairs would be sorted first
 
 
 def _check_types(left: Result, right: Result, on: tuple[int, int]) -> None:

@@ -15,6 +15,9 @@ from planners.graphseek.results.table_census import TableCensus
 __all__ = ["TableFilling", "TableQuery", "columns_with_names", "drop_result"]
 
 _PART = 2_000  # rows: a few hundred kilobytes of Python objects
+_STEPS = (
+    100_000  # of SQLite's virtual machine, between two looks at whether the query is still wanted: about a millisecond
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,7 @@ class TableFilling:
         self._file, self.handle, self._most, self._budget = file, handle, most, budget
         self.census = TableCensus(columns)
         self.cut = False
+        self._dropped = False
         self._insert = f'INSERT INTO "{handle}" VALUES ({", ".join("?" * len(columns))})'
 
     def begin(self, connection: sqlite3.Connection) -> None:
@@ -64,14 +68,19 @@ class TableFilling:
         """Write the rows of a query."""
 
         def copy(connection: sqlite3.Connection) -> None:
-            with contextlib.closing(connection.execute(query.text, query.parameters)) as found:
-                while (part := found.fetchmany(_PART)) and self._write(connection, part):
-                    pass
+            connection.set_progress_handler(lambda: self._dropped, _STEPS)
+            try:
+                with contextlib.closing(connection.execute(query.text, query.parameters)) as found:
+                    while (part := found.fetchmany(_PART)) and self._write(connection, part):
+                        pass
+            finally:
+                connection.set_progress_handler(None, 0)
 
         self._file.run(copy)
 
     def drop(self) -> None:
-        """Undo it."""
+        """Undo it; a query that runs in another thread ends."""
+        self._dropped = True
         with contextlib.suppress(StorageError, sqlite3.ProgrammingError):
             self._file.run(lambda connection: drop_result(connection, self.handle))
 
@@ -82,7 +91,7 @@ class TableFilling:
         notes = [
             f"{each.lost} cells of {each.column.name} are no {each.column.type} and were emptied." for each in lost
         ]
-        if self.census.size > self._budget:
+        if self.cut and self.census.rows < self._most:
             notes.append(
                 f"The table was cut at row {self.census.rows}: no result may be larger than {self._budget} bytes."
             )

@@ -191,7 +191,9 @@ def test_join_pairs_like_two_loops(store: ResultStore, left: list[Row], right: l
         else:
             expected += [(*row, *each[:to], *each[to + 1 :]) for each in partners]
             expected += [(*row, None, None, None)] if how == "left" and not partners else []
-    assert asyncio.run(check()) == expected
+    found = asyncio.run(check())
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert [row[: len(COLUMNS)] for row in found] == [row[: len(COLUMNS)] for row in expected]  # the left table's order
 
 
 @settings(max_examples=25, deadline=None)

@@ -23,6 +23,7 @@ from planners.graphseek.results.result import (
     TableRows,
 )
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results.table_filling import TableQuery
 from tests.planners.graphseek.results.stores import column, kept, table
 
 NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -193,6 +194,16 @@ async def test_what_fails_or_is_cancelled_leaves_nothing(tmp_path: Path) -> None
     tables = store._file.run(lambda c: c.execute("SELECT name FROM sqlite_master WHERE name LIKE 't%'").fetchall())
     assert tables == [("t3",)]
     store.close()
+
+
+async def test_a_query_that_does_not_end_can_be_cancelled(store: ResultStore) -> None:
+    endless = "WITH RECURSIVE n(c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n) SELECT c FROM n WHERE c < 0"
+    query = TableQuery(columns=(column("a", "integer"),), text=endless, of=())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await store.keep_query(query, title="x", most=9)
+    assert (await kept(store, [column("a")], [("b",)])).handle == "t2"
+    assert await store.rows("t2") == [("b",)]
 
 
 async def test_least_recently_used_results_are_evicted_and_made_again(tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ def compile_query(
     else:
         types = [node_type(schema, name) for name in names]
         match_selection(text, "n1", start)
-        if types:
+        if types and start.type is None:
             text.add("WITH n1")
             text.where(text.one_of_types("n1", types))
+        elif types and start.type not in types:
+            text.add("WITH n1 WHERE false")
         aggregation = _aggregation(measure, types or start.types)
     text.add("WITH DISTINCT n1")
     text.returns((aggregation.column,), (aggregation_text(text, "n1", aggregation),))

@@ -45,7 +45,7 @@ def explain_empty(
             return
         rows, _ = await fetch_rows(context, text.compiled(), most=_CANDIDATES + 1)
         found = [(str(what), str(value)) for what, value in rows]
-        if other and (number := next(int(value) for what, value in found if what == "reversed")):
+        if other and (number := next((int(value) for what, value in found if what == "reversed"), 0)):
             hint = f"The other direction gives {number:,}: use direction {other.direction}"
             raise OperatorFault("empty", f"{reach.shown if reach else ''} gives nothing from {start.shown}", hint)
         if spelled:

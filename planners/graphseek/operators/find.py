@@ -53,8 +53,7 @@ def compile_query(
             is_first = False
             text.add(f"MATCH {text.node('n0', type_)}")
             text.where([*text.of_type("n0", type_), condition])
-            name = dialect.as_text(text.property("n0", key.name))
-            text.returns(_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), name))
+            text.returns(_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), _name(text, key)))
             text.add(f"LIMIT {text.parameter(candidates)}")
     if is_first:
         raise OperatorFault("arguments", "these types have no property that names them", "Use get_nodes with filters")
@@ -66,6 +65,11 @@ def _keys(type_: NodeType, catalog: SemanticCatalog) -> list[PropertyKey]:
     return [each for each in type_.properties if each.name in names and each.type in ("string", "integer")]
 
 
+def _name(text: CypherText, key: PropertyKey) -> str:
+    value = text.property("n0", key.name)
+    return text.dialect.as_text(value) if key.type == "integer" else value
+
+
 def _condition(text: CypherText, key: PropertyKey, wanted: str, match: str) -> str | None:
     """Return what a name must satisfy; None: no value of the property can."""
     value = text.property("n0", key.name)
@@ -74,7 +78,7 @@ def _condition(text: CypherText, key: PropertyKey, wanted: str, match: str) -> s
             is_one = wanted.isascii() and wanted.isdigit() and len(wanted) < len(str(2**63))
             return f"{value} = {text.parameter(int(wanted))}" if is_one else None
         return f"{value} = {text.parameter(wanted)}"
-    lowered = f"lower({text.dialect.as_text(value)})"
+    lowered = f"lower({_name(text, key)})"
     if match == "prefix":
         return f"{lowered} STARTS WITH lower({text.parameter(wanted)})"
     pieces = [f"{lowered} CONTAINS lower({text.parameter(piece)})" for piece in text_pieces(wanted)]

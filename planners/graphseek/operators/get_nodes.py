@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -25,7 +26,7 @@ from planners.graphseek.operators.group_rows import GroupColumn, write_groups
 from planners.graphseek.operators.node_naming import node_column
 from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.operators.property_filter import property_of
+from planners.graphseek.operators.property_filter import Filter, property_of
 from planners.graphseek.operators.value_aggregation import COUNT, column_type, parse_aggregations
 from planners.graphseek.results.result import Result, ResultColumn
 
@@ -38,9 +39,14 @@ def compile_query(
     """Return the query of nodes, or of groups of them."""
     text = CypherText(schema, dialect)
     selection = _selection(arguments, schema)
-    match_selection(text, "n0", selection)
     if arguments.get("group_by") or arguments.get("aggregations"):
+        match_selection(text, "n0", selection)
         return _grouped(text, arguments, selection)
+    if order := arguments.get("order_by"):
+        valued = Filter(key=property_of(selection.types, order), operator="is_not_null")
+        match_selection(text, "n0", replace(selection, filters=(*selection.filters, valued)))
+    else:
+        match_selection(text, "n0", selection)
     return _listed(text, arguments, selection)
 
 
@@ -54,14 +60,10 @@ def _listed(text: CypherText, arguments: Mapping[str, Any], selection: Selection
     keys = [property_of((type_,), name) for name in dict.fromkeys(arguments.get("properties") or ())]
     keys = keys or list(type_.properties)
     columns = (node_column(type_), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
-    order = arguments.get("order_by")
-    if order:
-        ordered = text.property("n0", property_of((type_,), order).name)
-        text.add(f"WITH n0 WHERE {ordered} IS NOT NULL")
     values = [text.node_id("n0", (type_,)), *(text.property("n0", key.name) for key in keys)]
     names = text.returns(columns, values)
-    if order:
-        text.add(f"ORDER BY {ordered}{' DESC' if arguments.get('descending') else ''}, {names[0]}")
+    if order := arguments.get("order_by"):
+        text.add(f"ORDER BY {text.property('n0', order)}{' DESC' if arguments.get('descending') else ''}, {names[0]}")
     most = arguments.get("limit", DEFAULT_ROWS)
     text.add(f"LIMIT {text.parameter(most + 1)}")
     return TableQuery(compiled=text.compiled(), columns=columns, title=selection.shown, most=most)

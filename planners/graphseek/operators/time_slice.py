@@ -7,7 +7,7 @@ relationships to it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
@@ -38,21 +38,22 @@ __all__ = ["OPERATOR", "compile_query"]
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """Relationships to a type, and what says when: it, or they."""
+    """Relationships, and what says when: the type of nodes that they lead to, or they."""
 
     types: tuple[RelationshipType, ...]
-    neighbour: NodeType
+    neighbour: NodeType | None
     owner: Owner
     values: tuple[TimeValues, ...]
 
     @property
-    def is_neighbour(self) -> bool:
-        return self.owner is self.neighbour
+    def alike(self) -> tuple[NodeType | None, tuple[str, ...]]:
+        """What those have in common that stand in one query."""
+        return self.neighbour, tuple(key.name for key, _ in self.values)
 
     @property
     def shown(self) -> str:
         names = ", ".join(each.name for each in self.types)
-        return f"Time is that of {self.neighbour.name if self.is_neighbour else 'the relationships'}, by {names}."
+        return f"Time is that of {self.neighbour.name if self.neighbour else 'the relationships'}, by {names}."
 
 
 def compile_query(
@@ -73,7 +74,7 @@ def compile_query(
         steps = steps_of(text, text.node("n0", beside.neighbour), text.node("n1", type_), reach)
         text.add(f"MATCH {steps.between(f'e0{steps.types}')}")
         conditions += text.of_type("n0", beside.neighbour)
-        of = "n0" if beside.is_neighbour else "e0"
+        of = "n0" if beside.neighbour else "e0"
         conditions += time_conditions(text, of, beside.values, properties_with_role(beside.owner, catalog, "date"))
         text.where(conditions)
         text.add("WITH DISTINCT n1")
@@ -101,15 +102,10 @@ def _place(
         return own, None
     via = relationship_types(schema, arguments.get("via") or ()) or schema.relationships
     found = list(_beside(asked, type_, via, schema, catalog))
-    chosen = next((each for each in found if each.is_neighbour), found[0] if found else None)
+    chosen = next((each for each in found if each.neighbour), found[0] if found else None)
     if chosen is not None:
-        same = [
-            each for each in found if (each.neighbour, each.is_neighbour) == (chosen.neighbour, chosen.is_neighbour)
-        ]
-        types = [
-            each.types[0] for each in same if [key.name for key, _ in each.values] == [k.name for k, _ in chosen.values]
-        ]
-        return [], _Beside(tuple(dict.fromkeys(types)), chosen.neighbour, chosen.owner, chosen.values)
+        types = dict.fromkeys(each.types[0] for each in found if each.alike == chosen.alike)
+        return [], replace(chosen, types=tuple(types))
     if own is not None:
         return own, None
     hint = "Filter a property with get_nodes, or relationships with relationship_filters of traverse"
@@ -124,11 +120,14 @@ def _beside(
     catalog: SemanticCatalog,
 ) -> Iterator[_Beside]:
     for each in via:
-        for neighbour in _neighbours(each, type_, schema):
-            for owner in (neighbour, each):
-                values = asked.on(owner, catalog)
-                if values is not None:
-                    yield _Beside((each,), neighbour, owner, tuple(values))
+        neighbours = _neighbours(each, type_, schema)
+        for neighbour in neighbours:
+            values = asked.on(neighbour, catalog)
+            if values is not None:
+                yield _Beside((each,), neighbour, neighbour, tuple(values))
+        values = asked.on(each, catalog)
+        if values is not None and neighbours:
+            yield _Beside((each,), None, each, tuple(values))
 
 
 def _neighbours(relationship: RelationshipType, type_: NodeType, schema: GraphSchema) -> list[NodeType]:

@@ -17,7 +17,8 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     name = {"key": "name", "operator": "=", "value": arguments["model_name"]}
     plan = {"plan_or_actual": arguments["plan_or_actual"]} if "plan_or_actual" in arguments else {}
     start = {"type": "VehicleModel", "filters": [name]}
-    flows = ["INTEGRATED_IN", "OUTPUTS"]
+    known = {each.name for each in context.schema.relationships}
+    flows = [each for each in ("INTEGRATED_IN", "OUTPUTS") if each in known]
     return await blueprints.OPERATOR.run({"start": start, "relationship_types": flows, **plan}, context)
 
 

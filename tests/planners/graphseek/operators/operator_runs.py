@@ -1,0 +1,91 @@
+"""Operators run one after another on one graph, with results on disk; nodes of results come back as the keys of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from planners.graphs.bolt.bolt_reader import open_bolt_reader
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
+from planners.graphs.property_graph import QueryLimits
+from planners.graphs.readable_graph import ReadableGraph
+from planners.graphseek.agent.argument_check import check_arguments
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.operators.operator import Compiled, OperatorContext
+from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.results.result import GraphPart, Result
+from planners.graphseek.results.result_store import ResultStore
+from tests.planners.graphseek.operators.random_graph import TYPE_PROPERTIES, RandomGraph, write_ladybug, write_neo4j
+
+OPERATORS = known_operators()
+
+
+@dataclass
+class Runs:
+    """A graph and the results of a run.
+
+    :param keys: id of the graph → key.
+    :ivar queries: of the last call.
+    """
+
+    graph: ReadableGraph
+    schema: GraphSchema
+    catalog: SemanticCatalog
+    results: ResultStore
+    keys: Mapping[str, str] = field(default_factory=dict)
+    queries: list[Compiled] = field(default_factory=list)
+
+    async def call(self, operator: str, **arguments: Any) -> Result:
+        """Run an operator; the arguments are checked against its schema first."""
+        known = OPERATORS[operator]
+        check_arguments(arguments, known.parameters(self.schema, self.results.handles))
+        self.queries = []
+        results = self.results.for_invocation(operator, arguments)
+        context = OperatorContext(
+            graph=self.graph, schema=self.schema, catalog=self.catalog, results=results, ran=self.queries.append
+        )
+        return await known.run(arguments, context)
+
+    async def rows(self, operator: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Run an operator that gives a table, and return its rows; nodes as keys."""
+        result = await self.call(operator, **arguments)
+        rows = await self.results.rows(result.handle, limit=100_000)
+        return [
+            {
+                column.name: self.keys[str(cell)] if column.type == "node" else cell
+                for column, cell in zip(result.columns, row, strict=True)
+            }
+            for row in rows
+        ]
+
+    async def part(self, operator: str, **arguments: Any) -> GraphPart:
+        """Run an operator that gives a graph, and return it; nodes with keys as ids."""
+        result = await self.call(operator, **arguments)
+        part = await self.results.graph(result.handle)
+        return GraphPart(
+            nodes=tuple(replace(node, id=self.keys[node.id]) for node in part.nodes),
+            edges=tuple(replace(e, source=self.keys[e.source], target=self.keys[e.target]) for e in part.edges),
+        )
+
+
+@asynccontextmanager
+async def ladybug_runs(graph: RandomGraph, folder: Path, catalog: SemanticCatalog) -> AsyncIterator[Runs]:
+    """Write a graph into a new folder and open it."""
+    write_ladybug(graph, folder / "graph.lbdb")
+    async with open_ladybug_reader(folder / "graph.lbdb", TYPE_PROPERTIES) as reader:
+        keys = {f"{graph.label(key)}:{key}": key for key in graph.types}
+        yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)
+
+
+@asynccontextmanager
+async def bolt_runs(graph: RandomGraph, address: str, folder: Path, catalog: SemanticCatalog) -> AsyncIterator[Runs]:
+    """Write a graph into a database and open it."""
+    write_neo4j(graph, address)
+    async with open_bolt_reader(address, TYPE_PROPERTIES) as reader:
+        async with reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits()) as stream:
+            keys = {str(id_): str(key) async for batch in stream.batches() for id_, key in batch}
+        yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)

@@ -91,10 +91,13 @@ async def answer_question(
     :param parts: None in a replay, whose recorder knows what each step gave.
     :param observe: gets each event, on the event loop, in a fixed order.
     :param taken_over: steps of another run that this one goes on from; as many as ``max_steps`` may follow them.
-    :raises InvalidArgumentError: when there is no question.
+    :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
     if not question.text.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
+    if len(question.text) > settings.message_tokens:  # a quarter of a message
+        problem = f"the question has {len(question.text):,} characters"
+        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
     told = _Told()
     run = _Run(
         question=replace(question, text=clean_text(question.text)),

@@ -215,8 +215,9 @@ async def test_deadline_and_cancel(store: ResultStore) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert isinstance(events[-1], Ended) and events[-1].outcome == "cancelled"
-    with pytest.raises(InvalidArgumentError):
-        await asked(store, Script(answer("x")), text="  ")
+    for text in ("  ", "why " * 10_000):
+        with pytest.raises(InvalidArgumentError):
+            await asked(store, Script(answer("x")), text=text)
 
 
 class Found:

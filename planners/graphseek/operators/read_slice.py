@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from planners.finding.prompt_tokens import PromptTokens
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.graph_to_table import node_rows
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
@@ -30,9 +29,6 @@ class _Read:
         "Read rows of a result that is there: at most 50 from an offset (0 is the first), some columns or all. Take it when a summary "
         "shows too few rows or cuts a text. Of a graph it reads the nodes."
     )
-
-    def __init__(self) -> None:
-        self._tokens = PromptTokens()
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
         return object_schema(
@@ -58,19 +54,20 @@ class _Read:
         places = column_places(table, arguments.get("columns"))
         if not arguments.get("columns"):
             places = [at for at in places if table.columns[at].type != "node"] or places
-        return replace(found, summary=self._fitting(table, rows, offset, places))
+        return replace(found, summary=_fitting(table, rows, offset, places))
 
-    def _fitting(self, table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, places: list[int]) -> str:
-        """Return as many rows as fit: cells are cut only where no whole row fits, and then columns are left out."""
-        while True:
-            for cell in _CELLS:
-                for count in range(len(rows), 0, -1):
-                    text = _text(table, rows[:count], offset, places, cell)
-                    if fits(text, self._tokens.count):
-                        return text
-            if len(places) == 1:
-                return f"{table.handle}: no row fits."
-            places = places[: len(places) // 2]
+
+def _fitting(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, places: list[int]) -> str:
+    """Return as many rows as fit: cells are cut only where no whole row fits, and then columns are left out."""
+    while True:
+        for cell in _CELLS:
+            for count in range(len(rows), 0, -1):
+                text = _text(table, rows[:count], offset, places, cell)
+                if fits(text):
+                    return text
+        if len(places) == 1:
+            return f"{table.handle}: no row fits."
+        places = places[: len(places) // 2]
 
 
 def _text(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, places: Sequence[int], cell: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,17 +40,12 @@ _DETAILS = (
 )
 
 
-def graph_summary(
-    handle: str, title: str, part: GraphPart, *, cut: bool, notes: Sequence[str], tokens: Callable[[str], int]
-) -> str:
-    """Return the summary of a graph.
-
-    :param tokens: counts those of a text.
-    """
+def graph_summary(handle: str, title: str, part: GraphPart, *, cut: bool, notes: Sequence[str]) -> str:
+    """Return the summary of a graph."""
     text = ""
     for detail in _DETAILS:
         text = on_one_line(json.dumps(_fields(handle, title, part, cut, notes, detail), ensure_ascii=False))
-        if fits(text, tokens):
+        if fits(text):
             break
     return text
 

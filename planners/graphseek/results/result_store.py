@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.results.graph_summary import graph_summary
 from planners.graphseek.results.result import (
     Cell,
@@ -55,7 +54,6 @@ class ResultStore:
     def __init__(self, folder: Path, *, budget: int = BUDGET_BYTES) -> None:
         self._budget = budget
         self._file = StoreFile(folder)
-        self._tokens = PromptTokens()
         self._records = self._file.run(_read_records)
         self._slot = ResultSlot(inner=max((order_of(each)[0] for each in self._records), default=0))
         if not self._file.finished:
@@ -275,9 +273,7 @@ class ResultStore:
             handle=filling.handle,
             kind="table",
             size=census.rows,
-            summary=table_summary(
-                filling.handle, title, census, cut=filling.cut, notes=said, tokens=self._tokens.count
-            ),
+            summary=table_summary(filling.handle, title, census, cut=filling.cut, notes=said),
             columns=tuple(each.column for each in census.columns),
             cut=filling.cut,
             notes=said,
@@ -287,7 +283,7 @@ class ResultStore:
         return result
 
     def _finish_graph(self, handle: str, part: GraphPart, title: str, cut: bool, notes: tuple[str, ...]) -> Result:
-        summary = graph_summary(handle, title, part, cut=cut, notes=notes, tokens=self._tokens.count)
+        summary = graph_summary(handle, title, part, cut=cut, notes=notes)
         result = Result(handle=handle, kind="graph", size=len(part.nodes), summary=summary, cut=cut, notes=notes)
         types = Counter([*(each.type for each in part.nodes), *(each.type for each in part.edges)])
         counts = [] if cut else map(float, (len(part.nodes), len(part.edges), *types.values()))

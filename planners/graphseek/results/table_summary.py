@@ -5,9 +5,10 @@ It follows section 4.2 of the paper: metadata of columns, and previews of head a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.results.result import Cell
 from planners.graphseek.results.shown_cell import shown_cell, shown_text
 from planners.graphseek.results.table_census import MOST_DISTINCT, ColumnCensus, TableCensus
@@ -15,6 +16,7 @@ from planners.graphseek.results.table_census import MOST_DISTINCT, ColumnCensus,
 __all__ = ["fits", "shown_row", "table_summary"]
 
 _MOST_TOKENS = 600  # of a summary
+_TOKENS = PromptTokens()  # one for all: its tokenizer is loaded at the first summary
 _TITLE_CELLS = 4  # a title may have as many characters as this number of cells
 
 
@@ -48,24 +50,19 @@ _DETAILS = (
 _LIKELY = 4  # characters of a token; a text of more than 600 times this is not counted at all, since counting takes most of the time
 
 
-def table_summary(
-    handle: str, title: str, census: TableCensus, *, cut: bool, notes: Sequence[str], tokens: Callable[[str], int]
-) -> str:
-    """Return the summary of a table.
-
-    :param tokens: counts those of a text.
-    """
+def table_summary(handle: str, title: str, census: TableCensus, *, cut: bool, notes: Sequence[str]) -> str:
+    """Return the summary of a table."""
     text = ""
     for detail in _DETAILS:
         text = "\n".join(_lines(handle, title, census, cut, notes, detail))
-        if fits(text, tokens):
+        if fits(text):
             break
     return text
 
 
-def fits(text: str, tokens: Callable[[str], int]) -> bool:
+def fits(text: str) -> bool:
     """Whether a text is a summary that a model may see: it has at most 600 tokens."""
-    return len(text) <= _MOST_TOKENS * _LIKELY and tokens(text) <= _MOST_TOKENS
+    return len(text) <= _MOST_TOKENS * _LIKELY and _TOKENS.count(text) <= _MOST_TOKENS
 
 
 def _lines(handle: str, title: str, census: TableCensus, cut: bool, notes: Sequence[str], detail: _Detail) -> list[str]:

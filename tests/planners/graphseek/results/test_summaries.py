@@ -104,7 +104,7 @@ def test_graph_summary_has_the_fields_of_the_paper() -> None:
     nodes.append(ResultNode(id="4:99", type="VehicleModel", properties={"name": "Model Z3", "key": "EV-Z3"}))
     edges = [ResultEdge(type="INTEGRATED_IN", source=f"4:{n}", target="4:99") for n in range(40)]
     part = GraphPart(nodes=tuple(nodes), edges=tuple(edges))
-    text = graph_summary("g4", "around Model Z3", part, cut=True, notes=["3 hops"], tokens=TOKENS.count)
+    text = graph_summary("g4", "around Model Z3", part, cut=True, notes=["3 hops"])
     summary = json.loads(text)
     assert list(summary) == ["summary", "graph_handle", "preview_graph_stats", "preview_graph", "notes"]
     assert summary["graph_handle"] == "g4"
@@ -134,7 +134,7 @@ def test_the_summary_of_a_graph_is_bounded(texts: list[str], nodes: int, keys: i
         ),
         edges=tuple(ResultEdge(type=f"{text(n)}{n}", source=str(n), target=str((n * 7) % nodes)) for n in range(nodes)),
     )
-    summary = graph_summary("g1", text(0), part, cut=False, notes=texts, tokens=TOKENS.count)
+    summary = graph_summary("g1", text(0), part, cut=False, notes=texts)
     assert TOKENS.count(summary) <= 600
     assert summary.isprintable()
     assert json.loads(summary)["preview_graph_stats"]["nodes"] == nodes

@@ -116,7 +116,13 @@ def aggregated(values: Sequence[Any], kind: str) -> Any:
         return len(set(have))
     if not have:
         return None
-    return {"SUM": sum, "MIN": min, "MAX": max, "AVG": lambda of: sum(of) / len(of)}[kind](have)
+    of: Mapping[str, Callable[[list[Any]], Any]] = {
+        "SUM": sum,
+        "MIN": min,
+        "MAX": max,
+        "AVG": lambda values: sum(values) / len(values),
+    }
+    return of[kind](have)
 
 
 def edge_counts(edges: Iterable[Edge]) -> Counter[tuple[str, str, str, tuple[tuple[str, Any], ...]]]:

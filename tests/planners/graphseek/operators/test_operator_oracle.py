@@ -227,15 +227,15 @@ async def check_neighbours(runs: Runs, oracle: Oracle, draws: Draws) -> None:
         **reach,
         **along,
     )
-    ends = {end for _, end in pairs}
-    assert {row["odd key"]: row["count"] for row in rows} == Counter(have[end].get("odd key") for end in ends)
+    reached = {end for _, end in pairs}
+    assert {row["odd key"]: row["count"] for row in rows} == Counter(have[end].get("odd key") for end in reached)
 
 
 async def check_relationships(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     type_, reach, along = draws.type(), draws.reach(0), draws.along()
-    starts, sums = oracle.select(type_), {}
+    starts = oracle.select(type_)
     for by, at in (("node", 0), ("neighbour", 1)):
-        sums = {}
+        sums: dict[str, list[Any]] = {}
         for source, target, number in oracle.steps({**reach, **along}):
             if source in starts and source != target:
                 sums.setdefault((source, target)[at], []).append(oracle.graph.edges[number].properties.get("weight"))
@@ -258,8 +258,9 @@ async def check_degree(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     type_, reach, along = draws.type(), draws.reach(0), draws.along()
     starts = oracle.select(type_)
     pairs = oracle.pairs(starts, {**reach, **along}, 1)
-    for bounds in ({}, {"at_least": 0}, {"at_most": 1}, {"at_least": 2}, {"distinct_by": "odd key", "at_least": 0}):
-        counted = {start: {end for other, end in pairs if other == start} for start in starts}
+    asked: list[dict[str, Any]] = [{}, {"at_least": 0}, {"at_most": 1}, {"at_least": 2}]
+    for bounds in [*asked, {"distinct_by": "odd key", "at_least": 0}]:
+        counted: dict[str, set[Any]] = {start: {end for other, end in pairs if other == start} for start in starts}
         if "distinct_by" in bounds:
             values = {k: {oracle.graph.properties[end].get("odd key") for end in ends} for k, ends in counted.items()}
             counted = {k: of - {None} for k, of in values.items()}

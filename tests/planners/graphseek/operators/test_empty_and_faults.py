@@ -1,0 +1,195 @@
+"""What operators say when they give nothing, and what they refuse."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeAlias
+
+import pytest
+
+from planners.graphs.property_graph import QueryLimits
+from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.results.result import Result
+from tests.planners.graphseek.operators.operator_runs import Runs, ladybug_runs
+from tests.planners.graphseek.operators.random_graph import Edge, RandomGraph
+from tests.planners.graphseek.operators.test_operator_oracle import CATALOG
+
+_GRAPH = RandomGraph(
+    types={"P1": "Person", "P2": "Person", "P3": "Person", "G1": "Gamma", "B1": "Bau-Teil é"},
+    properties={
+        "P1": {"key": "P1", "name": "Factory Alpha - Northern Division", "price": 99.41998455706677, "score": 1},
+        "P2": {"key": "P2", "name": "Ann", "price": 2.5, "score": 2, "flag": True, "born": "2021-05-15"},
+        "P3": {"key": "P3", "name": "Annette"},
+        "G1": {"key": "G1", "name": "Gear"},
+        "B1": {"key": "B1", "name": "Bolt"},
+    },
+    edges=(
+        Edge("KNOWS", "P1", "P2"),
+        Edge("KNOWS", "P1", "B1", {"year": 2023}),
+        Edge("MADE-OF", "B1", "G1", {"year": 2022, "weight": 1.5}),
+    ),
+)
+Call: TypeAlias = Callable[..., Result]
+Fails: TypeAlias = Callable[..., OperatorFault]
+
+
+@pytest.fixture(scope="module")
+def opened(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Runs, Callable[[Coroutine[Any, Any, Any]], Any]]]:
+    """A graph for the whole module, and what runs its coroutines."""
+    with asyncio.Runner() as runner:
+        context = ladybug_runs(_GRAPH, tmp_path_factory.mktemp("graph"), CATALOG)
+        yield runner.run(context.__aenter__()), runner.run
+        runner.run(context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def call(opened: tuple[Runs, Callable[[Coroutine[Any, Any, Any]], Any]]) -> Call:
+    """Run an operator."""
+    runs, run = opened
+    return lambda operator, **arguments: run(runs.call(operator, **arguments))
+
+
+@pytest.fixture
+def fails(call: Call) -> Fails:
+    """Run an operator that fails."""
+
+    def fault(operator: str, **arguments: Any) -> OperatorFault:
+        with pytest.raises(OperatorFault) as raised:
+            call(operator, **arguments)
+        return raised.value
+
+    return fault
+
+
+def _where(key: str, operator: str, value: Any = None, **more: Any) -> dict[str, Any]:
+    return {"type": "Person", "filters": [{"key": key, "operator": operator, "value": value, **more}]}
+
+
+class TestEmpty:
+    def test_a_rounded_number_is_to_be_ordered_by(self, fails: Fails, opened: tuple[Runs, Any]) -> None:
+        fault = fails("get_nodes", node_type="Person", filters=[{"key": "price", "operator": "=", "value": 99.42}])
+        assert (fault.kind, "order by price" in fault.hint) == ("empty", True)
+        assert len(opened[0].queries) == 1, "it asks nothing more"
+
+    def test_another_case_and_another_spelling_are_told(self, fails: Fails, opened: tuple[Runs, Any]) -> None:
+        for value in ("factory alpha - northern division", "Factory Alfa - Northern Division"):
+            fault = fails("get_nodes", node_type="Person", filters=[{"key": "name", "operator": "=", "value": value}])
+            assert (fault.kind, fault.hint) == ("empty", "There is 'Factory Alpha - Northern Division'")
+            assert len(opened[0].queries) == 2
+        assert "'Ann'" in fails("find", text="ANN", match="exact").hint
+
+    def test_the_spelling_of_a_start_is_told(self, fails: Fails) -> None:
+        assert "'Ann'" in fails("traverse", start=_where("name", "=", "ann"), relationship_types=["KNOWS"]).hint
+
+    def test_the_other_direction_is_told_with_its_number(self, fails: Fails, opened: tuple[Runs, Any]) -> None:
+        fault = fails("traverse", start=_where("name", "=", "Ann"), relationship_types=["KNOWS"], node_type="Person")
+        assert (fault.kind, fault.hint) == ("empty", "The other direction gives 1: use direction in")
+        assert len(opened[0].queries) == 2
+
+    def test_the_schema_says_that_a_direction_leads_nowhere(self, fails: Fails, opened: tuple[Runs, Any]) -> None:
+        fault = fails("traverse", start={"type": "Gamma"}, relationship_types=["MADE-OF"], node_type="Bau-Teil é")
+        assert (fault.kind, fault.hint) == ("empty", "The other direction leads there: use direction in")
+        fault = fails("traverse", start={"type": "Person"}, relationship_types=["MADE-OF"], node_type="Gamma")
+        assert (fault.kind, "KNOWS (Person to Person)" in fault.hint) == ("empty", True)
+        assert opened[0].queries == []
+
+    def test_that_there_is_none_is_an_answer_where_nothing_is_near(self, call: Call) -> None:
+        assert call("get_nodes", node_type="Person", filters=[{"key": "score", "operator": ">", "value": 5}]).size == 0
+        assert call("degree", start={"type": "Person"}, relationship_types=["KNOWS"], at_least=3).size == 0
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("filter", "hint"),
+        [
+            ({"key": "score", "operator": "=", "value": "many"}, "Give a number"),
+            ({"key": "score", "operator": "=", "value": 1, "value_type": "string"}, "Use value_type number"),
+            ({"key": "name", "operator": "=", "value": 3}, "Give a string"),
+            ({"key": "name", "operator": "=", "value": "a\0b"}, "Give a string"),
+            ({"key": "score", "operator": "contains", "value": "1"}, "Use ="),
+            ({"key": "flag", "operator": "<", "value": True}, "Use ="),
+            ({"key": "born", "operator": "<", "value": "May 2021"}, "a date like 2024-03-31"),
+            ({"key": "score", "operator": "<", "value": 10**30}, "Give a number"),
+            ({"key": "score", "operator": "in", "value": []}, "Give 1 to 1,000"),
+        ],
+    )
+    def test_a_filter_of_the_wrong_type(self, fails: Fails, filter: dict[str, Any], hint: str) -> None:
+        fault = fails("get_nodes", node_type="Person", filters=[filter])
+        assert (fault.kind, hint in fault.hint) == ("arguments", True), fault
+
+    def test_unknown_names_come_with_the_nearest(self, fails: Fails) -> None:
+        for arguments in (
+            {"node_type": "Persons"},
+            {"node_type": "Person", "filters": [{"key": "nam", "operator": "=", "value": "x"}]},
+            {"node_type": "Person", "group_by": ["odd"], "aggregations": []},
+        ):
+            fault = fails("get_nodes", **arguments)
+            assert fault.kind == "unknown name"
+        fault = fails("get_nodes", node_type="Person", group_by=["name"], order_by="sum_price")
+        assert (fault.kind, "count" in fault.hint) == ("unknown name", True)
+
+    def test_a_hop_count_of_50(self, fails: Fails) -> None:
+        for operator in ("traverse", "impact", "subgraph"):
+            assert fails(operator, start={"type": "Person"}, max_hops=50).kind == "arguments"
+        assert fails("traverse", start={"type": "Person"}, max_hops=1, min_hops=2).kind == "arguments"
+
+    def test_aggregations_that_make_no_sense(self, fails: Fails) -> None:
+        for kind, name in (("SUM", "name"), ("AVG", "born"), ("MAX", "flag"), ("SUM", "*")):
+            asked = [{"grouping_type": kind, "property": name}]
+            assert fails("get_nodes", node_type="Person", aggregations=asked).kind in ("arguments", "unknown name")
+        asked = [{"grouping_type": "SUM", "property": "price"}]
+        start = {"type": "Person"}
+        assert fails("aggregate_neighbours", start=start, aggregations=asked, group_by="neighbour").kind == "arguments"
+        along = {"relationship_property": "weight", "max_hops": 2}
+        assert fails("aggregate_neighbours", start=start, aggregations=asked, **along).kind == "arguments"
+
+    def test_handles_that_cannot_be_started_from(self, call: Call, fails: Fails) -> None:
+        grouped = call("get_nodes", node_type="Person", group_by=["name"]).handle
+        assert fails("traverse", start={"handle": grouped}).kind == "arguments"
+        assert fails("traverse", start={"handle": "t999"}).kind in ("unknown name", "no such handle", "arguments")
+        table = call("get_nodes", node_type="Person").handle
+        assert fails("traverse", start={"handle": table, "column": "name"}).kind == "arguments"
+        assert fails("traverse", start={"handle": table, "column": "persom"}).kind == "unknown name"
+
+    def test_a_time_that_nothing_says(self, fails: Fails) -> None:
+        assert fails("time_slice", node_type="Person").kind == "arguments"
+        assert fails("time_slice", node_type="Bau-Teil é", month=13).kind == "arguments"
+        assert fails("time_slice", node_type="Person", plan_or_actual="plan", via=["KNOWS"]).kind == "arguments"
+
+    def test_what_looks_like_cypher_is_a_value(self, call: Call, opened: tuple[Runs, Any]) -> None:
+        attack = "Ann'}) DETACH DELETE n; MATCH (m {name: '"
+        assert (
+            call("get_nodes", node_type="Person", filters=[{"key": "name", "operator": "!=", "value": attack}]).size
+            == 3
+        )
+        assert attack not in opened[0].queries[0].text
+
+
+class TestLimits:
+    def test_a_table_is_cut_at_its_limit(self, call: Call) -> None:
+        result = call("get_nodes", node_type="Person", limit=2)
+        assert (result.size, result.cut) == (2, True)
+        result = call("get_nodes", node_type="Person", limit=3)
+        assert (result.size, result.cut) == (3, False)
+
+    def test_a_graph_is_cut_at_its_limit(self, call: Call) -> None:
+        result = call("subgraph", start={"type": "Person"}, max_hops=2, limit=4)
+        assert (result.size, result.cut) == (4, True)
+
+    def test_an_engine_that_refuses_or_is_late_is_a_fault(
+        self, fails: Fails, opened: tuple[Runs, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from ontology.errors import StatementError
+
+        for problem, kind in (("the statement takes longer than 30 s", "timeout"), ("no such column", "engine")):
+
+            def refuse(text: str, parameters: Any, limits: QueryLimits, problem: str = problem) -> Any:
+                assert limits.seconds == 30
+                raise StatementError(problem, subject="Cypher")
+
+            monkeypatch.setattr(opened[0].graph, "read", refuse)
+            assert fails("get_nodes", node_type="Person").kind == kind
+            assert fails("find", text="Ann", match="exact").kind == kind

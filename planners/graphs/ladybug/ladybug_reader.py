@@ -81,7 +81,8 @@ class LadybugReader:
 
         :raises StorageError: when the file is no database that can be read.
         """
-        self._idle.append(await self._take())
+        process = await self._take()  # which may replace the list
+        self._idle.append(process)
 
     async def close(self) -> None:
         """End the processes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import statistics
@@ -201,6 +202,24 @@ async def test_two_readers_of_a_file_and_no_writer(ladybug_file: Path) -> None:
             subprocess.run, [sys.executable, "-c", writes], capture_output=True, check=False
         )
         assert b"lock" in found.stderr
+
+
+async def test_no_process_is_left(ladybug_file: Path) -> None:
+    async with open_ladybug_reader(ladybug_file) as graph:
+        await asyncio.gather(*(_fetch(graph, "RETURN 1") for _ in range(2)))
+        assert 1 <= len(_children(ladybug_file)) <= 2
+    assert _children(ladybug_file) == []
+
+
+def _children(path: Path) -> list[str]:
+    """Return the processes that have a file open."""
+    opened = (each for each in Path("/proc").glob("[0-9]*/fd/*") if each.is_symlink())
+    found = set()
+    for each in opened:
+        with contextlib.suppress(OSError):
+            if each.readlink() == path:
+                found.add(each.parts[2])
+    return sorted(found)
 
 
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:

@@ -69,6 +69,7 @@ class _Counter:
     def __init__(self, graph: ReadableGraph, schema: GraphSchema) -> None:
         self._graph = graph
         self._schema = schema
+        self._untyped: set[str] = set()  # labels with nodes that have no type
 
     async def nodes(self, label: str) -> list[NodeType]:
         """Count the nodes of the types of one label."""
@@ -77,10 +78,12 @@ class _Counter:
         samples: dict[str, dict[str, list[Any]]] = {}
         for node in types:
             samples[node.mark.value] = await self._samples(self._of_type(node), node.properties)
-        group = f"n.{self._name(mark)}" if mark else "''"
+        group = f"n.{self._name(mark)}" if mark else ""
         pattern = _Pattern(match=f"MATCH (n:{self._name(label)})", variable="n", parameters={})
         long = _long_texts(samples.values())
         rows = await self._statistics(pattern, group, types[0].properties, long)
+        if "None" in rows:
+            self._untyped.add(label)
         counted = []
         for node in types:
             count, found = rows.get(node.mark.value, (0, {}))
@@ -99,7 +102,7 @@ class _Counter:
         if not type_.properties:
             return replace(type_, ends=ends, count=sum(each.count for each in ends))
         samples = await self._samples(pattern, type_.properties)
-        rows = await self._statistics(pattern, "''", type_.properties, _long_texts([samples]))
+        rows = await self._statistics(pattern, "", type_.properties, _long_texts([samples]))
         count, found = rows.get("", (0, {}))
         properties = [_counted(each, found.get(each.name), samples[each.name]) for each in type_.properties]
         return replace(type_, ends=ends, count=count, properties=await self._few_values(pattern, properties))
@@ -117,7 +120,7 @@ class _Counter:
         self, pattern: _Pattern, group: str, properties: Sequence[PropertyKey], long: set[str]
     ) -> dict[str, tuple[int, dict[str, list[Any]]]]:
         """Return, by group, the count of rows and count, different values, least and greatest of each property."""
-        shown = [group, "count(*)"]
+        shown = [*([group] if group else []), "count(*)"]
         for each in properties:
             name = f"{pattern.variable}.{self._name(each.name)}"
             ranged = each.type not in ("list", "boolean") and each.name not in long
@@ -125,7 +128,8 @@ class _Counter:
             shown += [f"count({name})", distinct, *([f"min({name})", f"max({name})"] if ranged else ["''", "''"])]
         aliased = ", ".join(f"{text} AS c{at}" for at, text in enumerate(shown))
         found = {}
-        for key, count, *rest in await read_rows_of(self._graph, f"{pattern.match} RETURN {aliased}"):
+        for row in await read_rows_of(self._graph, f"{pattern.match} RETURN {aliased}"):
+            key, count, *rest = row if group else ["", *row]
             by_name = {each.name: rest[4 * at : 4 * at + 4] for at, each in enumerate(properties)}
             found[str(key)] = (count, by_name)
         return found
@@ -151,13 +155,14 @@ class _Counter:
         counted = []
         for (source, target), pairs in by_labels.items():
             match = f"MATCH (a:{self._name(source)})-[:{self._name(type_.name)}]->(b:{self._name(target)})"
+            alone = len(pairs) == 1 and self._untyped.isdisjoint((source, target))
             kinds = [
-                f"{variable}.{self._name(mark)}" if (mark := marks[name].property) else "''"
+                f"{variable}.{self._name(mark)}" if (mark := marks[name].property) and not alone else "''"
                 for variable, name in (("a", pairs[0].source), ("b", pairs[0].target))
             ]
             out, in_ = [await self._degrees(match, kinds, variable) for variable in "ab"]
             for pair in pairs:
-                key = marks[pair.source].value, marks[pair.target].value
+                key = ("", "") if alone else (marks[pair.source].value, marks[pair.target].value)
                 count = sum(degree * nodes for degree, nodes in out.get(key, []))
                 counted.append(
                     replace(

@@ -40,7 +40,7 @@ NODES = (
         type="EgotoolsNode",
         columns=(("key", "string"), ("type", "string"), ("name", "string")),
         key="key",
-        rows=[("tool:1", "tool", "pay"), ("tool:2", "tool", "hire"), ("f:1", "field", "iban")],
+        rows=[("tool:1", "tool", "pay"), ("tool:2", "tool", "hire"), ("f:1", "field", "iban"), ("?", None, None)],
     ),
 )
 RELATIONSHIPS = (
@@ -59,6 +59,12 @@ RELATIONSHIPS = (
         source_type="EgotoolsNode",
         target_type="EgotoolsNode",
         rows=[("tool:1", "f:1"), ("tool:2", "f:1"), ("tool:1", "tool:2")],
+    ),
+    RelationshipTable(
+        type="CALLS",
+        source_type="EgotoolsNode",
+        target_type="EgotoolsNode",
+        rows=[("tool:1", "tool:2"), ("?", "tool:2")],
     ),
 )
 

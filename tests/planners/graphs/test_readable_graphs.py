@@ -100,6 +100,7 @@ def test_a_census_counts_what_the_tables_have(opened: Opened) -> None:
     assert (degrees.nodes, degrees.greatest) == (len(outgoing), max(outgoing))
     assert degrees.median == statistics.median_low(outgoing)
     assert [end.count for end in census.relationship("HAS_FIELD").ends] == [2, 1]
+    assert [end.count for end in census.relationship("CALLS").ends] == [1]  # another has an end without a type
 
 
 def _check_counts(found: PropertyKey, type_: str, values: Sequence[Any]) -> None:

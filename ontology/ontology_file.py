@@ -11,6 +11,7 @@ import yaml
 
 from ontology.errors import OntologyError
 from ontology.ontology import EntityType, Ontology, Predicate
+from ontology.yaml_data import SAFE_LOADER
 
 __all__ = ["DEFAULT_ONTOLOGY", "CheckedOntology", "Fault", "check_ontology", "load_ontology"]
 
@@ -62,7 +63,8 @@ def check_ontology(path: Path) -> CheckedOntology:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return CheckedOntology(None, [Fault(1, f"the file cannot be read: {error}")])
-    loader = yaml.SafeLoader(text)
+    # libyaml is ten times as fast, and a file of others may be so deep that its recursion ends the process.
+    loader = SAFE_LOADER(text) if path == DEFAULT_ONTOLOGY else yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, StrictUndefined
+
+from ontology.yaml_data import read_yaml
 
 __all__ = ["FAULTS", "example_of", "generation_prompt", "persona", "render_prompt"]
 
-_DATA: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
+_DATA: Mapping[str, Any] = read_yaml(Path(__file__).parent / "prompts.yaml")
 FAULTS: tuple[str, ...] = tuple(_DATA["faults"])
 """The kinds of errors of a request; the first one means no error."""
 

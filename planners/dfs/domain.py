@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -162,8 +163,7 @@ def read_domain(name_or_path: str | Path) -> Domain:
         shipped_path = DOMAINS / f"{name_or_path}.yaml"
         path = shipped_path if shipped_path.is_file() else path
         text = _text(path)
-        _refuse_bomb(text)
-        return Domain.model_validate(yaml.safe_load(text))
+        return _parsed(text)
     except OSError:
         shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
         raise InvalidArgumentError(
@@ -179,6 +179,12 @@ def read_domain(name_or_path: str | Path) -> Domain:
         RecursionError,
     ) as error:  # an impossible date or number is a ValueError of any kind
         raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
+
+
+@lru_cache(maxsize=8)  # a run asks for its domain again and again, and never for many
+def _parsed(text: str) -> Domain:
+    _refuse_bomb(text)
+    return Domain.model_validate(yaml.load(text, Loader=SAFE_LOADER))
 
 
 def _text(path: Path) -> str:

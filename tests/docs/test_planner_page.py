@@ -1,4 +1,7 @@
-"""The page on planning is true: its commands run in their order and print what is shown, its figures are measured."""
+"""The page on planning is true: its commands run in their order and print what is shown.
+
+The accuracy of the parser on it is compared where it is measured: ``tests/planners/dfs/parsing/test_accuracy.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,12 @@ import re
 import shlex
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from planners.dfs.domain import read_domain
-from planners.dfs.parsing import load_parser
 from planners.runs.run_journal import RunRecord
-from scripts.parser_accuracy import measure, sampled
 from tests.conftest import ROOT
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
@@ -102,16 +102,3 @@ def test_what_is_counted_is_so() -> None:
     domain = read_domain("personal")
     assert (len(domain.types), len(domain.edges), len(list(domain.signatures()))) == (9, 11, 14)
     assert sum(len(kind.fields) for kind in domain.types.values()) == 12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("domain", ["personal", "enterprise"])
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_accuracy_of_the_parser_is_what_the_page_says(domain: str, split: str) -> None:
-    requests = sampled(domain, split)
-    both = zip(requests, measure(load_parser("rules.v1"), requests), strict=True)
-    right = Counter(gold.hops for gold, each in both if each.is_right(gold))
-    total = Counter(gold.hops for gold in requests)
-    cells = [f"{right[hops]} of {total[hops]}" if total[hops] else "–" for hops in range(6)]
-    share = f"{right.total()} of {total.total()} = {100 * right.total() / total.total():.1f} %"
-    assert f"| {domain} | {split} | {' | '.join(cells)} | {share} |" in PAGE.splitlines()

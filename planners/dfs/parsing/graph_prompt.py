@@ -10,17 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, StrictUndefined
 
 from inference.chat import Message
+from ontology.yaml_data import read_yaml
 from planners.dfs.domain import Domain
 from planners.dfs.parsing.written_graph import WrittenGraph
 from planners.dfs.request_set import GoldRequest
 
 __all__ = ["repair_message", "request_messages"]
 
-_TEXTS: Mapping[str, str] = yaml.safe_load((Path(__file__).parent / "prompt.yaml").read_text(encoding="utf-8"))
+_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "prompt.yaml")
 
 
 def request_messages(request: str, domain: Domain, shown: Sequence[GoldRequest]) -> list[Message]:

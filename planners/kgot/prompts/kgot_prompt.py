@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict
 
 from inference.chat import Message
+from ontology.yaml_data import read_yaml
 from planners.calling.fence_marks import FenceMarks
 from planners.kgot.kgot_settings import PromptFormat
 
@@ -54,13 +54,13 @@ class _Prompt(BaseModel):
 
 @cache
 def _common() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = yaml.safe_load((_FOLDER / f"{_COMMON}.yaml").read_text(encoding="utf-8"))
+    loaded: Mapping[str, Any] = read_yaml(_FOLDER / f"{_COMMON}.yaml")
     return loaded
 
 
 @cache
 def _prompt(name: str) -> _Prompt:
-    return _Prompt.model_validate(yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
+    return _Prompt.model_validate(read_yaml(_FOLDER / f"{name}.yaml"))
 
 
 def prompt_version(name: str, form: PromptFormat) -> str:

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.tuning.cases import NEVER, Cases, soft_complete
-from eval.tuning.fit import fit_weights
+from eval.tuning.fit import _Fitting, fit_weights
 from eval.tuning.labels import folds
 from eval.tuning.tuning import Tuning, tune_weights
-from eval.tuning.weight_search import ORIGIN, distance, search, weights_at
+from eval.tuning.weight_search import ORIGIN, Point, distance, search, weights_at
 from retrieval.ranking.features import TEXT_FEATURES
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
@@ -112,6 +112,28 @@ def test_cases_are_ranked_together_as_each_alone_and_only_those_asked_for() -> N
     assert together.completed_at(weights).tolist() == expected
     assert together.completed_at(weights, range(10)).tolist() == expected
     assert asked == [weights.resolver_margin], "what is known is not found again"
+
+
+@pytest.mark.parametrize("strength", [0.003, 0.0003])
+def test_a_search_that_leaves_out_rows_at_their_ceiling_ends_where_the_whole_one_does(strength: float) -> None:
+    cases, labels = planted(16, truth="graph_support")
+    rows = np.arange(12)
+
+    def value(point: Point) -> float:
+        soft = soft_complete(cases.completed_at(weights_at(point)), (3, 5))
+        return float(soft[rows].mean()) - strength * distance(point)
+
+    found = search(value)
+    assert found != ORIGIN
+    assert _Fitting(cases, labels.groups_Q, (3, 5), 0)._search(rows, strength, ORIGIN) == found
+
+
+@pytest.mark.parametrize(("gold", "least"), [([[5, 5], [7, 8]], 2), ([[5, 7], [7, 7]], 1), (None, NEVER)])
+def test_no_request_is_complete_before_each_slot_has_a_tool(gold: list[list[int]] | None, least: int) -> None:
+    features = {"bm25_text": np.zeros(2, dtype=np.float32)}
+    case = without_clauses(np.array([5, 7]), features, None if gold is None else np.array(gold))
+    assert case.least_rank() == least
+    assert Cases([case]).least_ranks().tolist() == [least]
 
 
 @cache

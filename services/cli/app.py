@@ -14,6 +14,7 @@ from rich.markup import escape
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
 from services.cli.admin_commands import admin_app
+from services.cli.ask_command import ask
 from services.cli.audit import audit_app
 from services.cli.build import build
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
@@ -206,6 +207,7 @@ command(app)(mcp)
 command(app)(rest)
 command(app)(plan)
 command(app)(solve)
+command(app)(ask)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)

@@ -31,7 +31,7 @@ _Graph = Annotated[
     str,
     typer.Option(
         "--graph",
-        help="Graph whose types are described: ladybug:PATH, neo4j:bolt://USER:PASSWORD@HOST:PORT, csv:FOLDER or graphml:FILE.",
+        help="Graph whose types are described: ladybug:PATH, neo4j:bolt://USER:PASSWORD@HOST:PORT, csv:FOLDER, graphml:FILE or store:PATH.",
     ),
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="Catalog file (YAML).")]
@@ -129,11 +129,11 @@ def _show(found: Sequence[CatalogFinding], state: str) -> None:
 
 def _census(address: str) -> GraphSchema:
     """The types of a graph, with counts and samples."""
-    from planners.graphs.open_readable import open_readable
+    from services.jobs.question_graph import open_question_graph
 
     async def asked() -> GraphSchema:
         with tempfile.TemporaryDirectory() as cache:
-            async with open_readable(address, Path(cache)) as graph:
+            async with open_question_graph(address, Path(cache)) as graph:
                 return await graph.census()
 
     return asyncio.run(asked())

@@ -1,0 +1,133 @@
+"""A question's run, printed as it happens: its plan, its queries, what came of them; and the tables of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from planners.graphseek.agent.agent_events import (
+    AgentEvent,
+    AnswerRejected,
+    Ended,
+    Faulted,
+    HandleRecomputed,
+    Invoked,
+    ModelAsked,
+    QueryRun,
+    ResultKept,
+    StepBegun,
+    SubtaskBegun,
+)
+from services.cli.console import plain, stdout, table
+
+__all__ = ["AskPrinter", "show_end", "show_page"]
+
+_MOST = 300  # characters of a text on a line
+_EDGES = 10  # of a graph that are listed
+
+
+class AskPrinter:
+    """Prints each event on a line or two.
+
+    :param explain: whether queries are printed too.
+    """
+
+    def __init__(self, *, explain: bool = False) -> None:
+        self._explain = explain
+        self._step = 0
+
+    def tell(self, event: AgentEvent) -> None:
+        """Take an event."""
+        if isinstance(event, Invoked) and event.step != self._step:
+            self._step = event.step
+            stdout.print(f"[bold]step {event.step}[/]", highlight=False)
+        if self._explain or not isinstance(event, QueryRun):
+            for what, text in _lines(event):
+                _say(what, text, most=None if isinstance(event, QueryRun) else _MOST)
+
+
+def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
+    """Yield what an event is and what it says, a line each; none of those that are shown elsewhere."""
+    match event:
+        case StepBegun(fallback=why) if why:
+            yield "[yellow]lookup[/]", f"all operators are offered: {why}"
+        case Invoked():
+            yield "call", f"{event.operator} {_json(event.arguments)}"
+        case QueryRun():
+            yield "query", event.text + (f"  with {_json(event.parameters)}" if event.parameters else "")
+        case ResultKept():
+            size = _size(event.kind, event.size)
+            yield "  result", f"{event.handle}: {size}{' (there were more)' if event.cut else ''}"
+            yield from (("  note", note) for note in event.notes)
+        case Faulted():
+            yield "  [yellow]fault[/]", f"{event.problem.rstrip('.')}. {event.hint}"
+        case AnswerRejected():
+            yield "[yellow]refused[/]", f"{event.text} (in no result: {', '.join(event.ungrounded)})"
+        case HandleRecomputed():
+            yield "  again", f"{event.handle} by {event.operator}"
+        case SubtaskBegun():
+            yield "subtask", event.request
+        case ModelAsked(problem=problem) if problem:
+            yield "[yellow]model[/]", problem
+
+
+def show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
+    """Print the tables and graphs of an answer, and the answer."""
+    for page in pages:
+        show_page(page)
+    if end.answer:
+        marked = {"ungrounded": " [yellow](ungrounded)[/]", "asked back": " [yellow](asked back)[/]"}
+        colour = "green" if end.outcome == "answered" else "yellow"
+        label = f"[bold {colour}]answer[/]{marked.get(end.outcome, '')}"
+        stdout.print(f"{label} [bold]{plain(end.answer)}[/]", soft_wrap=True, highlight=False)
+    if end.missing:
+        _say("[yellow]missing[/]", end.missing, most=None)
+
+
+def show_page(page: Mapping[str, Any], title: str = "", columns: Sequence[str] = ()) -> None:
+    """Print a result as :func:`services.jobs.result_page.result_page` gives it."""
+    if page["kind"] == "table":
+        _table(page, title, columns)
+    elif page["kind"] == "graph" and "nodes" in page:
+        _graph(page, title)
+    else:
+        axes = ", ".join(f"{page['options'][axis]}" for axis in ("y", "x") if axis in page["options"])
+        drawn = f" ({page['kind']} of {axes}; the page draws it)" if axes else ""
+        show_page(page["of"], f"{page['title']}{drawn}".strip(), page["options"].get("columns", ()))
+
+
+def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
+    """Print the first rows, without the ids of nodes where there is something else to show."""
+    names = [each["name"] for each in page["columns"]]
+    places = [at for at, each in enumerate(page["columns"]) if each["type"] != "node"] or list(range(len(names)))
+    places = [names.index(each) for each in columns] or places
+    rows = [["" if row[at] is None else row[at] for at in places] for row in page["rows"]]
+    stdout.print(table(f"{page['handle']}: {title}".rstrip(": "), [names[at] for at in places], rows))
+    if (more := page["total"] - len(rows)) > 0:
+        stdout.print(f"  and {more:,} more rows", highlight=False)
+
+
+def _graph(page: Mapping[str, Any], title: str) -> None:
+    names = {each["id"]: each["properties"].get("name") or each["id"] for each in page["nodes"]}
+    _say(f"{page['handle']}:", f"{title} {len(page['nodes']):,} nodes, {len(page['edges']):,} relationships".strip())
+    for edge in page["edges"][:_EDGES]:
+        ends = [str(names.get(edge[end], edge[end])) for end in ("source", "target")]
+        _say("", f"{ends[0]} -{edge['type']}-> {ends[1]}")
+    if len(page["edges"]) > _EDGES:
+        stdout.print(f"  and {len(page['edges']) - _EDGES:,} more", highlight=False)
+
+
+def _size(kind: str, size: int) -> str:
+    noun = {"table": "row", "graph": "node"}.get(kind)
+    return kind if noun is None else f"{kind} of {size:,} {noun}{'' if size == 1 else 's'}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _say(what: str, text: str, most: int | None = _MOST) -> None:
+    one = " ".join(text.split())
+    cut = one if most is None or len(one) <= most else f"{one[:most]}…"
+    stdout.print(f"  {what:<9} {plain(cut)}", soft_wrap=True, highlight=False)

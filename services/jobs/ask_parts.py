@@ -1,0 +1,121 @@
+"""What questions work with, opened and closed again: the graph, its catalog, the operators, and who plans the steps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inference.chat import ChatModel
+from ontology.errors import InvalidArgumentError
+from planners.finding.tool_finder import Finder
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.agent.agent_events import AgentEvent
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.llm_turns import LlmTurns
+from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.question_run import AnsweredQuestion
+from planners.graphseek.agent.recorded_question import answer_recorded
+from planners.graphseek.agent.turn import Question, TurnMaker
+from planners.graphseek.catalog.catalog_yaml import read_catalog
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.shipped_catalogs import catalog_for, described_share
+from planners.graphseek.operators.operator import Operator
+from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.runs.run_journal import open_run_journal
+from services.jobs.conversation import ConversationTurn
+from services.jobs.question_graph import open_question_graph
+
+__all__ = ["AskPlan", "OpenedGraph", "open_asked_graph"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPlan:
+    """What is asked, and how.
+
+    :param graph: address of the graph, as of :func:`open_question_graph`.
+    :param catalog: a file of the user's; the shipped catalog of the graph where None.
+    :param settings: limits of a question.
+    :param chat: the model that plans; rules do where None.
+    :param finder: looks operators up for a model's steps; all are offered where None, and to rules, which read no descriptions.
+    :param cache: folder where graphs are loaded into; the user's cache folder where None.
+    """
+
+    graph: str
+    catalog: Path | None = None
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    chat: ChatModel | None = None
+    finder: Finder | None = None
+    cache: Path | None = None
+
+    def turns(self) -> TurnMaker:
+        """Return who plans the steps."""
+        return RulesTurns() if self.chat is None else LlmTurns(self.chat, settings=self.settings, summarises=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedGraph:
+    """A graph that questions are asked of.
+
+    :param parts: makes the parts of a run, with its results.
+    """
+
+    plan: AskPlan
+    parts: Callable[[ResultStore], QuestionParts]
+
+    async def answer(
+        self, question: Question, turn: ConversationTurn, results: ResultStore, observe: Callable[[AgentEvent], None]
+    ) -> AnsweredQuestion:
+        """Ask the question of a turn, or go on with it; one that has ended is told again.
+
+        :param results: of the turn, open; they can only be read when it has ended.
+        :param observe: gets each event.
+        :raises EgotoolsError: as of :func:`answer_recorded`.
+        """
+        with open_run_journal(turn.journal, sync="batch", kept="file") as journal:
+            answered = await answer_recorded(question, journal, self.parts(results), self.plan.settings, observe)
+            if any(record.kind == "run_ended" for record in journal.records):
+                await results.close_for_writing()
+        return answered
+
+
+@contextlib.asynccontextmanager
+async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
+    """Open a graph with its catalog, and close it at the end.
+
+    :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is a draft, or of another graph.
+    """
+    own = _accepted(plan.catalog) if plan.catalog else None
+    operators: Sequence[Operator] = tuple(known_operators().values())
+    async with open_question_graph(plan.graph, plan.cache) as graph:
+        catalog = _chosen(own, await graph.schema(), str(plan.catalog))
+
+        def parts(results: ResultStore) -> QuestionParts:
+            return QuestionParts(
+                graph=graph,
+                catalog=catalog,
+                operators=operators,
+                results=results,
+                turns=plan.turns(),
+                finder=plan.finder if plan.chat is not None else None,
+            )
+
+        yield OpenedGraph(plan=plan, parts=parts)
+
+
+def _accepted(file: Path) -> SemanticCatalog:
+    catalog = read_catalog(file)
+    if not catalog.accepted:
+        remedy = f"Read it, and run `egotools catalog accept {file}`"
+        raise InvalidArgumentError("the catalog is a draft", subject=str(file), remedy=remedy)
+    return catalog
+
+
+def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
+    if own is not None and not described_share(own, schema):
+        remedy = "Draft one with `egotools catalog draft`, or leave --catalog out"
+        raise InvalidArgumentError("the catalog describes nothing of this graph", subject=subject, remedy=remedy)
+    return catalog_for(schema, [own] if own is not None else ())

@@ -1,0 +1,146 @@
+"""A conversation on the disk: a journal and a folder of results for each of its turns.
+
+The first turn has the file that was named (``talk.jsonl``), those after it have files beside it (``talk-2.jsonl``). A turn that has ended
+is not written any more: what follows it, a next question, a refinement or a branch, is a turn with files of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import InvalidArgumentError
+from planners.graphseek.agent.recorded_question import branch_question, question_of, refine_question
+from planners.graphseek.agent.turn import Question
+from planners.graphseek.results.result_store import ResultStore
+from planners.runs.run_journal import RunJournal, read_run_journal
+
+__all__ = ["ConversationTurn", "conversation_turns", "next_turn"]
+
+_INVOCATION = re.compile(r"invocation/(\d{1,6})/\d{1,6}")
+
+
+class ConversationTurn:
+    """The files of one turn.
+
+    :param journal: its file.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self.journal = journal
+
+    @contextlib.contextmanager
+    def results(self) -> Iterator[ResultStore]:
+        """Open the results, and close them at the end."""
+        store = ResultStore(self._results)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def read(self) -> RunJournal:
+        """Return the journal, to be read.
+
+        :raises InvalidArgumentError: when it is damaged.
+        """
+        return read_run_journal(self.journal, kept="file")
+
+    def take_results(self, other: ConversationTurn, *, upto: int | None = None) -> None:
+        """Copy the results of another turn.
+
+        :param upto: number of the last invocation whose results are copied; all where None.
+        """
+        with other.results() as store:
+            store.branch(self._results, upto=upto).close()
+
+    @property
+    def _results(self) -> Path:
+        return self.journal.with_name(f"{self.journal.name}.results")
+
+
+def conversation_turns(first: Path) -> list[ConversationTurn]:
+    """Return the turns there are, in order.
+
+    :param first: the journal of the first one.
+    """
+    return [ConversationTurn(path) for path in takewhile(_is_begun, (_journal(first, nth) for nth in count(1)))]
+
+
+def next_turn(
+    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int | None = None
+) -> tuple[Question, ConversationTurn]:
+    """Return the question that is to be asked now, and the turn that it belongs to: that of the last turn again, which goes on or is
+    told again, where the words are the same or there are none; else a new turn.
+
+    :param refine: the last turn is gone on from, its steps included, with these words.
+    :param branch: the question is asked again, from after this step on.
+    :param of: number of the turn that is branched, from 1; the last where None.
+    :raises InvalidArgumentError: when there is nothing to go on from, or the last turn has not ended.
+    """
+    turns = conversation_turns(first)
+    if not turns:
+        if refine or branch is not None:
+            raise InvalidArgumentError(
+                "there is no run to go on from", subject=str(first), remedy="Ask a question with this journal first"
+            )
+        return Question(text=text), ConversationTurn(first)
+    new = ConversationTurn(_journal(first, len(turns) + 1))
+    if branch is not None:
+        turn = turns[(of or len(turns)) - 1]
+        journal = turn.read()
+        question = branch_question(journal, branch, new.journal)
+        new.take_results(turn, upto=_results_upto(journal, branch))
+        return question, new
+    last = turns[-1]
+    journal = last.read()
+    before = question_of(journal)
+    if refine:
+        question = refine_question(journal, text, new.journal)
+    elif text in ("", before.text):
+        return before, last
+    else:
+        question = Question(text=text, earlier=(*before.earlier, (before.text, _answer(journal))))
+    new.take_results(last)
+    return question, new
+
+
+def _journal(first: Path, nth: int) -> Path:
+    return first if nth == 1 else first.with_name(f"{first.stem}-{nth}{first.suffix}")
+
+
+def _is_begun(journal: Path) -> bool:
+    try:
+        return journal.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _answer(journal: RunJournal) -> str:
+    """Return what a run answered.
+
+    :raises InvalidArgumentError: when it has not ended.
+    """
+    ended = next((record.data for record in journal.records if record.kind == "run_ended"), None)
+    if ended is None:
+        raise InvalidArgumentError(
+            "the turn before has not ended", subject=str(journal.path), remedy="Ask its question again, and it goes on"
+        )
+    said: dict[str, Any] = journal.payload(ended["answer"])
+    return str(said["answer"])
+
+
+def _results_upto(journal: RunJournal, step: int) -> int:
+    """Return the number of the last invocation up to a step."""
+    number = 0
+    for record in journal.records:
+        if record.kind != "step_ended":
+            continue
+        if record.data["key"] == "begin":
+            number += journal.payload(record.data["result"])["gave"]["first"]
+        elif (found := _INVOCATION.fullmatch(record.data["key"])) and int(found[1]) <= step:
+            number += 1
+    return number

@@ -1,0 +1,93 @@
+"""The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
+
+Its layout is that of :mod:`ingest.stores.ladybug`, with these differences: tools have their effect, cells without a value are null, and
+columns that say where an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.export import NODE_LABEL
+from ingest.graph_rows import edge_rows, node_rows, relations
+from ontology.files import disk_errors
+from ontology.tool_effects import effect_of
+from planners.graphs.loading.graph_loading import load_graph
+from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.to_networkx import snapshot_graph
+from services.jobs.cached_store import cache_folder
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["tool_graph_file"]
+
+_LAYOUT = 1
+"""Of the files: part of their names; it changes with what this module makes of the same snapshot."""
+_NODE_COLUMNS: Mapping[str, ColumnType] = {
+    "key": "string",
+    "type": "string",
+    "id": "string",
+    "name": "string",
+    "text": "string",
+    "degree": "integer",
+    "surface_forms": "string",
+}
+_EDGE_COLUMNS: Mapping[str, ColumnType] = {
+    "confidence": "number",
+    "parameter": "string",
+    "output": "string",
+    "entity": "string",
+    "field": "string",
+}
+
+
+def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
+    """Return the file of a store's published snapshot.
+
+    :param folder: of such files; the user's cache folder where None.
+    :raises NotFoundError: when the store has no published snapshot.
+    :raises SnapshotError: when it cannot be used.
+    :raises StorageError: when the file cannot be written.
+    """
+    snapshot = open_snapshot(store)
+    try:
+        path = (folder or cache_folder("tool-graphs")) / f"{snapshot.manifest.snapshot_id}-{_LAYOUT}.lbdb"
+        if not path.exists():
+            with disk_errors(path.parent):
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            load_graph(path, *_tables(snapshot))
+        return path
+    finally:
+        snapshot.release()
+
+
+def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    graph = snapshot_graph(snapshot)
+    effects = {f"tool:{tool.id}": effect_of(tool) for tool in snapshot.tools}
+    rows = [
+        [*(row[column] for column in _NODE_COLUMNS), effects.get(node)]
+        for node, row in zip(graph, node_rows(graph), strict=True)
+    ]
+    nodes = NodeTable(type=NODE_LABEL, columns=(*_NODE_COLUMNS.items(), ("effect", "string")), key="key", rows=rows)
+    return [nodes], [_relationship(graph, name) for name in relations(graph)]
+
+
+def _relationship(graph: nx.MultiDiGraph[str], name: str) -> RelationshipTable:
+    rows = list(edge_rows(graph, name))
+    filled = [column for column in _EDGE_COLUMNS if any(row[column] not in ("", None) for row in rows)]
+    return RelationshipTable(
+        type=name,
+        source_type=NODE_LABEL,
+        target_type=NODE_LABEL,
+        columns=tuple((column, _EDGE_COLUMNS[column]) for column in filled),
+        rows=list(_cells(rows, ["head", "tail", *filled])),
+    )
+
+
+def _cells(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[list[object]]:
+    for row in rows:
+        yield [None if row[column] == "" else row[column] for column in columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
@@ -40,6 +40,7 @@ class InvocationExecutor:
     :param seconds: that one invocation may take.
     :param prefix: of its steps in the journal.
     :param subtask: runs a subtask; None where the run is one.
+    :param again: held while a result is computed again: invocations of one step may need the same one.
     """
 
     parts: QuestionParts | None
@@ -49,6 +50,7 @@ class InvocationExecutor:
     seconds: float
     prefix: str = ""
     subtask: RunSubtask | None = None
+    again: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def results(self) -> ResultStore:
@@ -147,14 +149,16 @@ class InvocationExecutor:
 
     async def _with_inputs(self, operator: Operator, call: _Call) -> Result:
         """Run an operator; inputs that were evicted, or that only the journal knows, are computed again first."""
-        for handle in _leaves(call.invocation.arguments):
-            await self._restore(handle, call.records)
+        async with self.again:
+            for handle in _leaves(call.invocation.arguments):
+                await self._restore(handle, call.records)
         for _ in range(_MOST_AGAIN):
             try:
                 return await self._run(operator, call.invocation, self._view(call.number, call.invocation))
             except EvictedError as evicted:
                 invocation = Invocation(operator=evicted.operator, arguments=evicted.arguments)
-                await self._again(evicted.handle, invocation, call.records, 0)
+                async with self.again:
+                    await self._again(evicted.handle, invocation, call.records, 0)
         return await self._run(operator, call.invocation, self._view(call.number, call.invocation))
 
     async def _restore(self, handle: str, records: Sequence[StepRecord]) -> None:
@@ -166,6 +170,8 @@ class InvocationExecutor:
 
     async def _again(self, handle: str, invocation: Invocation, records: Sequence[StepRecord], depth: int) -> None:
         """Run the operator that made a result once more; the result gets the handle that it had."""
+        if await self._is_there(handle):
+            return  # another invocation of the step needed it too
         operator = needed(self.parts).operator(invocation.operator)
         if operator is None or depth > _MOST_AGAIN:
             raise OperatorFault("no such handle", f"{handle} is gone and cannot be computed again", "Ask for it anew")
@@ -182,6 +188,19 @@ class InvocationExecutor:
                 await self._again(evicted.handle, inner_call, records, depth + 1)
             else:
                 return
+
+    async def _is_there(self, handle: str) -> bool:
+        if handle not in self.results.handles:
+            return False
+        try:
+            kind = self.results.result(handle).kind
+            if kind == "table":
+                await self.results.rows(handle, limit=1)
+            elif kind == "graph":
+                await self.results.graph(handle)
+        except EvictedError:
+            return False
+        return True
 
     def _view(self, number: int, invocation: Invocation) -> ResultStore:
         return self.results.for_invocation(invocation.operator, invocation.arguments, number=number)

@@ -49,7 +49,7 @@ class BoltDialect:
 
     def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
         """See :class:`Dialect`."""
-        text.add(f"MATCH {text.node(variable, type_)}")
+        text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
         text.where([self.one_of_ids(text, variable, (), ids), *text.of_type(variable, type_)])
         return "MATCH"
 

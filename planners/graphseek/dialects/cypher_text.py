@@ -75,9 +75,12 @@ class CypherText:
         self.add(f"RETURN {'DISTINCT ' if distinct else ''}{listed}")
         return names
 
-    def node(self, variable: str, type_: NodeType | None = None) -> str:
-        """Return the pattern of a node; :meth:`of_type` says the rest of its type."""
-        return f"({variable}:{self.name(type_.mark.label)})" if type_ else f"({variable})"
+    def node(self, variable: str, types: Sequence[NodeType] = ()) -> str:
+        """Return the pattern of a node of one of the types; :meth:`of_type` and :meth:`one_of_types` say the rest."""
+        labels = list(dict.fromkeys(each.mark.label for each in types))
+        if not labels or len(labels) == len({each.mark.label for each in self.schema.nodes}) > 1:
+            return f"({variable})"
+        return f"({variable}:{'|'.join(self.name(label) for label in labels)})"
 
     def of_type(self, variable: str, type_: NodeType | None) -> list[str]:
         """Return what must hold beside the label: nothing, or that the property that tells types apart has its value."""

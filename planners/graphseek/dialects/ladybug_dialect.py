@@ -80,7 +80,7 @@ class LadybugDialect:
         if len(ids) > _MOST_SCANNED:
             problem = f"the result has {len(ids):,} nodes of several types"
             raise OperatorFault("too large", problem, "Name one of its types with the handle")
-        text.add(f"MATCH {text.node(variable, type_)}")
+        text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
         text.where([*text.of_type(variable, type_), self.one_of_ids(text, variable, types, ids)])
         return "OPTIONAL MATCH"
 

@@ -94,7 +94,7 @@ def _spelled(start: Selection, end: End | None) -> tuple[NodeType, Filter] | Non
 def _write_near(text: CypherText, type_: NodeType, each: Filter) -> None:
     value = text.property("n0", each.key.name)
     pieces = [f"lower({value}) CONTAINS lower({text.parameter(piece)})" for piece in text_pieces(str(each.values[0]))]
-    text.add(f"MATCH {text.node('n0', type_)}")
+    text.add(f"MATCH {text.node('n0', (type_,))}")
     text.where([*text.of_type("n0", type_), f"({' OR '.join(pieces)})"])
     text.add(f"RETURN DISTINCT {text.parameter('near')} AS `what`, {value} AS `value`")
     text.add(f"LIMIT {text.parameter(_CANDIDATES)}")

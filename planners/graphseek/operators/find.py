@@ -51,7 +51,7 @@ def compile_query(
             if not is_first:
                 text.add("UNION ALL")
             is_first = False
-            text.add(f"MATCH {text.node('n0', type_)}")
+            text.add(f"MATCH {text.node('n0', (type_,))}")
             text.where([*text.of_type("n0", type_), condition])
             text.returns(_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), _name(text, key)))
             text.add(f"LIMIT {text.parameter(candidates)}")

@@ -14,7 +14,14 @@ from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, fetch_rows, table_of
-from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.neighbour_reach import (
+    End,
+    Reach,
+    match_reach,
+    parse_end,
+    parse_reach,
+    write_least_hops,
+)
 from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
@@ -39,7 +46,7 @@ def compile_query(
     start, reach, end = _asked(arguments, schema)
     text = CypherText(schema, dialect)
     hops = match_reach(text, start, reach, end)
-    text.add(f"WITH n1, min({hops}) AS h0")
+    write_least_hops(text, reach, hops)
     text.returns((ResultColumn(name="hop", type="integer"), ResultColumn(name="node", type="node")), ("h0", "n1"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.add(f"LIMIT {text.parameter(DEFAULT_ROWS + 1)}")

@@ -28,6 +28,7 @@ __all__ = [
     "reached_types",
     "reversed_direction",
     "steps_of",
+    "write_least_hops",
 ]
 
 MOST_HOPS = 6
@@ -165,12 +166,12 @@ def match_reach(text: CypherText, start: Selection, reach: Reach, end: End, *, k
     if start.ids is not None:
         begin = text.dialect.choose(text, "n0", start.type, start.ids)
     elif keep_starts:
-        text.add(f"MATCH {text.node('n0', start.type)}")
+        text.add(f"MATCH {text.node('n0', start.types)}")
         text.where(selection_conditions(text, "n0", start))
     else:
         conditions = selection_conditions(text, "n0", start)
     is_open = start.ids is None and not keep_starts
-    steps = steps_of(text, text.node("n0", start.type) if is_open else "(n0)", text.node("n1", end.type), reach)
+    steps = steps_of(text, text.node("n0", start.types) if is_open else "(n0)", text.node("n1", end.types), reach)
     if reach.hops > 1:
         pattern, held, hops = text.dialect.reach(steps)
     else:
@@ -184,6 +185,14 @@ def match_reach(text: CypherText, start: Selection, reach: Reach, end: End, *, k
     return hops
 
 
+def write_least_hops(text: CypherText, reach: Reach, hops: str) -> None:
+    """Write that each end stands once, with the least number of its hops as ``h0``.
+
+    :param hops: what :func:`match_reach` returned.
+    """
+    text.add(f"WITH n1, min({hops}) AS h0" if reach.hops > 1 else "WITH DISTINCT n1, 1 AS h0")
+
+
 def _differ(text: CypherText, start: Selection, end: End) -> list[str]:
     """A node is no neighbour of itself; nodes of different labels differ anyway."""
     labels = {each.mark.label for each in start.types} & {each.mark.label for each in end.types}
@@ -193,7 +202,7 @@ def _differ(text: CypherText, start: Selection, end: End) -> list[str]:
 def end_conditions(text: CypherText, end: End) -> list[str]:
     """Return what holds for ``n1``, beside its label."""
     of_type = text.of_type("n1", end.type)
-    if end.type is None and end.is_narrowed:
+    if end.type is None and end.is_narrowed and any(each.mark.property for each in end.types):
         of_type = text.one_of_types("n1", end.types)
     return [*of_type, *filter_conditions(text, "n1", end.filters)]
 

@@ -126,7 +126,7 @@ def match_selection(text: CypherText, variable: str, selection: Selection) -> No
     if selection.ids is not None:
         text.dialect.choose(text, variable, selection.type, selection.ids)
         return
-    text.add(f"MATCH {text.node(variable, selection.type)}")
+    text.add(f"MATCH {text.node(variable, selection.types)}")
     text.where(selection_conditions(text, variable, selection))
 
 

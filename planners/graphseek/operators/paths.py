@@ -13,7 +13,7 @@ from planners.graphseek.dialects.dialect import Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
-from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES, nodes_of
+from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
 from planners.graphseek.operators.neighbour_reach import End, Reach, parse_end, parse_reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, without_nulls
@@ -24,8 +24,7 @@ from planners.graphseek.operators.node_selection import (
     selection_conditions,
 )
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.operators.property_filter import Owner
-from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge, ResultNode
+from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge
 
 __all__ = ["OPERATOR", "compile_query"]
 
@@ -53,7 +52,7 @@ def compile_query(
     conditions += selection_conditions(text, "n1", target)
     conditions.append(f"{dialect.identity('n0')} <> {dialect.identity('n1')}")
     steps = steps_of(
-        text, "(n0)" if start.ids is not None else text.node("n0", start.type), text.node("n1", target.type), reach
+        text, "(n0)" if start.ids is not None else text.node("n0", start.types), text.node("n1", target.types), reach
     )
     path, length = dialect.ways(text, steps, begin, conditions, shortest=arguments.get("shortest", True))
     if begin != "MATCH":
@@ -89,47 +88,24 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
         end = End(type=target.type, types=target.types, filters=target.filters, is_narrowed=True)
         await explain_empty(context, start, reach, end)()
     paths: list[Any] = [path for path, _ in rows[: query.most]]
-    nodes = await _nodes(context, paths)
-    edges = _edges(context.schema, paths)
+    reader = NodeReader(context.schema, context.catalog)
+    nodes = list({node.id: node for path in paths for node in map(reader.node, path["nodes"])}.values())
+    edges = _edges(paths)
     part = GraphPart(nodes=tuple(nodes[:MOST_NODES]), edges=tuple(edges[:MOST_EDGES]))
     cut = len(rows) > query.most or len(nodes) > MOST_NODES or len(edges) > MOST_EDGES
     notes = _notes([int(str(hops)) for _, hops in rows[: query.most]], is_cut=len(rows) > query.most)
     return await context.results.keep_graph(part, title=query.title, cut=cut, notes=notes)
 
 
-async def _nodes(context: OperatorContext, paths: Sequence[Any]) -> list[ResultNode]:
-    """Return the nodes of paths. In paths, Ladybug gets values wrong of properties that have several types: those nodes are read again."""
-    reader = NodeReader(context.schema, context.catalog)
-    found = {node.id: node for path in paths for node in map(reader.node, path["nodes"])}
-    conflicts = _conflicts(context.schema.nodes)
-    if not (found and conflicts):
-        return list(found.values())
-    if conflicts & {each.key for each in context.schema.nodes}:
-        raise OperatorFault("engine", "the types of this graph have keys of different types", "Use traverse")
-    selection = Selection(type=None, types=context.schema.nodes, ids=tuple(found), shown="paths")
-    return (await nodes_of(context, selection, most=len(found)))[0]
-
-
-def _edges(schema: GraphSchema, paths: Iterable[Any]) -> list[ResultEdge]:
-    conflicts = _conflicts(schema.relationships)
+def _edges(paths: Iterable[Any]) -> list[ResultEdge]:
+    """Return the relationships of paths; equal ones between the same nodes are one, as paths do not tell them apart."""
     found: dict[str, ResultEdge] = {}
     for path in paths:
         for each in path["edges"]:
-            properties = {k: v for k, v in without_nulls(each["properties"]).items() if k not in conflicts}
-            edge = ResultEdge(
-                type=each["type"], source=str(each["source"]), target=str(each["target"]), properties=properties
-            )
-            found.setdefault(str(each.get("id", edge)), edge)
+            source, target, properties = str(each["source"]), str(each["target"]), without_nulls(each["properties"])
+            edge = ResultEdge(type=each["type"], source=source, target=target, properties=properties)
+            found.setdefault(repr(edge), edge)
     return list(found.values())
-
-
-def _conflicts(owners: Sequence[Owner]) -> set[str]:
-    """Return names of properties that have values of one type in some types and of another in others."""
-    types: dict[str, set[str]] = {}
-    for owner in owners:
-        for key in owner.properties:
-            types.setdefault(key.name, set()).add(key.type)
-    return {name for name, of in types.items() if len(of) > 1}
 
 
 def _notes(lengths: Sequence[int], *, is_cut: bool) -> list[str]:

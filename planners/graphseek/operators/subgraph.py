@@ -14,7 +14,13 @@ from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_parts import MOST_NODES, edges_among, nodes_of
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
-from planners.graphseek.operators.neighbour_reach import Direction, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.neighbour_reach import (
+    Direction,
+    match_reach,
+    parse_end,
+    parse_reach,
+    write_least_hops,
+)
 from planners.graphseek.operators.node_naming import NodeReader, node_column
 from planners.graphseek.operators.node_selection import parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
@@ -39,7 +45,7 @@ def compile_query(
     end = parse_end(schema, start, reach, arguments.get("node_types") or ())
     text = CypherText(schema, dialect)
     hops = match_reach(text, start, reach, end)
-    text.add(f"WITH n1, min({hops}) AS h0")
+    write_least_hops(text, reach, hops)
     columns = (node_column(None), ResultColumn(name="hops", type="integer"))
     text.returns(columns, ("n1", "h0"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")

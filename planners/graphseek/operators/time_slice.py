@@ -1,7 +1,7 @@
 """``time_slice``: the nodes of a type in a year, a quarter or a month, planned or actual.
 
-Which properties say when, the catalog knows: those of the type itself, else those of a type beside it (a month), else those of the
-relationships to it.
+Which properties say when, the catalog knows: those of the type itself; else those of a type beside it that is nothing but a time (a
+month); else those of its relationships; else those of any type beside it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.dialects.dialect import Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -19,7 +19,7 @@ from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
 from planners.graphseek.operators.neighbour_reach import End, Reach, steps_of
-from planners.graphseek.operators.node_naming import properties_with_role
+from planners.graphseek.operators.node_naming import properties_with_role, roles_of_owner
 from planners.graphseek.operators.node_selection import (
     Selection,
     node_type,
@@ -34,6 +34,9 @@ from planners.graphseek.operators.traverse import return_nodes
 from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR", "compile_query"]
+
+_NAMING: tuple[Role, ...] = ("key", "name")
+_TIMES: tuple[Role, ...] = ("year", "quarter", "month", "date", "plan or actual")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +69,14 @@ def compile_query(
     own, beside = _place(arguments, schema, catalog)
     conditions = selection_conditions(text, "n1", selection)
     if beside is None:
-        text.add(f"MATCH {text.node('n1', type_)}")
+        text.add(f"MATCH {text.node('n1', (type_,))}")
         conditions += time_conditions(text, "n1", own, properties_with_role(type_, catalog, "date"))
         text.where(conditions)
     else:
         reach = Reach(types=beside.types, direction="both")
-        steps = steps_of(text, text.node("n0", beside.neighbour), text.node("n1", type_), reach)
+        steps = steps_of(
+            text, text.node("n0", (beside.neighbour,) if beside.neighbour else ()), text.node("n1", (type_,)), reach
+        )
         text.add(f"MATCH {steps.between(f'e0{steps.types}')}")
         conditions += text.of_type("n0", beside.neighbour)
         of = "n0" if beside.neighbour else "e0"
@@ -102,7 +107,7 @@ def _place(
         return own, None
     via = relationship_types(schema, arguments.get("via") or ()) or schema.relationships
     found = list(_beside(asked, type_, via, schema, catalog))
-    chosen = next((each for each in found if each.neighbour), found[0] if found else None)
+    chosen = min(found, key=lambda each: _rank(each, catalog), default=None)
     if chosen is not None:
         types = dict.fromkeys(each.types[0] for each in found if each.alike == chosen.alike)
         return [], replace(chosen, types=tuple(types))
@@ -128,6 +133,15 @@ def _beside(
         values = asked.on(each, catalog)
         if values is not None and neighbours:
             yield _Beside((each,), None, each, tuple(values))
+
+
+def _rank(beside: _Beside, catalog: SemanticCatalog) -> int:
+    """Return how far something is from a mere point of time: a calendar month is one, then come relationships, then other types."""
+    roles = roles_of_owner(beside.owner, catalog)
+    is_time = all(roles.get(each.name) in (*_NAMING, *_TIMES) for each in beside.owner.properties)
+    if beside.neighbour is None:
+        return 1
+    return 0 if is_time else 2
 
 
 def _neighbours(relationship: RelationshipType, type_: NodeType, schema: GraphSchema) -> list[NodeType]:

@@ -24,7 +24,15 @@ from planners.graphseek.operators.graph_query import (
     keep_query,
     table_of,
 )
-from planners.graphseek.operators.neighbour_reach import End, Reach, end_conditions, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.neighbour_reach import (
+    End,
+    Reach,
+    end_conditions,
+    match_reach,
+    parse_end,
+    parse_reach,
+    write_least_hops,
+)
 from planners.graphseek.operators.node_naming import NodeReader, node_column
 from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
@@ -59,12 +67,9 @@ def compile_query(
     asked = _asked(arguments, schema)
     text = CypherText(schema, dialect)
     hops = match_reach(text, asked.start, asked.reach, asked.end)
-    if asked.reach.hops > 1:
-        text.add(f"WITH n1, min({hops}) AS h0")
-        if asked.least > 1:
-            text.where([f"h0 >= {text.parameter(asked.least)}"])
-    else:
-        text.add("WITH DISTINCT n1, 1 AS h0")
+    write_least_hops(text, asked.reach, hops)
+    if asked.least > 1:
+        text.where([f"h0 >= {text.parameter(asked.least)}"])
     columns = return_nodes(text, asked.end, (_HOPS,), ("h0",))
     if asked.reach.hops > 1:
         text.add(f"ORDER BY h0, {text.node_id('n1', asked.end.types)}")

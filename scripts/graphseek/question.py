@@ -11,7 +11,17 @@ from typing import Any, Literal, TypeAlias
 
 from scripts.bench_sets import ROOT
 
-__all__ = ["TASKS", "Part", "Question", "Truth", "digest_of", "paraphrases", "read_questions", "write_questions"]
+__all__ = [
+    "TASKS",
+    "Part",
+    "Question",
+    "Truth",
+    "digest_of",
+    "paraphrases",
+    "question_of_record",
+    "read_questions",
+    "write_questions",
+]
 
 TASKS = ROOT / "planners" / "graphseek" / "tasks"
 """The folder of the shipped questions: ``ev.jsonl``, ``countries.jsonl``, ``tool_graph.jsonl``, and ``paraphrases.jsonl``."""
@@ -84,9 +94,13 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def _question(record: Mapping[str, Any]) -> Question | None:
+    is_whole = all(isinstance(part, list) for part in record["truth"]["parts"])
+    return question_of_record(record) if is_whole else None
+
+
+def question_of_record(record: Mapping[str, Any]) -> Question:
+    """Return the question of JSON whose truth is written out."""
     truth = record["truth"]
-    if not all(isinstance(part, list) for part in truth["parts"]):
-        return None
     parts = tuple(tuple(part) for part in truth["parts"])
     return Question(**{**record, "truth": Truth(kind=truth["kind"], parts=parts, also=tuple(truth["also"]))})
 

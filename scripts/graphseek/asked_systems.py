@@ -1,0 +1,156 @@
+"""The six systems that are compared: four ways to plan with operators, and Cypher written directly, with the schema or the catalog."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from egotools import AsyncClient
+from inference.chat import ChatModel
+from planners.finding.tool_finder import Finder, ToolFinder
+from planners.graphseek.agent.agent_events import AgentEvent, Invoked
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.llm_turns import LlmTurns
+from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.question_run import answer_question
+from planners.graphseek.agent.turn import Question as AskedQuestion
+from planners.graphseek.agent.turn import TurnMaker
+from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from planners.graphseek.results.result_store import ResultStore
+from scripts.graphseek.account_graph import AccountGraph
+from scripts.graphseek.answer_score import Answer
+from scripts.graphseek.direct_cypher import ask_directly
+from scripts.graphseek.question import Question
+from scripts.graphseek.system_answer import SystemAnswer, shown_tables
+from services.jobs.operator_store import operator_store
+from services.server.server_process import server_process
+
+__all__ = ["SPECIAL_GRAPH", "SYSTEMS", "AskedSystem", "ask_graphseek", "operator_finders"]
+
+SPECIAL_GRAPH = "ev"
+"""The graph that the special operators are of; on others that system is the basic one, and is not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedSystem:
+    """How a system plans.
+
+    :param special: whether it has the special operators too.
+    :param is_bound: all operators stand in each step, instead of those that are looked up.
+    :param direct: it writes Cypher: with the schema, or with the catalog's text.
+    """
+
+    special: bool = False
+    descriptors: bool = True
+    is_bound: bool = False
+    direct: bool = False
+
+    async def ask(
+        self,
+        model: ChatModel,
+        graph: AccountGraph,
+        question: Question,
+        finders: Mapping[bool, Finder],
+        *,
+        settings: AgentSettings,
+        attempts: int,
+        told: list[AgentEvent],
+    ) -> SystemAnswer:
+        """Ask a question.
+
+        :param finders: of operators, without the special ones and with them.
+        :param attempts: of a system that writes Cypher.
+        :param told: gets the events of the run.
+        """
+        if self.direct:
+            return await ask_directly(
+                model,
+                graph,
+                question,
+                with_catalog=self.descriptors,
+                attempts=attempts,
+                max_tokens=settings.answer_tokens,
+            )
+        chosen = AgentSettings(
+            max_steps=settings.max_steps,
+            answer_tokens=settings.answer_tokens,
+            max_seconds=settings.max_seconds,
+            descriptors="auto" if self.descriptors else "off",
+        )
+        finder = None if self.is_bound else finders[self.special]
+        turns = LlmTurns(model, settings=chosen)
+        return await ask_graphseek(
+            graph, question.text, turns, settings=chosen, finder=finder, special=self.special, told=told
+        )
+
+
+SYSTEMS: Mapping[str, AskedSystem] = {
+    "basic": AskedSystem(),
+    "special tools": AskedSystem(special=True),
+    "no descriptors": AskedSystem(descriptors=False),
+    "all bound": AskedSystem(is_bound=True),
+    "direct": AskedSystem(direct=True, descriptors=False),
+    "direct with catalog": AskedSystem(direct=True),
+}
+
+
+@dataclass(slots=True)
+class _Heard:
+    """Keeps events, and the names of the operators in them."""
+
+    told: list[AgentEvent]
+    operators: list[str] = field(default_factory=list)
+
+    def __call__(self, event: AgentEvent) -> None:
+        self.told.append(event)
+        if isinstance(event, Invoked):
+            self.operators.append(event.operator)
+
+
+async def ask_graphseek(
+    graph: AccountGraph,
+    text: str,
+    turns: TurnMaker,
+    *,
+    settings: AgentSettings,
+    told: list[AgentEvent],
+    finder: Finder | None = None,
+    special: bool = False,
+) -> SystemAnswer:
+    """Ask a question of the agent, with results of its own."""
+    heard = _Heard(told)
+    with tempfile.TemporaryDirectory() as folder:
+        results = ResultStore(Path(folder))
+        try:
+            parts = QuestionParts(
+                graph=graph.graph,
+                catalog=graph.catalog,
+                operators=tuple(known_operators([SPECIAL] if special else []).values()),
+                results=results,
+                turns=turns,
+                finder=finder,
+            )
+            run = await answer_question(AskedQuestion(text=text), parts, settings, heard)
+            tables = await shown_tables(graph, results, run.end.of)
+        finally:
+            results.close()
+    outcome = run.end.outcome + (f": {run.end.missing}" if run.end.missing else "")
+    steps = len(run.records) + (run.end.outcome in ("answered", "asked back", "unreadable"))
+    answer = Answer(text=run.end.answer, tables=tables)
+    return SystemAnswer(answer=answer, outcome=outcome, steps=steps, last=" ".join(heard.operators))
+
+
+@contextlib.asynccontextmanager
+async def operator_finders(folder: Path) -> AsyncIterator[dict[bool, Finder]]:
+    """Serve the operators, without the special ones and with them, and yield what finds them."""
+    found: dict[bool, Finder] = {}
+    async with contextlib.AsyncExitStack() as stack:
+        for special in (False, True):
+            store = operator_store(known_operators([SPECIAL] if special else []).values(), folder)
+            server = stack.enter_context(server_process(store))
+            client = await stack.enter_async_context(AsyncClient(server["address"]))
+            found[special] = ToolFinder(client, k=AgentSettings().found_operators)
+        yield found

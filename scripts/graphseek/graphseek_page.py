@@ -1,0 +1,209 @@
+"""The tables of ``docs/graphseek.md``, made of ``docs/graphseek.json`` and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from eval.bootstrap import interval, resampled_means
+from eval.graph_quality.proportion import Proportion
+from scripts.bench_sets import ROOT
+from scripts.document_blocks import replace_block
+from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
+
+__all__ = ["FIGURES", "PAGE", "page_blocks", "write_page"]
+
+PAGE = ROOT / "docs" / "graphseek.md"
+FIGURES = ROOT / "docs" / "graphseek.json"
+_Row: TypeAlias = Mapping[str, Any]
+_RESAMPLES = 10_000
+_SYSTEMS = {
+    "basic": "operators by lookup",
+    "special tools": "the same, with special operators",
+    "no descriptors": "operators by lookup, no descriptors",
+    "all bound": "all operators bound",
+    "direct": "Cypher directly, schema",
+    "direct with catalog": "Cypher directly, catalog",
+}
+_GRAPHS = {"ev": "EV graph", "countries": "countries", "tool_graph": "tool graph"}
+_WORDINGS = {"asked": "as the tests phrase them", "paraphrase": "paraphrases, written before the rules"}
+_NO_FIGURES = "Not measured yet."
+
+
+def write_page(figures: Path = FIGURES, page: Path = PAGE) -> None:
+    """Write every block of the page anew."""
+    kept = json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {}
+    for name, text in page_blocks(kept).items():
+        replace_block(page, name, text)
+
+
+def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the blocks by name."""
+    makers: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+        "rules": ("rules", _rules),
+        "constant-context": ("tokens", _constant),
+        "lookup": ("tokens", _lookup),
+        "real": ("real", _real),
+        "real-families": ("real", _families),
+        "speed": ("speed", _speed),
+    }
+    return {name: make(figures[of]) if figures.get(of) else _NO_FIGURES for name, (of, make) in makers.items()}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
+def _share(rows: Sequence[_Row], rule: str) -> str:
+    hits = sum(bool(each[rule]) for each in rows)
+    found = Proportion(hits, len(rows))
+    if found.low is None or found.high is None:
+        return "–"
+    return f"{hits} of {len(rows)} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
+
+
+def _mean(rows: Sequence[_Row], key: str, digits: int = 0) -> str:
+    return f"{fmean(each[key] for each in rows):,.{digits}f}" if rows else "–"
+
+
+def _rules(rows: Sequence[_Row]) -> str:
+    lines = []
+    for graph, label in _GRAPHS.items():
+        for wording, said in _WORDINGS.items():
+            of = [each for each in rows if each["graph"] == graph and each["wording"] == wording]
+            if of:
+                lines.append((f"{label}, {said}", _share(of, "paper"), _share(of, "whole"), _mean(of, "seconds", 2)))
+    return _table(("questions", "right by the paper's rule", "right by ours", "seconds, mean"), lines)
+
+
+def _constant(section: Mapping[str, Any]) -> str:
+    sizes = section["sizes"]
+    if "1" not in sizes:
+        return _NO_FIGURES
+    whole = sizes["1"]["messages"] + sizes["1"]["schemas"]
+    lines = []
+    for size, each in sizes.items():
+        total = each["messages"] + each["schemas"]
+        apart = [abs(each["by_question"][q] / own - 1) for q, own in sizes["1"]["by_question"].items()]
+        lines.append((f"{size} ×", each["prompts"], f"{total:,}", _percent(total / whole - 1), _percent(max(apart))))
+    return _table(("EV graph", "calls", "prompt tokens", "against 1 ×", "largest difference of a question"), lines)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:+.2f} %"
+
+
+def _lookup(section: Mapping[str, Any]) -> str:
+    ways = section["ways"]
+    lines = [
+        (
+            label,
+            f"{ways[way]['messages'] / ways[way]['prompts']:,.0f}",
+            f"{ways[way]['schemas'] / ways[way]['prompts']:,.0f}",
+            f"{ways[way]['offered']} of {ways[way]['questions']}",
+            f"{ways[way]['solved']} of {ways[way]['questions']}",
+        )
+        for way, label in (("all bound", f"all {section['operators']} bound"), ("basic", "by lookup, at most 10"))
+        if way in ways
+    ]
+    head = ("operators", "tokens of messages a call", "tokens of the schema a call", "needed ones offered", "answered")
+    return _table(head, lines)
+
+
+def _with_special(rows: Sequence[_Row]) -> list[_Row]:
+    """Return rows in which the system with special operators has the basic one's where there are none, and only whole questions."""
+    filled = [*rows]
+    filled += [
+        {**each, "system": "special tools"}
+        for each in rows
+        if each["system"] == "basic" and each["graph"] != SPECIAL_GRAPH
+    ]
+    counts: dict[tuple[int, str], int] = {}
+    for each in filled:
+        at = (each["run"], each["question"])
+        counts[at] = counts.get(at, 0) + 1
+    return [each for each in filled if counts[(each["run"], each["question"])] == len(SYSTEMS)]
+
+
+def _real(rows: Sequence[_Row]) -> str:
+    whole = _with_special(rows)
+    if not whole:
+        return _NO_FIGURES
+    runs = 1 + max(each["run"] for each in whole)
+    head = (
+        "system",
+        "right by the paper's rule",
+        "right by ours",
+        *(("ours, mean of all runs",) if runs > 1 else ()),
+        "ours against operators by lookup",
+        "calls",
+        "prompt tokens",
+        "completion tokens",
+        "seconds",
+    )
+    lines = []
+    for system, label in _SYSTEMS.items():
+        of = [each for each in whole if each["system"] == system]
+        first = [each for each in of if each["run"] == 0]
+        mean = (f"{100 * fmean(bool(each['whole']) for each in of):.0f} %",) if runs > 1 else ()
+        used = [_mean(of, "asked", 1), *(_mean(of, key) for key in ("prompt_tokens", "completion_tokens", "seconds"))]
+        against = "" if system == "basic" else _paired(whole, system)
+        lines.append((label, _share(first, "paper"), _share(first, "whole"), *mean, against, *used))
+    asked = len({each["question"] for each in whole})
+    said = f"{asked} questions; run 1 of {runs} is greedy, the others are drawn. Shares with their 95 % intervals are of run 1; means a question."
+    return f"{said}\n\n{_table(head, lines)}"
+
+
+def _paired(rows: Sequence[_Row], system: str) -> str:
+    """The difference of a system's shares and the basic system's over questions, all runs, with a paired bootstrap interval of 95 %."""
+    shares = {name: _by_question([each for each in rows if each["system"] == name]) for name in ("basic", system)}
+    gains = [shares[system][question] - shares["basic"][question] for question in sorted(shares["basic"])]
+    means = resampled_means(np.array([gains], dtype=np.float32).T, resamples=_RESAMPLES, seed=7, stratum="graphseek")
+    low, high = (float(each[0]) for each in interval(means))
+    return f"{100 * fmean(gains):+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+
+
+def _by_question(rows: Iterable[_Row]) -> dict[str, float]:
+    found: dict[str, list[bool]] = {}
+    for each in rows:
+        found.setdefault(each["question"], []).append(bool(each["whole"]))
+    return {question: fmean(values) for question, values in found.items()}
+
+
+def _families(rows: Sequence[_Row]) -> str:
+    whole = _with_special(rows)
+    if not whole:
+        return _NO_FIGURES
+    lines = []
+    for graph, family in dict.fromkeys((each["graph"], each["family"]) for each in whole):
+        of = [each for each in whole if (each["graph"], each["family"]) == (graph, family)]
+        cells = []
+        for system in _SYSTEMS:
+            mine = [each for each in of if each["system"] == system]
+            right = sum(bool(each["whole"]) for each in mine)
+            tokens = fmean(each["prompt_tokens"] + each["completion_tokens"] for each in mine)
+            cells.append(f"{right} of {len(mine)}; {tokens:,.0f}; {_mean(mine, 'seconds')}")
+        lines.append((f"{_GRAPHS[graph]}: {family}", *cells))
+    said = "Right by our rule, of all runs; then tokens and seconds a question."
+    return f"{said}\n\n{_table(('family', *_SYSTEMS.values()), lines)}"
+
+
+def _speed(rows: Sequence[_Row]) -> str:
+    return _table(
+        ("ratio", "measured", "bound", ""),
+        (
+            (
+                each["name"] + (f" ({each['note']})" if each["note"] else ""),
+                f"{each['above'] / each['below']:.2f}",
+                f"{'≥' if each['at_least'] else '≤'} {each['most']:g}",
+                "met" if each["met"] else "**missed**",
+            )
+            for each in rows
+        ),
+    )

@@ -1,0 +1,77 @@
+"""Prompt tokens: of the same plans on graphs of three sizes, and with operators looked up against all of them bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planners.finding.tool_finder import Finder
+from planners.graphseek.agent.agent_events import AgentEvent, StepBegun
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.operators.operator_registry import known_operators
+from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
+from scripts.graphseek.asked_systems import SYSTEMS
+from scripts.graphseek.ev_plans import ev_plan
+from scripts.graphseek.plan_model import PlanModel
+from scripts.graphseek.question import Question
+from scripts.graphseek.real_account import scored_row
+from scripts.kgot.kept_rows import KeptRows
+
+__all__ = ["measure_tokens", "token_section"]
+
+_BOUND, _LOOKUP = "all bound", "basic"
+
+
+async def measure_tokens(folder: Path, scales: Sequence[float], finders: Mapping[bool, Finder], rows: KeptRows) -> None:
+    """Play the plans of the 15 questions on the EV graph of each size with all operators bound; at size 1 also with lookup.
+
+    :param folder: of the graphs.
+    """
+    for scale in scales:
+        path, questions = ev_file(folder, scale)
+        async with open_account_graph("ev", path, questions) as graph:
+            for question in questions:
+                for system in (_BOUND, _LOOKUP) if scale == 1 else (_BOUND,):
+                    if not rows.has(scale=scale, system=system, question=question.id):
+                        row = await _played(graph, question, system, finders)
+                        rows.add(scale=scale, system=system, question=question.id, **row)
+
+
+async def _played(
+    graph: AccountGraph, question: Question, system: str, finders: Mapping[bool, Finder]
+) -> dict[str, Any]:
+    plan, told = ev_plan(question), list[AgentEvent]()
+    model = PlanModel(plan)
+    given = await SYSTEMS[system].ask(model, graph, question, finders, settings=AgentSettings(), attempts=1, told=told)
+    offered = {name for each in told if isinstance(each, StepBegun) for name in each.operators}
+    scored = scored_row(graph, question, given)
+    return {
+        "solved": scored["whole"],
+        "outcome": scored["outcome"],
+        "prompts": len(model.prompts),
+        "messages": sum(model.prompts),
+        "schemas": sum(model.schemas),
+        "offered": {each.operator for each in plan.steps} <= offered,
+    }
+
+
+def token_section(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures: totals by size, how far they differ, and lookup beside all bound."""
+    kept = list(rows)
+    sizes = {}
+    for scale in sorted({each["scale"] for each in kept}):
+        of = [each for each in kept if each["scale"] == scale and each["system"] == _BOUND]
+        sizes[f"{scale:g}"] = {key: sum(each[key] for each in of) for key in ("messages", "schemas", "prompts")} | {
+            "questions": len(of),
+            "by_question": {each["question"]: each["messages"] + each["schemas"] for each in of},
+        }
+    ways = {}
+    for system in (_BOUND, _LOOKUP):
+        of = [each for each in kept if each["scale"] == 1 and each["system"] == system]
+        if of:
+            ways[system] = {key: sum(each[key] for each in of) for key in ("messages", "schemas", "prompts")} | {
+                key: sum(bool(each[key]) for each in of) for key in ("solved", "offered")
+            }
+            ways[system]["questions"] = len(of)
+    return {"operators": len(known_operators()), "sizes": sizes, "ways": ways} if kept else {}

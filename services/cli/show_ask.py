@@ -103,7 +103,8 @@ def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
     places = [at for at, each in enumerate(page["columns"]) if each["type"] != "node"] or list(range(len(names)))
     places = [names.index(each) for each in columns] or places
     rows = [["" if row[at] is None else row[at] for at in places] for row in page["rows"]]
-    stdout.print(table(f"{page['handle']}: {title}".rstrip(": "), [names[at] for at in places], rows))
+    stdout.print(f"  {page['handle']:<9} {plain(title)}".rstrip(), soft_wrap=True, highlight=False)
+    stdout.print(table("", [names[at] for at in places], rows))
     if (more := page["total"] - len(rows)) > 0:
         stdout.print(f"  and {more:,} more rows", highlight=False)
 

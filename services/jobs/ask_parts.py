@@ -20,7 +20,7 @@ from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.agent.turn import Question, TurnMaker
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.catalog.shipped_catalogs import catalog_for, described_share
+from planners.graphseek.catalog.shipped_catalogs import OWN_SHARE, catalog_for, described_share
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
@@ -115,7 +115,10 @@ def _accepted(file: Path) -> SemanticCatalog:
 
 
 def _chosen(own: SemanticCatalog | None, schema: GraphSchema, subject: str) -> SemanticCatalog:
-    if own is not None and not described_share(own, schema):
-        remedy = "Draft one with `egotools catalog draft`, or leave --catalog out"
-        raise InvalidArgumentError("the catalog describes nothing of this graph", subject=subject, remedy=remedy)
+    if own is not None and own.fingerprint != schema.fingerprint and described_share(own, schema) < OWN_SHARE:
+        raise InvalidArgumentError(
+            f"the catalog describes less than {OWN_SHARE:.0%} of the names of this graph",
+            subject=subject,
+            remedy="Draft one of this graph with `egotools catalog draft`, or leave --catalog out",
+        )
     return catalog_for(schema, [own] if own is not None else ())

@@ -12,10 +12,10 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, SemanticCatalog
 
-__all__ = ["catalog_for", "described_share", "shipped_catalogs"]
+__all__ = ["OWN_SHARE", "catalog_for", "described_share", "shipped_catalogs"]
 
 
-_OWN_SHARE = 0.5
+OWN_SHARE = 0.5
 _SHIPPED_SHARE = 0.8
 """Of the names of a graph that a catalog describes: a schema may change under a catalog, and an ontology may add types. Another graph that
 happens to have a type of the same name should get nothing; of a user's own the user has said that it is meant."""
@@ -27,7 +27,7 @@ def catalog_for(schema: GraphSchema, own: Iterable[SemanticCatalog] = ()) -> Sem
     Of the user's, then of the shipped ones: one with the fingerprint of the schema, else the one that describes most of its names, at
     least half or four fifths of them.
     """
-    for catalogs, least in ((own, _OWN_SHARE), (shipped_catalogs().values(), _SHIPPED_SHARE)):
+    for catalogs, least in ((own, OWN_SHARE), (shipped_catalogs().values(), _SHIPPED_SHARE)):
         ranked = sorted(
             (each for each in catalogs if each.accepted),
             key=lambda each: (each.fingerprint == schema.fingerprint, described_share(each, schema)),

@@ -1,0 +1,215 @@
+"""``egotools ask``: by a model behind HTTP and by rules, a conversation in journals, what it says where there is no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import HashingEncoder
+from planners.graphseek.agent.agent_events import RunOutcome
+from services.cli.ask_command import outcome_error
+from services.jobs.conversation import conversation_turns
+from tests.planners.graphseek.agent.http_run import calls
+from tests.planners.kgot.run_fakes import StepServer
+from tests.services.conftest import Run
+
+QUESTION = "How many cars are built at each plant?"
+CARS = calls(("get_nodes", {"node_type": "Car", "order_by": "price", "descending": True}))
+DEAREST = {"answer": "Bee costs 2.5.", "of": ["t1"]}
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "EGOTOOLS_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's cache folder: the graph is loaded once, and the store of operators is built once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def graph(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Two plants and two cars, as CSV files."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    tables = {
+        "nodes_Plant.csv": "key:ID(Plant),name:string\nP1,North\nP2,South\n",
+        "nodes_Car.csv": "key:ID(Car),name:string,price:double\nC1,Ant,1.5\nC2,Bee,2.5\n",
+        "relationships_BUILT_AT.csv": ":START_ID(Car),:END_ID(Plant)\nC1,P1\nC2,P1\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return f"csv:{tmp_path}"
+
+
+def by(server: StepServer, graph: str, *more: object) -> Sequence[object]:
+    return ("--graph", graph, "--llm-url", f"{server.url}/v1", "--llm-model", "m", "--all-operators", *more)
+
+
+def test_a_conversation_of_two_turns_is_kept_and_told_again(run: Run, graph: str, tmp_path: Path) -> None:
+    journal = tmp_path / "talks" / "talk.jsonl"
+    kept = ("--journal", journal)
+    chart = calls(("chart", {"handle": "t1", "kind": "bar", "x": "name", "y": "price", "title": "Prices"}))
+    with StepServer(turn=[CARS, DEAREST, chart, {"answer": "Here it is.", "of": ["p2"]}]) as server:
+        code, out, err = run("ask", "Which car is dearest?", *by(server, graph, *kept, "--explain"))
+        assert code == 0, err
+        for told in (
+            "step 1",
+            "call      get_nodes",
+            "query     MATCH",
+            "t1: table of 2 rows",
+            "answer Bee costs 2.5.",
+        ):
+            assert told in out
+        assert out.index("Bee") < out.index("Ant"), "the rows stand as they were ordered"
+        code, second, err = run("ask", "Draw the prices", *by(server, graph, *kept))
+        assert code == 0, err
+        assert "Which car is dearest?" in server.prompts("turn")[-1] and "Bee costs 2.5." in server.prompts("turn")[-1]
+        assert "Prices (bar of price, name; the page draws it)" in second and "Here it is." in second
+        asked = len(server.steps)
+        assert run("ask", "Draw the prices", *by(server, graph, *kept))[1] == second
+        assert len(server.steps) == asked, "a finished run asks nobody"
+    code, replayed, _ = run("ask", "--replay", *kept)
+    assert (code, replayed) == (0, second)
+    code, out, _ = run("ask", "--replay", *kept, "--json")
+    told = json.loads(out)
+    assert told["outcome"] == "answered" and told["results"][0]["of"]["rows"][0][-2:] == ["Bee", 2.5]
+    assert [each["event"] for each in told["steps"]][-1] == "ResultKept"
+    assert len(conversation_turns(journal)) == 2
+
+
+def test_a_run_is_branched_and_refined(run: Run, graph: str, tmp_path: Path) -> None:
+    journal = tmp_path / "talk.jsonl"
+    kept = ("--journal", journal)
+    first = {"answer": "Ant costs 1.5.", "of": ["t1"]}
+    read = calls(("read", {"handle": "t1", "limit": 1}))
+    with StepServer(turn=[CARS, DEAREST, first, read, {"answer": "The first is Bee.", "of": ["t2"]}]) as server:
+        assert run("ask", "Which car?", *by(server, graph, *kept))[0] == 0
+        code, out, err = run("ask", *by(server, graph, *kept, "--branch", 1))
+        assert code == 0 and "Ant costs 1.5." in out and "get_nodes" in out, err
+        code, out, err = run("ask", *by(server, graph, *kept, "--refine", "Only the first one"))
+        assert code == 0 and "The first is Bee." in out, err
+        assert server.steps == ["turn"] * 5, "steps that were taken over are not planned again"
+    for arguments in (("--branch", 9), ("--branch", 1, "--refine", "x"), ("--replay", "and words")):
+        assert run("ask", "--graph", graph, *kept, *arguments)[0] == 2
+    assert len(conversation_turns(journal)) == 3, "what is refused leaves no file"
+
+
+def test_operators_are_looked_up_for_a_model(run: Run, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inference.load_encoder", lambda *_, **__: HashingEncoder())  # words alone find it too
+    counted = {
+        "start": {"type": "Plant"},
+        "direction": "in",
+        "aggregations": [{"grouping_type": "COUNT", "property": "*"}],
+    }
+    count = calls(("aggregate_neighbours", counted))
+    answer = {"answer": "North has 2.", "of": ["t1"]}
+    with StepServer(turn=[count, answer]) as server:
+        code, out, err = run("ask", QUESTION, *by(server, graph)[:-1], "--json")
+        assert code == 0, err
+        told = json.loads(out)
+    offered = told["steps"][1]["operators"]
+    assert (
+        offered[:4] == ["get_nodes", "find", "traverse", "read"]
+        and "aggregate_neighbours" in offered
+        and len(offered) == 10
+    )
+    assert told["model"]["calls"] == 2 and "North" in told["results"][0]["rows"][0]
+
+
+def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: str) -> None:
+    with StepServer(turn=[CARS, {"answer": "Cat costs 9.75.", "of": ["t1"]}]) as server:
+        code, out, err = run("ask", QUESTION, *by(server, graph))
+        assert code == 10 and "answer (ungrounded) Cat costs 9.75." in out and "Do not rely on it" in err
+        assert "refused" in out and "9.75" in out
+    with StepServer(turn=[{"ask": "Which plant do you mean?"}]) as server:
+        code, out, err = run("ask", QUESTION, *by(server, graph))
+        assert code == 2 and "answer (asked back) Which plant do you mean?" in out and "two readings" in err
+    code, out, err = run("ask", "Zzz qqq?", "--graph", graph)
+    assert code == 2 and "could not be read" in err and "--llm-model" in err
+
+
+@pytest.mark.parametrize("outcome", ["no answer", "model", "store", "budget", "deadline", "cancelled"])
+def test_each_outcome_without_an_answer_is_an_error_with_a_remedy(outcome: RunOutcome) -> None:
+    from planners.graphseek.agent.agent_events import Ended
+
+    failed = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."))
+    assert failed is not None and failed.remedy and "it is gone" in str(failed) and failed.exit_code > 1
+
+
+def test_an_interrupted_run_goes_on(run: Run, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = tmp_path / "talk.jsonl"
+    with StepServer(turn=[CARS, DEAREST]) as server:
+        arguments = ("ask", "Which car?", *by(server, graph, "--journal", journal))
+
+        def interrupt(coroutine: Any) -> Any:
+            """As the second step begins, Ctrl-C."""
+
+            async def both() -> Any:
+                task = asyncio.ensure_future(coroutine)
+                while len(server.steps) < 1:
+                    await asyncio.sleep(0.01)
+                while b"invocation/1/1" not in journal.read_bytes():
+                    await asyncio.sleep(0.001)
+                task.cancel()
+                try:
+                    return await task
+                except asyncio.CancelledError:
+                    raise KeyboardInterrupt from None
+
+            with asyncio.Runner() as runner:
+                return runner.run(both())
+
+        with monkeypatch.context() as patched:
+            patched.setattr("services.cli.ask_command.asyncio.run", interrupt)
+            code, _, err = run(*arguments)
+        assert code == 130 and "kept" in err
+        assert run("ask", "Another?", *by(server, graph, "--journal", journal))[0] == 2, "the first has not ended"
+        code, out, err = run(*arguments)
+        assert code == 0 and "Bee costs 2.5." in out, err
+        assert len(server.steps) <= 3, "the first step is not planned again"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((" ",), 2, "there is no question"),
+        (("x", "--graph", "nowhere:x"), 2, "no graph has the address"),
+        (("x", "--graph", "ladybug:/absent"), 8, "/absent"),
+        (("x", "--graph", "store:/absent"), 7, "/absent"),
+        (("x", "--descriptors", "some"), 2, "Use one of on, off, auto"),
+        (("x", "--llm-url", "http://127.0.0.1:9/v1"), 2, "--llm-model"),
+        (("x", "--llm-model", "m"), 2, "--llm-url"),
+        (("--replay",), 2, "it needs --journal"),
+        (("--replay", "--journal", "absent.jsonl"), 2, "there is no such journal"),
+        (("--refine", "x", "--journal", "absent.jsonl", "--graph", "GRAPH"), 2, "there is no run to go on from"),
+        (("x", "--catalog", "absent.yaml", "--graph", "GRAPH"), 2, "absent.yaml"),
+    ],
+)
+def test_bad_input_is_refused(run: Run, graph: str, arguments: tuple[str, ...], code: int, said: str) -> None:
+    given = [graph if each == "GRAPH" else each for each in arguments]
+    found, _, err = run("ask", *given)
+    assert found == code and said in err
+
+
+def test_a_catalog_must_be_accepted_and_of_the_graph(run: Run, graph: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("nodes: {Car: {description: What we sell}}\n", encoding="utf-8")
+    code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
+    assert code == 2 and "is a draft" in err and "egotools catalog accept" in err
+    file.write_text("accepted: true\nnodes: {Lorry: {}}\n", encoding="utf-8")
+    code, _, err = run("ask", "x", "--graph", graph, "--catalog", file)
+    assert code == 2 and "describes less than 50%" in err
+    described = "nodes: {Car: {description: What we sell, properties: {name: {}, price: {}}}, Plant: {}}"
+    file.write_text(f"accepted: true\n{described}\n", encoding="utf-8")
+    with StepServer(turn=[CARS, DEAREST]) as server:
+        code, _, err = run("ask", QUESTION, *by(server, graph, "--catalog", file, "--descriptors", "on"))
+        assert code == 0 and "What we sell" in json.dumps(server.bodies), err

@@ -153,10 +153,10 @@ def _errors(place: BoltAddress, seconds: float) -> Iterator[None]:
 
 def _json(value: Any) -> object:
     """Return a value of the driver as a JSON value, nodes with their ids."""
-    from neo4j.graph import Node, Path, Relationship
-
     if isinstance(value, str | int | float | None):
         return json_value(value)
+    from neo4j.graph import Node, Path, Relationship
+
     if isinstance(value, Node):
         return {"id": value.element_id, "label": ":".join(sorted(value.labels)), "properties": _json(dict(value))}
     if isinstance(value, Relationship):

@@ -8,8 +8,7 @@ from dataclasses import replace
 from planners.graphs.bolt.bolt_rows import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.dialects.dialect import Steps
+from planners.graphseek.dialects.cypher_text import CypherText, Steps
 
 __all__ = ["BoltDialect"]
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from planners.graphs.cypher.cypher_tokens import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.dialects.dialect import Steps
+from planners.graphseek.dialects.cypher_text import CypherText, Steps
 from planners.graphseek.operators.operator import OperatorFault
 
 __all__ = ["LadybugDialect"]

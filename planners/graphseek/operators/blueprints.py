@@ -8,7 +8,7 @@ from typing import Any
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import Properties
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.dialects.cypher_text import Dialect
 from planners.graphseek.operators import subgraph
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.flow_merging import flows_into, merged_flows

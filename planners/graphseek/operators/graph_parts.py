@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
-from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.graph_query import dialect_of, fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.dialects.dialect import Steps
+from planners.graphseek.dialects.cypher_text import CypherText, Steps
 from planners.graphseek.operators.node_selection import Selection, node_type, relationship_types, selection_conditions
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Filter, filter_conditions, parse_filters

@@ -12,8 +12,7 @@ from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
-from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.dialects.dialect import Dialect
+from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator

@@ -22,7 +22,7 @@ from planners.graphseek.catalog.semantic_catalog import (
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators import (
     aggregate_neighbours,
-    compare,
+    compare_numbers,
     degree,
     find,
     get_nodes,
@@ -91,7 +91,7 @@ _CASES: list[tuple[ModuleType, dict[str, Any]]] = [
     (impact, {"start": _IDS, "node_types": ["FactorySite", "Region"]}),
     (subgraph, {"start": _MODEL, "max_hops": 2}),
     (
-        compare,
+        compare_numbers,
         {
             "start": _MODEL,
             "measure": {"kind": "count", "node_type": "BatteryModule"},

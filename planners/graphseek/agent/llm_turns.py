@@ -22,11 +22,12 @@ from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
 from planners.graphseek.agent.trace_text import trace_text
-from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn, UnusableTurnError, known_handles
+from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
+from planners.graphseek.results.result import Result
 from planners.runs.step_log import emit
 
 __all__ = ["LlmTurns"]
@@ -38,6 +39,7 @@ _SETTINGS = AgentSettings()
 _THREADS = 8  # a run waits for one call, and its subtasks for one each
 _SUMMARY_TOKENS = 300
 _PROBLEM_CHARS = 300
+_NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
 _LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
 _CALL: dict[str, Any] = {
     "type": "object",
@@ -99,7 +101,7 @@ class LlmTurns:
             Message(role="system", content=self._system(view)),
             Message(role="user", content=await self._user(view, handles)),
         )
-        schema = turn_schema(view.operators, view.schema, handles)
+        schema = turn_schema(() if _repeats(view) else view.operators, view.schema, handles)
         return await self._ask("turn", messages, schema, _turn, self._settings.answer_tokens)
 
     def _system(self, view: StepView) -> str:
@@ -126,7 +128,7 @@ class LlmTurns:
             parts.append(f"Results of turns before:\n{self._marks.fenced(stored)}")
         parts.append(f"Operators:\n{operator_lines(view.operators, view.schema, handles)}")
         parts.append(f"Question: {view.question.text}")
-        parts.append(f"This is step {view.step} of at most {view.steps}.")
+        parts.append(f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}")
         left = self._settings.message_tokens - sum(map(self._tokens.count, parts))
         trace = trace_text(view.records, fenced=self._marks.fenced, most_tokens=left, count=self._tokens.count)
         return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
@@ -167,6 +169,13 @@ class LlmTurns:
         if answer.value is None:
             raise UnusableTurnError(answer.problem, subject=name, remedy="Another model may follow the form")
         return answer.value
+
+
+def _repeats(view: StepView) -> bool:
+    """Whether the last step only asked for what it has: the model then has to answer. A small model repeats one call until the end."""
+    last = view.records[-1].outcomes if view.records else ()
+    has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
+    return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
 
 
 def _stored(view: StepView) -> str:

@@ -18,12 +18,15 @@ _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice
 
 
 def turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-    """Return the schema. Parts that stand in it several times are written once, under ``$defs``."""
+    """Return the schema. Parts that stand in it several times are written once, under ``$defs``.
+
+    :param operators: without any, the turn can only be an answer or a question back.
+    """
     calls = [_object(operator={"const": each.name}, arguments=each.parameters(schema, handles)) for each in operators]
     answer = _object(answer=_text(), of={"type": "array", "items": {"type": "string"}, "maxItems": 8})
     answer["required"] = ["answer"]
     called = {"type": "array", "items": {"anyOf": calls}, "minItems": 1, "maxItems": MOST_CALLS}
-    return _shared({"anyOf": [_object(calls=called), answer, _object(ask=_text())]})
+    return _shared({"anyOf": [*([_object(calls=called)] if calls else []), answer, _object(ask=_text())]})
 
 
 def operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> str:

@@ -213,6 +213,8 @@ def test_a_model_that_loops_asks_the_graph_once(asker: Asker, loop: asyncio.Runn
     ran = loop.run(asker.ask("Which?", calls(("get_nodes", {"node_type": "Region"})), max_steps=4))
     assert ran.run.end.outcome == "no answer" and len(ran.of(QueryRun)) == 1
     assert [each.kind for each in ran.of(Faulted)] == ["repeated"] * 3
+    may_call = ['"calls"' in json.dumps(body["response_format"]) for body in ran.bodies]
+    assert may_call == [True, True, False, False], "the schema leaves a model that repeats itself an answer alone"
 
 
 def test_prose_is_an_answer_that_must_be_grounded(asker: Asker, loop: asyncio.Runner) -> None:

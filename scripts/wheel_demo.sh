@@ -16,6 +16,8 @@ mkdir "$work/empty"; cd "$work/empty"
 alone=(unshare --net --map-root-user -- sh -c 'ip link set lo up && exec "$@"' sh)
 "${alone[@]}" true 2>/dev/null || { echo "no network namespace can be made here: the demo runs with the network" >&2; alone=(); }
 "${alone[@]}" "$work/venv/bin/egotools" demo >"$work/output" || { tail -30 "$work/output" >&2; exit 1; }
-grep -F "All tools needed" "$work/output"
-grep -F "answer  2: 5105600123" "$work/output"
+# Its lines are broken where the terminal ends.
+for told in "All tools needed were among the top 10 for 19 of 36 sample requests" "answer 2: 5105600123, 5105600144"; do
+  tr -s '[:space:]' ' ' <"$work/output" | grep -oF "$told"
+done
 [[ -z $(ls -A) ]] || { echo "the demo left files: $(ls -A)" >&2; exit 1; }

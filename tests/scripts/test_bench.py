@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from scripts.bench import SIZES
+from scripts.bench import SIZES, main
+from scripts.run_command import run_command
 from scripts.speed.builds import built, catalog_tools, earlier, store_of
 from scripts.speed.speed_queries import bench_queries, mixed
 from scripts.speed.speed_results import MeasuredSize, read_results
 from scripts.speed.speed_tables import STAGES
 from tests.conftest import LINUX, ROOT
+
+Bench = Callable[..., tuple[int, str, str]]
 
 CATALOG = [str(ROOT / "examples/enterprise/catalog" / name) for name in ("hr.yaml", "sales.yaml", "finance.json")]
 
@@ -23,6 +27,20 @@ CATALOG = [str(ROOT / "examples/enterprise/catalog" / name) for name in ("hr.yam
 def bench(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.bench", "--out", str(out), *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def bench_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Runs it in this process: (exit code, standard output, standard error)."""
+
+    def call(out: Path, *options: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bench", "--out", str(out), *options])
+        with pytest.raises(SystemExit) as stop:
+            run_command(main)
+        printed = capsys.readouterr()
+        return int(stop.value.code or 0), printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture(scope="module")
@@ -89,29 +107,30 @@ def test_builds_are_reused_only_when_they_are_of_the_same_tools(
 
 
 @pytest.mark.parametrize("options", [("--sizes", "0"), ("--loads", "0,1"), ("--loads", "nan"), ("--callers", "x")])
-def test_options_that_mean_nothing_are_refused(options: tuple[str, str], tmp_path: Path) -> None:
-    refused = bench(tmp_path, *options)
-    assert refused.returncode == 2
-    assert options[0] in refused.stderr
+def test_options_that_mean_nothing_are_refused(bench_here: Bench, options: tuple[str, str], tmp_path: Path) -> None:
+    code, _, err = bench_here(tmp_path, *options)
+    assert code == 2
+    assert options[0] in err
 
 
 @pytest.mark.slow
 @LINUX
-def test_results_are_shown_again_without_measuring(done: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_results_are_shown_again_without_measuring(
+    bench_here: Bench, done: tuple[Path, subprocess.CompletedProcess[str]]
+) -> None:
     out, run = done
     before = (out / "results.json").read_bytes()
-    again = bench(out, "--no-measure")
-    assert (again.returncode, again.stdout) == (run.returncode, run.stdout)
+    assert bench_here(out, "--no-measure")[:2] == (run.returncode, run.stdout)
     assert (out / "results.json").read_bytes() == before
 
 
-def test_there_is_nothing_to_show_before_anything_was_measured(tmp_path: Path) -> None:
+def test_there_is_nothing_to_show_before_anything_was_measured(bench_here: Bench, tmp_path: Path) -> None:
     for content in (None, "[]"):
         if content is not None:
             (tmp_path / "results.json").write_text(content, encoding="utf-8")
-        shown = bench(tmp_path, "--no-measure")
-        assert shown.returncode == 7
-        assert "nothing was measured yet" in shown.stderr
+        code, _, err = bench_here(tmp_path, "--no-measure")
+        assert code == 7
+        assert "nothing was measured yet" in err
 
 
 def test_requests_are_the_same_everywhere_and_no_set_is_most_of_them(tmp_path: Path) -> None:

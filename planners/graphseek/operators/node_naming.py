@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType
-from planners.graphs.property_graph import Properties
+from planners.graphs.property_graph import Properties, Value
 from planners.graphseek.catalog.property_roles import roles_of
 from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
@@ -93,12 +93,19 @@ class NodeReader:
 
     def __init__(self, schema: GraphSchema, catalog: SemanticCatalog) -> None:
         self._types = schema.nodes
+        self._read = {each.name: _readers(each) for each in schema.nodes}
         self._names = {each.name: name_property(each, catalog) for each in schema.nodes}
 
     def node(self, value: Any) -> ResultNode:
         """Return a node of a result."""
         properties = without_nulls(value["properties"])
-        return ResultNode(id=str(value["id"]), type=self._type(str(value["label"]), properties), properties=properties)
+        type_ = self._type(str(value["label"]), properties)
+        read = self._read.get(type_, {})
+        typed = {
+            name: read[name](each) if name in read and isinstance(each, str) else each
+            for name, each in properties.items()
+        }
+        return ResultNode(id=str(value["id"]), type=type_, properties=typed)
 
     def name(self, node: ResultNode) -> str:
         """Return what a node is called: its id where it has no name."""
@@ -112,6 +119,12 @@ class NodeReader:
                 if of(mark.label, label) and (not mark.property or properties.get(mark.property) == mark.value):
                     return each.name
         return label
+
+
+def _readers(type_: NodeType) -> dict[str, Callable[[Any], Value]]:
+    """Return what reads numbers: Ladybug gives them as texts where another label has texts under the name."""
+    readers: dict[str, Callable[[Any], Value]] = {"integer": int, "number": float}
+    return {each.name: readers[each.type] for each in type_.properties if each.type in readers}
 
 
 def _is_label(wanted: str, label: str) -> bool:

@@ -55,7 +55,7 @@ def compile_query(
     )
     path, length = dialect.ways(text, steps, begin, conditions, shortest=arguments.get("shortest", True))
     if begin != "MATCH":
-        text.add(f"WITH {path}, {length} AS h0 WHERE {length} IS NOT NULL")
+        text.add(f"WITH {path}, {length} AS h0 WHERE h0 IS NOT NULL")
         length = "h0"
     columns = (ResultColumn(name="path", type="string"), ResultColumn(name="hops", type="integer"))
     names = text.returns(columns, (path, length))

@@ -314,8 +314,11 @@ async def check_paths(runs: Runs, oracle: Oracle, draws: Draws) -> None:
     paths = (oracle.shortest if shortest else oracle.trails)(one, other, reach, reach["max_hops"])
     if len(paths) > 500:
         return
+    ends: dict[str, Any] = {"start": {"type": start}, "end": {"type": end}}
+    for place in draws.of.choice(((), ("start",), ("start", "end"))):
+        ends[place] = {"handle": (await runs.call("get_nodes", node_type=ends[place]["type"])).handle}
     try:
-        part = await runs.part("paths", start={"type": start}, end={"type": end}, shortest=shortest, limit=500, **reach)
+        part = await runs.part("paths", **ends, shortest=shortest, limit=500, **reach)
     except OperatorFault as fault:
         assert fault.kind == "empty"
         assert not paths

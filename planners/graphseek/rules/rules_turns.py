@@ -2,14 +2,60 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from planners.graphseek.agent.turn import Answer, StepView, Turn
+from planners.graphseek.results.result import EvictedError
+from planners.graphseek.rules.name_finding import NotFoundByNameError
+from planners.graphseek.rules.phrase_lexicon import Lexicon
+from planners.graphseek.rules.question_planner import plan_question
+from planners.graphseek.rules.question_reader import UnreadableError, read_question
+from planners.graphseek.rules.recorded_calls import FailedError, NeededError, RecordedCalls
+from planners.graphseek.rules.relation_choice import TwoReadingsError, UnconnectedError
+from planners.graphseek.rules.rule_answers import answer_of
 
 __all__ = ["RulesTurns"]
 
+_MOST_CHARS = 1_000
+"""Of a question: ten times the longest one of the paper's."""
+
 
 class RulesTurns:
-    """Plans turns without a model, a network or a key; the same view gives the same turn."""
+    """Plans turns without a model, a network or a key; the same view gives the same turn.
+
+    It invokes operators beyond the core, so that all of them have to be offered: a run of it has no finder.
+    """
+
+    def __init__(self) -> None:
+        self._lexicons: dict[str, Lexicon] = {}
 
     async def turn(self, view: StepView) -> Turn:
         """Return invocations, or an answer."""
-        return Answer(text=f"This could not be read: {view.question.text[:200]}", kind="unreadable")
+        question = unicodedata.normalize("NFC", " ".join(view.question.text.split()))
+        if len(question) > _MOST_CHARS:
+            return _unreadable(f"it is longer than {_MOST_CHARS:,} characters")
+        lexicon = self._lexicon(view)
+        calls = RecordedCalls(view.records)
+        try:
+            reading = read_question(question, lexicon)
+            planned = await plan_question(reading, lexicon, calls, view.schema, view.results)
+            notes = [*calls.notes, *(f"“{each}” was not read" for each in reading.unread)]
+            return await answer_of(planned, lexicon, view.results, notes)
+        except NeededError as needed:
+            return needed.invocations
+        except TwoReadingsError as error:
+            return Answer(text=str(error), kind="question")
+        except (UnreadableError, UnconnectedError, NotFoundByNameError, FailedError) as error:
+            return _unreadable(str(error))
+        except EvictedError as error:
+            return _unreadable(f"{error.handle} does not fit the disk beside the other results")
+
+    def _lexicon(self, view: StepView) -> Lexicon:
+        key = f"{view.schema.fingerprint} {view.catalog.fingerprint}"
+        if key not in self._lexicons:
+            self._lexicons = {key: Lexicon(view.schema, view.catalog)}
+        return self._lexicons[key]
+
+
+def _unreadable(why: str) -> Answer:
+    return Answer(text=f"This could not be answered without a model: {why}.", kind="unreadable")

@@ -1,0 +1,95 @@
+"""The things that a question names, looked up: their types, and the tables of their nodes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from planners.graphseek.agent.turn import Fault, Invocation
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.rules.question_reading import Stop
+from planners.graphseek.rules.recorded_calls import RecordedCalls
+from planners.graphseek.rules.relation_choice import TwoReadingsError
+
+__all__ = ["Found", "NameFinding", "NotFoundByNameError"]
+
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_MOST = 25
+"""Nodes of one name whose types are looked at."""
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+
+
+class NotFoundByNameError(Exception):
+    """Nothing is called so."""
+
+
+class Found:
+    """What a name is of.
+
+    :ivar text: as the graph writes it.
+    :ivar names: likewise, by the types of nodes that have it.
+    :ivar handle: the table of the nodes.
+    """
+
+    def __init__(self, text: str, names: dict[str, str], handle: str) -> None:
+        self.text, self.names, self.handle = text, names, handle
+
+
+class NameFinding:
+    """Looks names up with ``find``; all of a question at once."""
+
+    def __init__(self, calls: RecordedCalls, results: ResultStore) -> None:
+        self._calls, self._results = calls, results
+
+    async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
+        """Return what names are of, by the places of their stops.
+
+        :raises NotFoundByNameError: when nothing is called so.
+        :raises TwoReadingsError: when only other names are near.
+        """
+        asked = [self._invocation(stop, stop.name) for stop in stops]
+        outcomes = self._calls.outcomes(*asked) if asked else []
+        near: dict[int, str] = {}
+        found: dict[int, Found] = {}
+        for stop, outcome in zip(stops, outcomes, strict=True):
+            if isinstance(outcome, Result) and outcome.size:
+                found[stop.at] = await self._found(outcome)
+            else:
+                near[stop.at] = _nearest(stop.name, outcome)
+        again = [stop for stop in stops if stop.at in near]
+        outcomes = self._calls.outcomes(*(self._invocation(stop, near[stop.at]) for stop in again)) if again else []
+        for stop, outcome in zip(again, outcomes, strict=True):
+            if not isinstance(outcome, Result) or not outcome.size:
+                raise NotFoundByNameError(f"nothing is called “{stop.name}”")
+            found[stop.at] = await self._found(outcome)
+            self._calls.notes.append(f"“{stop.name}” was read as {near[stop.at]}")
+        return found
+
+    def _invocation(self, stop: Stop, text: str) -> Invocation:
+        typed = {"node_type": stop.types[0]} if len(stop.types) == 1 else {}
+        return Invocation(operator="find", arguments={"text": text, "match": "exact", **typed})
+
+    async def _found(self, result: Result) -> Found:
+        rows = await self._results.rows(result.handle, limit=_MOST)
+        return Found(str(rows[0][2]), {str(row[1]): str(row[2]) for row in rows}, result.handle)
+
+
+def _nearest(name: str, outcome: Result | Fault) -> str:
+    """Return the name of a hint that differs in writing only, or that a longer or shorter one begins with."""
+    hint = "" if isinstance(outcome, Result) else outcome.hint
+    known = [str(ast.literal_eval(each)) for each in _QUOTED.findall(hint)]
+    if not known:
+        raise NotFoundByNameError(f"nothing is called “{name}”")
+    wanted = _folded(name)
+    same = [each for each in known if _folded(each) == wanted]
+    begun = [each for each in known if _folded(each).startswith(wanted) or wanted.startswith(_folded(each))]
+    if same or begun:
+        return (same or begun)[0]
+    shown = " or ".join(f"“{each}”" for each in known)
+    raise TwoReadingsError(f"Nothing is called “{name}”. Is {shown} meant?")
+
+
+def _folded(name: str) -> str:
+    return _NOT_A_LETTER.sub("", name.casefold())

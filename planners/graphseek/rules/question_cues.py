@@ -1,0 +1,159 @@
+"""Words of questions that are of no graph: times, bounds, superlatives, "each", "how many", what runs short.
+
+The lists were found on the 15 questions about electric vehicles and the 15 about countries of the paper's appendix C, on the five use
+cases of its section 5.3, and on the 25 questions about the tools of the shipped company; ordinary synonyms were added.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from planners.graphseek.rules.question_tokens import NUMBER_WORDS, number_of
+
+__all__ = ["Bound", "Cue", "Top", "cues_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word or two that say what to do.
+
+    :param value: by kind: a number, a :class:`Bound`, a :class:`Top`, or a name.
+    """
+
+    kind: str
+    start: int
+    end: int
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A comparison with a number; ``operator`` as of filters."""
+
+    operator: str
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """A superlative; ``implied``: words of the properties that it may mean where none is named."""
+
+    descending: bool
+    implied: tuple[str, ...] = ()
+
+
+_N = rf"(\d[\d,]*(?:\.\d+)?|{'|'.join(NUMBER_WORDS)})"
+_ORDINALS = {
+    "first": 1,
+    "1st": 1,
+    "second": 2,
+    "2nd": 2,
+    "third": 3,
+    "3rd": 3,
+    "fourth": 4,
+    "4th": 4,
+    "last": 4,
+}
+_MONTHS = {name.lower(): at for names in (calendar.month_name, calendar.month_abbr) for at, name in enumerate(names)}
+_SIZE, _MONEY, _DATE = ("size", "area"), ("price", "cost"), ("date", "year")
+_IMPLIED = {
+    **dict.fromkeys(("large", "larg", "bigg", "great", "small"), _SIZE),
+    **dict.fromkeys(("dear", "cheap", "costli"), _MONEY),
+    **dict.fromkeys(("new", "lat", "old", "earli"), _DATE),
+    "heavi": ("weight", "mass"),
+    "light": ("weight", "mass"),
+    "long": ("length", "duration"),
+    "short": ("length", "duration"),
+}
+_HIGH = "highest|largest|biggest|greatest|maximum|maximal|dearest|costliest|longest|heaviest|latest|newest|most"
+_LOW = "lowest|smallest|fewest|minimum|minimal|least|cheapest|shortest|lightest|earliest|oldest"
+_COMPARED = {
+    ">=": "at least|no fewer than|no less than|not less than|a minimum of|minimum of",
+    "<=": "at most|no more than|not more than|up to|a maximum of|maximum of",
+    ">": "more than|greater than|higher than|larger than|over|above|exceeding",
+    "<": "fewer than|less than|lower than|smaller than|below|under",
+    "=": "exactly|only|just",
+}
+_BEHIND = {">=": "or more|or higher|or above", "<=": "or fewer|or less|or below"}
+
+_Read: TypeAlias = Callable[[re.Match[str]], Any]
+
+
+def _number(match: re.Match[str]) -> float:
+    return number_of(match[1]) or 0.0
+
+
+def _top(match: re.Match[str]) -> Top:
+    word = match[2]
+    stem = word.removesuffix("est") if word not in ("most", "least") else ""
+    implied = _MONEY if match[0].endswith("expensive") else _IMPLIED.get(stem, ())
+    descending = re.fullmatch(_HIGH, word) is not None and not (word == "most" and match[0].endswith(("cheap", "few")))
+    return Top(descending, implied)
+
+
+_CUES: tuple[tuple[str, str, _Read], ...] = (
+    ("year", r"(?:in |of |during |for |from )?(?:the )?(?:year )?((?:19|20)\d\d)", lambda m: int(m[1])),
+    ("quarter", rf"(?:in |of |during )?(?:the )?({'|'.join(_ORDINALS)}) quarter", lambda m: _ORDINALS[m[1]]),
+    ("quarter", r"(?:in |of |during )?q([1-4])", lambda m: int(m[1])),
+    (
+        "month",
+        rf"(?:in |of |during )?({'|'.join(filter(None, _MONTHS))})(?= (?:of )?(?:19|20)\d\d)",
+        lambda m: _MONTHS[m[1]],
+    ),
+    ("month", rf"(?:in |of |during )({'|'.join(filter(None, _MONTHS))})", lambda m: _MONTHS[m[1]]),
+    ("steps", rf"(?:within |in |over |up to |at most )?{_N} (?:step|hop)s?(?: of)?", lambda m: int(_number(m))),
+    *(("bound", rf"(?:{said}) {_N}", lambda m, op=op: Bound(op, _number(m))) for op, said in _COMPARED.items()),
+    *(
+        ("bound", rf"{_N} (?:{said})(?: different| distinct)?", lambda m, op=op: Bound(op, _number(m)))
+        for op, said in _BEHIND.items()
+    ),
+    ("bound", r"(?:more than one|several|multiple)(?: different)?", lambda m: Bound(">=", 2)),
+    ("bound", r"(?:without any|without an?|lacks?|no)", lambda m: Bound("=", 0)),
+    ("top", rf"(the )?({_HIGH}|{_LOW})(?: number of| expensive| contributing)?", _top),
+    ("count", r"how many|(?:the )?number of|count (?:of |the )?", lambda m: None),
+    ("sum", r"total|sum of|altogether|in total|overall", lambda m: "SUM"),
+    ("sum", r"average|mean", lambda m: "AVG"),
+    ("each", r"each|every|per|by (?=\w+$)", lambda m: None),
+    ("only", r"only|exclusively|nothing but", lambda m: None),
+    ("not", r"not|never|n['’]t", lambda m: None),
+    ("or", r"or", lambda m: None),
+    ("other", r"other|others|besides", lambda m: None),
+    (
+        "blueprint",
+        r"(?:unique )?(?:manufacturing |production )?(?:blueprints?|plans?(?= (?:for|of))|bills? of materials?)",
+        lambda m: None,
+    ),
+    (
+        "starts",
+        r"(?:whose |with )?(?:names? |that )?(?:that )?(?:start|begin)(?:s|ning|ing)? with",
+        lambda m: "starts_with",
+    ),
+    ("starts", r"(?:whose |with )?(?:names? )?(?:that )?end(?:s|ing)? (?:with|in)(?= ['\"“▮])", lambda m: "ends_with"),
+    (
+        "loss",
+        r"(?:run|runs|ran|running|is|are|becomes?|became) (?:short|unavailable|missing|out|scarce|lost|down)|affected|shortage of|fails?|failure of|stops? working|disrupted|impact(?:ed|s)?",
+        lambda m: None,
+    ),
+    ("change", r"breaks?|broken|(?:is |are )?(?:changes|changed|renamed|removed|altered)", lambda m: None),
+    ("where", r"where", lambda m: None),
+    ("which", r"which|what|list|show|name(?= (?:all|the))|tell me|give me|find|who", lambda m: None),
+    ("it", r"it|its|they|them|their|this|that(?= \w+\?)|these|those", lambda m: None),
+)
+_PATTERNS = [(kind, re.compile(rf"(?<!\w)(?:{text})(?!\w)"), read) for kind, text, read in _CUES]
+
+
+def cues_in(text: str) -> Iterator[Cue]:
+    """Yield the cues of a question without its names, each word once.
+
+    :param text: in lower case; names are blanked.
+    """
+    taken = [False] * len(text)
+    for kind, pattern, read in _PATTERNS:
+        for match in pattern.finditer(text):
+            if not any(taken[match.start() : match.end()]):
+                taken[match.start() : match.end()] = [True] * len(match[0])
+                yield Cue(kind, match.start(), match.end(), read(match))

@@ -1,0 +1,382 @@
+"""Plans what was read: names are looked up, sets are found, and counted, ranked, aggregated, or told with a property."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.rules.name_finding import NameFinding, NotFoundByNameError
+from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
+from planners.graphseek.rules.question_reading import Counted, Reading, Stop
+from planners.graphseek.rules.recorded_calls import RecordedCalls
+from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
+from planners.graphseek.rules.schema_routes import Hop
+from planners.graphseek.rules.set_finding import EmptyError, Selected, SetFinding
+
+__all__ = ["Planned", "plan_question"]
+
+_HOPS = 6
+"""Of a blueprint four, of what is missed for want of a thing six: all that the operators go."""
+_BLUEPRINT_HOPS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a plan came to.
+
+    :param type: of what was asked for.
+    :param results: that the answer rests on.
+    :param asked: a property that is told.
+    :param shape: ``rows``; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
+    """
+
+    type: str
+    results: tuple[Result, ...]
+    asked: PropertyOf | None = None
+    shape: str = "rows"
+
+
+async def plan_question(
+    reading: Reading, lexicon: Lexicon, calls: RecordedCalls, schema: GraphSchema, results: ResultStore
+) -> Planned:
+    """Return what a question comes to.
+
+    :raises FailedError: when an operator gave nothing.
+    :raises NeededError: when operators have to run first.
+    :raises NotFoundByNameError: when nothing has a name.
+    :raises TwoReadingsError: when it has two readings.
+    :raises UnconnectedError: when nothing connects what it names.
+    """
+    choice = RelationChoice(reading, schema, lexicon)
+    stops = [stop for chain in reading.chains for stop in chain]
+    found = await NameFinding(calls, results).find([stop for stop in stops if stop.name])
+    settling = _Settling(reading, choice)
+    settling.settle({at: list(each.names) for at, each in found.items()})
+    sets = SetFinding(reading, lexicon, calls, choice, found)
+    try:
+        return _Plan(reading, calls, choice, sets).planned()
+    except EmptyError as error:
+        return Planned(type=reading.target.types[0], results=(error.result,))
+
+
+class _Settling:
+    """Decides of which type names and ambiguous words are."""
+
+    def __init__(self, reading: Reading, choice: RelationChoice) -> None:
+        self._reading, self._choice = reading, choice
+
+    def settle(self, found: dict[int, list[str]]) -> None:
+        reading = self._reading
+        for chain in reading.chains:
+            near = reading.target
+            for stop in chain:
+                self._settle_stop(stop, near, found.get(stop.at))
+                near = stop
+        if not reading.target.types:
+            reading.target.types = self._unsaid_target()
+        elif len(reading.target.types) > 1:
+            reading.target.types = self._cheapest(reading.target.types)
+        reading.asked = tuple(each for each in reading.asked if each.owner in reading.target.types) or reading.asked
+        for stop in (reading.target, *(stop for chain in reading.chains for stop in chain)):
+            stop.conditions = [each for each in stop.conditions if each.of.owner in stop.types]
+
+    def _settle_stop(self, stop: Stop, near: Stop, found: list[str] | None) -> None:
+        possible = [each for each in (found or stop.types) if not stop.types or each in stop.types] or list(found or ())
+        if len(possible) > 1 and not stop.related:
+            possible = [each for each in possible if each in near.types] or possible
+        if len(possible) > 1 and near.types:
+            costs = {each: min(self._choice.cost(each, end) for end in near.types) for each in possible}
+            possible = [each for each in possible if costs[each] == min(costs.values())]
+        if len(possible) > 1:
+            raise TwoReadingsError(f"“{stop.name}” is the name of a {' and of a '.join(possible)}. Which is meant?")
+        if not possible:
+            raise NotFoundByNameError(f"nothing is called “{stop.name}”")
+        stop.types = (possible[0],)
+
+    def _cheapest(self, types: Sequence[str]) -> tuple[str, ...]:
+        far = [chain[0].types[0] for chain in self._reading.chains]
+        costs = {each: sum(self._choice.cost(end, each) for end in far) for each in types}
+        best = [each for each in types if costs[each] == min(costs.values())]
+        if len(best) > 1:
+            raise TwoReadingsError(f"This may be about {' or '.join(best)}. Which is meant?")
+        return tuple(best)
+
+    def _unsaid_target(self) -> tuple[str, ...]:
+        """Return the type where a question asks "where", or of the only thing that it names."""
+        named = [stop for chain in self._reading.chains for stop in chain if stop.name]
+        if not named:
+            raise UnconnectedError("it does not say what is asked for")
+        if not self._reading.where:
+            return named[0].types
+        ends = self._choice.places(named[0].types[0])
+        if len(ends) > 1:
+            raise TwoReadingsError(f"It may be asked for a {' or a '.join(ends)}. Which is meant?")
+        if not ends:
+            raise UnconnectedError(f"nothing says where a {named[0].types[0]} is")
+        return tuple(ends)
+
+
+class _Plan:
+    def __init__(self, reading: Reading, calls: RecordedCalls, choice: RelationChoice, sets: SetFinding) -> None:
+        self._reading, self._calls, self._choice, self._sets = reading, calls, choice, sets
+
+    def planned(self) -> Planned:
+        reading = self._reading
+        if reading.kind == "blueprint":
+            return self._blueprint()
+        if reading.kind in ("loss", "change"):
+            return self._impact()
+        if reading.each_words and reading.kind == "count":
+            return self._per_each()
+        if reading.target.rank and reading.target.rank.total:
+            return self._ranked_total()
+        return self._measured(self._sets.selected())
+
+    @property
+    def _type(self) -> str:
+        return self._reading.target.types[0]
+
+    # kinds of questions
+
+    def _measured(self, nodes: Selected) -> Planned:
+        reading = self._reading
+        if reading.counted is not None:
+            result = self._counted(nodes, reading.counted)
+            return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
+        if reading.target.rank is not None:
+            return self._ranked(nodes)
+        if reading.kind == "total":
+            return self._total(nodes)
+        if reading.kind == "property":
+            return self._property(nodes)
+        if reading.kind == "count" and "type" in nodes:
+            aggregations = [{"grouping_type": "COUNT"}]
+            result = self._calls.result("get_nodes", **_of(nodes), aggregations=aggregations)
+            return Planned(type=self._type, results=(result,), shape="cell")
+        result = self._listed(nodes)
+        if reading.siblings:
+            return self._with_siblings(result)
+        return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
+
+    def _listed(self, nodes: Selected, **arguments: Any) -> Result:
+        limit = {"limit": self._reading.limit} if self._reading.limit else {}
+        if "type" in nodes:
+            return self._calls.result("get_nodes", **_of(nodes), **limit, **arguments)
+        if limit or arguments:
+            return self._calls.result("filter", **nodes, **limit, **arguments)
+        return self._calls.stored(nodes["handle"])
+
+    def _ranked(self, nodes: Selected) -> Planned:
+        rank = self._reading.target.rank
+        keys = [each for each in rank.properties if each.owner == self._type] if rank else []
+        if rank is None or len(keys) != 1:
+            names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
+            raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
+        self._reading.limit = self._reading.limit or 1
+        result = self._listed(nodes, order_by=keys[0].key.name, descending=rank.descending)
+        return Planned(type=self._type, results=(result,), asked=keys[0])
+
+    def _total(self, nodes: Selected) -> Planned:
+        reading = self._reading
+        keys = [each for each in reading.asked if each.owner == self._type]
+        if len(keys) != 1:
+            names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or reading.asked))
+            raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
+        aggregation = {"grouping_type": reading.total, "property": keys[0].key.name}
+        operator = "get_nodes" if "type" in nodes else "filter"
+        result = self._calls.result(operator, **_of(nodes), aggregations=[aggregation])
+        return Planned(type=self._type, results=(result,), asked=keys[0], shape="cell")
+
+    def _property(self, nodes: Selected) -> Planned:
+        keys = [each for each in self._reading.asked if each.owner == self._type]
+        if len(keys) != 1:
+            names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or self._reading.asked))
+            raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
+        result = self._listed(nodes)
+        if keys[0].role == "category" and result.size > 1:
+            grouping = {"group_by": [keys[0].key.name], "aggregations": [{"grouping_type": "COUNT"}]}
+            result = self._calls.result("filter", handle=result.handle, **grouping)
+        return Planned(type=self._type, results=(result,), asked=keys[0])
+
+    def _counted(self, nodes: Selected, counted: Counted) -> Result:
+        near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
+        hop = self._hop(near, far)
+        filters = self._choice.conditions([hop], hop)
+        arguments: dict[str, Any] = {
+            "start": nodes,
+            "relationship_types": [hop.relationship],
+            "direction": hop.direction,
+            "neighbour_type": far.types[0],
+            **({"relationship_filters": filters} if filters else {}),
+        }
+        if counted.bound is not None:
+            return self._calls.result("degree", **arguments, **_bounds(counted.bound.operator, counted.bound.number))
+        limit = self._reading.limit or 1
+        if not hop.chained:
+            order = "descending" if counted.descending else "ascending"
+            return self._calls.result("degree", **arguments, order=order, limit=limit)
+        ordered = {"order_by": "count", "descending": bool(counted.descending), "limit": limit}
+        aggregations = [{"grouping_type": "COUNT"}]
+        return self._calls.result(
+            "aggregate_neighbours", **arguments, max_hops=_HOPS, aggregations=aggregations, **ordered
+        )
+
+    def _hop(self, near: Stop, far: Stop) -> Hop:
+        """Return the one hop from the target to what is counted."""
+        said = [each.hop for each in self._choice.said_hops(near, far, near)]
+        hops = said or list(self._choice.route(near.types[0], far.types[0]).hops)
+        if len(hops) > 1 and not said:
+            raise UnconnectedError(
+                f"{far.types[0]} is more than one step from {near.types[0]}, so it is not counted here"
+            )
+        return hops[0]
+
+    def _per_each(self) -> Planned:
+        reading = self._reading
+        each = Stop(at=len(reading.each_words) + reading.target.at, types=reading.each)
+        same = self._choice.property_like(self._type, reading.each_words, reading.each)
+        if same and not self._choice.is_direct(self._type, reading.each):
+            grouping = {"group_by": [same.key.name], "aggregations": [{"grouping_type": "COUNT"}]}
+            nodes = self._sets.selected()
+            result = self._calls.result("get_nodes" if "type" in nodes else "filter", **_of(nodes), **grouping)
+            return Planned(type=self._type, results=(result,), shape="pairs")
+        if not each.types:
+            raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
+        each.types = self._choice.nearest(self._type, each.types)
+        hop = self._hop(each, reading.target)
+        filters = self._choice.conditions([hop], hop)
+        arguments: dict[str, Any] = {
+            "relationship_types": [hop.relationship],
+            **({"relationship_filters": filters} if filters else {}),
+        }
+        if reading.chains:
+            back = "in" if hop.direction == "out" else "out"
+            counting = {"group_by": "neighbour", "aggregations": [{"grouping_type": "COUNT"}]}
+            nodes = self._sets.selected()
+            result = self._calls.result(
+                "aggregate_neighbours",
+                start=nodes,
+                direction=back,
+                neighbour_type=each.types[0],
+                **arguments,
+                **counting,
+            )
+        else:
+            conditions = [condition.filter for condition in reading.target.conditions]
+            narrowed = {"neighbour_filters": conditions} if conditions else {}
+            start = {"type": each.types[0]}
+            result = self._calls.result(
+                "degree",
+                start=start,
+                direction=hop.direction,
+                neighbour_type=self._type,
+                at_least=0,
+                **arguments,
+                **narrowed,
+            )
+        return Planned(type=self._type, results=(result,), shape="pairs")
+
+    def _ranked_total(self) -> Planned:
+        """The first ones by the sum of what their relationships to a named thing carry."""
+        reading, rank = self._reading, self._reading.target.rank
+        named = [chain[0] for chain in reading.chains if chain[0].name]
+        if rank is None or len(named) != 1:
+            raise UnconnectedError("it does not say to what they contribute")
+        hop = self._hop(named[0], reading.target)
+        key = next((each for each in rank.properties if each.of_relationship and each.owner == hop.relationship), None)
+        if key is None:
+            raise UnconnectedError(f"{hop.relationship} has no such property")
+        filters = self._choice.conditions([hop], hop)
+        result = self._calls.result(
+            "aggregate_neighbours",
+            start=self._sets.start(named[0]),
+            relationship_types=[hop.relationship],
+            direction=hop.direction,
+            neighbour_type=self._type,
+            group_by="neighbour",
+            relationship_property=key.key.name,
+            aggregations=[{"grouping_type": rank.total, "property": key.key.name}],
+            order_by=f"{rank.total.lower()}_{key.key.name}",
+            descending=rank.descending,
+            limit=reading.limit or 1,
+            **({"relationship_filters": filters} if filters else {}),
+        )
+        return Planned(type=self._type, results=(result,), shape="pairs")
+
+    def _with_siblings(self, result: Result) -> Planned:
+        """What is asked for, and the others beside the named thing: one step back the same way."""
+        stop = self._reading.chains[0][0]
+        back = self._hop(self._reading.target, stop)
+        start = {"handle": result.handle}
+        all_ = self._calls.result(
+            "traverse",
+            start=start,
+            relationship_types=[back.relationship],
+            direction=back.direction,
+            node_type=stop.types[0],
+        )
+        own = self._sets.itself(stop)
+        others = self._calls.result("merge", handles=[all_.handle, own.handle], how="difference")
+        return Planned(type=self._type, results=(result, others))
+
+    def _impact(self) -> Planned:
+        """What is missed down the chain where a thing is; only what uses it directly where it changes."""
+        reading = self._reading
+        named = [stop for chain in reading.chains for stop in chain if stop.name]
+        if not named:
+            raise UnconnectedError("it does not say what is missing or changes")
+        start = self._sets.start(named[0])
+        direction = self._choice.flow(named[0].types[0], reading.target.types)
+        hops = 1 if reading.kind == "change" else _HOPS
+        types = list(reading.targets)
+        result = self._calls.result("impact", start=start, direction=direction, max_hops=hops, node_types=types)
+        return Planned(type=types[0] if len(types) == 1 else "", results=(result,))
+
+    def _blueprint(self) -> Planned:
+        reading = self._reading
+        flow = self._choice.chained_into(self._type)
+        if not flow:
+            raise UnconnectedError(f"nothing is made into a {self._type} over several steps")
+        planned = reading.plan or self._choice.plan_value(flow)
+        plan = {"plan_or_actual": planned} if planned else {}
+        if reading.counted is not None:
+            reading.plan = planned
+            return Planned(type=self._type, results=(self._counted(self._first_ones(), reading.counted),))
+        named = [stop for chain in reading.chains for stop in chain if stop.name]
+        start = self._sets.start(named[0]) if named else self._first_ones()
+        graph = self._calls.result(
+            "blueprints", start=start, relationship_types=[flow], max_hops=_BLUEPRINT_HOPS, **plan
+        )
+        types = self._choice.sources(flow)
+        tables = [self._calls.result("to_table", handle=graph.handle, what="nodes", type=each) for each in types]
+        return Planned(type=self._type, results=(graph, *tables))
+
+    def _first_ones(self) -> Selected:
+        nodes = self._sets.selected()
+        if not self._reading.limit:
+            return nodes
+        found = self._listed(nodes)
+        self._reading.limit = None
+        return {"handle": found.handle}
+
+
+def _of(nodes: Selected) -> dict[str, Any]:
+    """Return a selection as ``get_nodes`` and ``filter`` take it."""
+    return {("node_type" if name == "type" else name): value for name, value in nodes.items()}
+
+
+def _bounds(operator: str, number: float) -> dict[str, int]:
+    least, most = int(number), int(number)
+    if operator == ">":
+        return {"at_least": least + 1}
+    if operator == ">=":
+        return {"at_least": least}
+    if operator == "<":
+        return {"at_most": max(0, most - 1)}
+    if operator == "<=":
+        return {"at_most": most}
+    return {"at_least": least, "at_most": most} if least else {"at_most": 0}

@@ -1,0 +1,133 @@
+"""A question as the rules read it: what is asked for, by which conditions, over which chains of types and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from planners.graphseek.rules.phrase_lexicon import PropertyOf
+from planners.graphseek.rules.question_cues import Bound
+from planners.graphseek.rules.question_mentions import Mention
+
+__all__ = ["Condition", "Counted", "Kind", "Rank", "Reading", "Relation", "Stop", "When"]
+
+Kind: TypeAlias = Literal["list", "count", "property", "total", "blueprint", "loss", "change"]
+"""What is done with what is found: it is listed, counted, a property of it is told or aggregated; its flows; what depends on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A filter on nodes of the type that owns the property."""
+
+    of: PropertyOf
+    operator: str
+    value: str | float | bool
+
+    @property
+    def filter(self) -> dict[str, Any]:
+        """As operators take it."""
+        return {"key": self.of.key.name, "operator": self.operator, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """The first ones by a property, or by an aggregation of it.
+
+    :param total: ``SUM`` or ``AVG`` over what relationships carry; empty: the property itself.
+    """
+
+    properties: tuple[PropertyOf, ...]
+    descending: bool
+    total: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stop:
+    """A type, or a named thing, on the way from what is asked for.
+
+    :param types: that it may be of; none where only its name is known.
+    :param related: whether a word of place or origin stands before its name.
+    :param only: whether all neighbours must fulfil the conditions.
+    """
+
+    at: int
+    types: tuple[str, ...] = ()
+    name: str = ""
+    related: bool = False
+    only: bool = False
+    conditions: list[Condition] = field(default_factory=list)
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Neighbours that are counted: at least, at most so many, or by their number.
+
+    :param descending: of an order; None: a bound.
+    """
+
+    at: int
+    types: tuple[str, ...]
+    bound: Bound | None = None
+    descending: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A relationship that is said; ``negated`` by "not" before it."""
+
+    mention: Mention
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """A time; None: none is said."""
+
+    year: int | None = None
+    quarter: int | None = None
+    month: int | None = None
+
+    @property
+    def said(self) -> dict[str, int]:
+        """What is said, by name."""
+        named = (("year", self.year), ("quarter", self.quarter), ("month", self.month))
+        return {name: value for name, value in named if value is not None}
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """What was read.
+
+    :param targets: types that are asked for; several of an impact; none where the chain tells ("where").
+    :param asked: properties that are asked for, by their owners.
+    :param total: aggregation: ``SUM``, ``AVG``, ``MAX``, ``MIN``.
+    :param target: conditions on what is asked for, and its place.
+    :param chains: each from what is asked for outward.
+    :param each: types by which is grouped.
+    :param plan: the value of what is planned or actual; empty: both.
+    :param steps: how far, where it is said.
+    :param either: whether relationships are joined by "or".
+    :param siblings: whether "other" ones beside a named thing are asked for too.
+    :param unread: words that were not read, as written.
+    """
+
+    kind: Kind
+    targets: tuple[str, ...]
+    target: Stop
+    asked: tuple[PropertyOf, ...] = ()
+    total: str = ""
+    chains: list[list[Stop]] = field(default_factory=list)
+    counted: Counted | None = None
+    each: tuple[str, ...] = ()
+    each_words: str = ""
+    relations: list[Relation] = field(default_factory=list)
+    when: When = field(default_factory=When)
+    plan: str = ""
+    limit: int | None = None
+    steps: int = 0
+    either: bool = False
+    siblings: bool = False
+    where: bool = False
+    words: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()

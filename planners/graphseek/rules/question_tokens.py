@@ -1,0 +1,89 @@
+"""The words of a question, each with its base forms, and the spans that can only be names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ontology.names import noun_lemma, verb_lemma
+
+__all__ = ["NUMBER_WORDS", "Token", "base_forms", "number_of", "tokens_of"]
+
+_TOKEN = re.compile(
+    r"(?P<quoted>\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’(?!\w)|(?<!\w)'(?:[^'\n]|'(?=\w)){1,200}'(?!\w))"
+    r"|(?P<word>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\w+(?:(?:[-_./'’&+]|::)\w+)*)"
+    r"|(?P<mark>[^\w\s])"
+)
+_HYPHENED = re.compile(r"[a-z]+(?:-[a-z]+)+")
+_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])|.+_|.*[a-z][A-Z]|.*::|.*\w[-/.]\w*[A-Z\d]")
+NUMBER_WORDS = dict(
+    zip("no one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)
+)
+"""Words for numbers; "no tool" is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A word, a quoted text or a mark.
+
+    :param start: place of its first character in the question.
+    :param end: place behind its last one.
+    :param forms: in lower case: as it stands, singular, base form of the verb; none of marks and quoted texts.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    forms: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def lower(self) -> str:
+        """In lower case, without a possessive ending."""
+        return self.text.lower().removesuffix("'s").removesuffix("’s")
+
+    @property
+    def is_capital(self) -> bool:
+        """Whether it begins with a capital letter."""
+        return self.kind == "word" and self.text[:1].isupper()
+
+    @property
+    def is_code(self) -> bool:
+        """Whether no word of English is written so: ``BM-004``, ``supplierId``, ``supplier_id``."""
+        return self.kind == "word" and _CODE.match(self.text) is not None and number_of(self.text) is None
+
+
+def tokens_of(question: str) -> list[Token]:
+    """Split a question; "base-tier" is two words, "BM-004" is one."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(question):
+        kind, text = match.lastgroup or "mark", match[0]
+        if kind == "word" and _HYPHENED.fullmatch(text):
+            found += [
+                _word(part[0], match.start() + part.start(), match.start() + part.end())
+                for part in re.finditer("[a-z]+", text)
+            ]
+        elif kind == "word":
+            found.append(_word(text, match.start(), match.end()))
+        else:
+            found.append(Token(kind=kind, text=text.strip("\"“”'‘’"), start=match.start(), end=match.end()))
+    return found
+
+
+def base_forms(word: str) -> frozenset[str]:
+    """Return a lower-case word, its singular, and the base form of the verb."""
+    return frozenset((word, noun_lemma(word), verb_lemma(word)))
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a word is."""
+    lower = text.lower()
+    if lower in NUMBER_WORDS:
+        return float(NUMBER_WORDS[lower])
+    plain = lower.replace(",", "")
+    return float(plain) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", plain) and plain.isascii() else None
+
+
+def _word(text: str, start: int, end: int) -> Token:
+    lower = text.lower().removesuffix("'s").removesuffix("’s")
+    return Token(kind="word", text=text, start=start, end=end, forms=base_forms(lower))

@@ -1,0 +1,118 @@
+"""Invocations of a plan that is gone through anew in each turn: those of earlier turns have their outcomes, the first others are asked for.
+
+So a plan is written as if each operator answered at once, and nothing is kept between turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ontology.json_object import canonical_text
+from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord
+from planners.graphseek.results.result import Result
+
+__all__ = ["FailedError", "NeededError", "RecordedCalls"]
+
+_DIRECTION = re.compile(r"use direction (in|out|both)")
+_ROUNDED = re.compile(r"round|tolerance")
+_HALF_DIGIT = 0.5
+"""Of the last digit that a number is written with: what rounding takes away at most."""
+
+
+class NeededError(Exception):
+    """The plan cannot go on before these invocations have outcomes."""
+
+    def __init__(self, invocations: Sequence[Invocation]) -> None:
+        super().__init__("operators have to run")
+        self.invocations = tuple(invocations)
+
+
+class FailedError(Exception):
+    """An operator gave nothing, also after its hint was followed once."""
+
+    def __init__(self, invocation: Invocation, fault: Fault) -> None:
+        super().__init__(f"{fault.problem}. {fault.hint}")
+        self.invocation = invocation
+        self.fault = fault
+
+
+class RecordedCalls:
+    """The invocations of the turns so far.
+
+    :ivar notes: what was done otherwise than it was read, for the answer.
+    """
+
+    def __init__(self, records: Sequence[StepRecord]) -> None:
+        self._known: dict[str, Outcome] = {}
+        for record in records:
+            for invocation, outcome in zip(record.invocations, record.outcomes, strict=True):
+                if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
+                    self._known[_key(invocation)] = outcome
+        self.notes: list[str] = []
+
+    def outcomes(self, *invocations: Invocation) -> list[Outcome]:
+        """Return the outcomes of invocations that do not depend on one another.
+
+        :raises NeededError: when one of them has not run.
+        """
+        missing = {_key(each): each for each in invocations if _key(each) not in self._known}
+        if missing:
+            raise NeededError(list(missing.values()))
+        return [self._known[_key(each)] for each in invocations]
+
+    def result(self, operator: str, **arguments: Any) -> Result:
+        """Return the result of one invocation; the hint of a fault is followed once.
+
+        :raises FailedError: when there is none.
+        :raises NeededError: when it has not run.
+        """
+        invocation = Invocation(operator=operator, arguments=arguments)
+        (outcome,) = self.outcomes(invocation)
+        if isinstance(outcome, Result):
+            return outcome
+        other = _followed(arguments, outcome)
+        if other is None:
+            raise FailedError(invocation, outcome)
+        self.notes.append(f"{outcome.problem}; this was followed: {outcome.hint}")
+        (second,) = self.outcomes(Invocation(operator=operator, arguments=other))
+        if isinstance(second, Result):
+            return second
+        raise FailedError(invocation, second)
+
+    def stored(self, handle: str) -> Result:
+        """Return a result by its handle."""
+        return next(each for each in self._known.values() if isinstance(each, Result) and each.handle == handle)
+
+
+def _key(invocation: Invocation) -> str:
+    return canonical_text([invocation.operator, dict(invocation.arguments)])
+
+
+def _followed(arguments: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
+    """Return the arguments that a hint asks for: the other direction, or a tolerance around a number."""
+    if fault.kind != "empty":
+        return None
+    if "direction" in arguments and (found := _DIRECTION.search(fault.hint)):
+        return {**arguments, "direction": found[1]}
+    if _ROUNDED.search(fault.hint):
+        return _with_tolerance(arguments)
+    return None
+
+
+def _with_tolerance(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    changed = {**arguments}
+    for name in ("filters", "relationship_filters", "neighbour_filters"):
+        filters = []
+        for each in arguments.get(name) or ():
+            value = each.get("value")
+            if each["operator"] == "=" and isinstance(value, float):
+                decimals = len(repr(value).partition(".")[2])
+                around = _HALF_DIGIT * 10.0**-decimals
+                bounds = ((">=", value - around), ("<=", value + around))
+                filters += [{**each, "operator": operator, "value": bound} for operator, bound in bounds]
+                changed[name] = filters
+            else:
+                filters.append(each)
+    return changed if changed != dict(arguments) else None

@@ -1,0 +1,215 @@
+"""Which relationships lead from one place of a question to the next, in which direction, under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ontology.names import words
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, RelationOf
+from planners.graphseek.rules.question_reading import Reading, Stop
+from planners.graphseek.rules.question_tokens import base_forms
+from planners.graphseek.rules.schema_routes import Hop, Route, routes_between
+
+__all__ = ["RelationChoice", "Said", "TwoReadingsError", "UnconnectedError"]
+
+_TIMES = ("year", "quarter", "month", "date")
+_SAID = 2  # score of a relationship whose verb is said
+
+
+class TwoReadingsError(Exception):
+    """What is said has two readings; the text asks which is meant."""
+
+
+class UnconnectedError(Exception):
+    """No relationships connect what a question names; the text says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A hop that one relation word says."""
+
+    hop: Hop
+    negated: bool
+
+
+class RelationChoice:
+    """Chooses by what a question says."""
+
+    def __init__(self, reading: Reading, schema: GraphSchema, lexicon: Lexicon) -> None:
+        self._reading, self._schema, self._lexicon = reading, schema, lexicon
+        self.scores: dict[str, int] = {}
+        for each in self._meanings():
+            self.scores[each.name] = max(each.score, self.scores.get(each.name, 0))
+        self.is_time_used = self.is_plan_used = False
+
+    def _meanings(self) -> Iterable[RelationOf]:
+        for word in self._reading.words:
+            yield from self._lexicon.weak.get(word, ())
+        for each in self._reading.relations:
+            yield from each.mention.relations
+
+    def said_hops(self, start: Stop, end: Stop, near: Stop) -> list[Said]:
+        """Return the hops from one place to another that relation words say, one for each word.
+
+        :param near: which of the two is nearer to what is asked for: it is the subject, unless the other one stands before the word.
+        :raises TwoReadingsError: when a word says two relationships between them equally well.
+        """
+        found: dict[str, Said] = {}
+        for each in self._reading.relations:
+            hops = self._hops_of(each.mention.relations, each.mention.start, start, end, near)
+            names = {hop.relationship for hop in hops}
+            if len(names) > 1:
+                shown = " or ".join(sorted(names))
+                raise TwoReadingsError(f"“{each.mention.text}” may mean {shown} here. Which is meant?")
+            if hops:
+                found.setdefault(f"{hops[0].relationship} {each.negated}", Said(hops[0], each.negated))
+        return list(found.values())
+
+    def _hops_of(self, relations: Sequence[RelationOf], at: int, start: Stop, end: Stop, near: Stop) -> list[Hop]:
+        far = end if near is start else start
+        subject = far if far.at < at else near
+        best: dict[str, tuple[int, Hop]] = {}
+        for each in relations:
+            source, target = (start, end) if (subject is start) == each.forward else (end, start)
+            is_as_said = self._connects(each.name, source.types[0], target.types[0])
+            if not is_as_said and not self._connects(each.name, target.types[0], source.types[0]):
+                continue
+            is_out = (source is start) == is_as_said
+            rank = 2 * each.score + is_as_said
+            hop = self._hop(each.name, "out" if is_out else "in", start.types[0], end.types[0])
+            if hop and rank > best.get(each.name, (0, hop))[0]:
+                best[each.name] = (rank, hop)
+        most = max((rank for rank, _ in best.values()), default=0)
+        return [hop for rank, hop in best.values() if rank == most]
+
+    def _connects(self, name: str, source: str, target: str) -> bool:
+        ends = next((each.ends for each in self._schema.relationships if each.name == name), ())
+        return any((end.source, end.target) == (source, target) for end in ends)
+
+    def _hop(self, name: str, direction: str, start: str, end: str) -> Hop | None:
+        routes = routes_between(self._schema, start, end, {name: 3}, only=(name,))
+        return next(
+            (each.hops[0] for each in routes if len(each.hops) == 1 and each.hops[0].direction == direction), None
+        )
+
+    def route(self, start: str, end: str) -> Route:
+        """Return the cheapest way between types.
+
+        :raises TwoReadingsError: when there are two.
+        :raises UnconnectedError: when there is none.
+        """
+        routes = routes_between(self._schema, start, end, self.scores)
+        if not routes:
+            raise UnconnectedError(f"nothing connects {end} with {start}")
+        ways = {" and ".join(hop.relationship for hop in each.hops) for each in routes}
+        if len(ways) > 1:
+            raise TwoReadingsError(
+                f"{start} and {end} are connected by {' or by '.join(sorted(ways))}. Which is meant?"
+            )
+        return routes[0]
+
+    def cost(self, start: str, end: str) -> float:
+        """Return what the cheapest way between types costs; infinite: there is none."""
+        return next((each.cost for each in routes_between(self._schema, start, end, self.scores)), float("inf"))
+
+    def places(self, type_: str) -> list[str]:
+        """Return the types that say where a thing of a type is: those at the ends of said relationships, and of those called "located"."""
+        found: dict[str, int] = {}
+        times = {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
+        for each in self._schema.relationships:
+            score = max(self.scores.get(each.name, 0), _SAID if "LOCAT" in each.name.upper() else 0)
+            for end in each.ends:
+                if end.source == type_ and end.target not in times | {type_} and score >= _SAID:
+                    found[end.target] = max(score, found.get(end.target, 0))
+        return sorted(name for name, score in found.items() if score == max(found.values()))
+
+    def nearest(self, type_: str, others: Sequence[str]) -> tuple[str, ...]:
+        """Return which of several types that a word means is nearest to a type."""
+        return (min(others, key=lambda each: self.cost(type_, each)),)
+
+    def is_direct(self, type_: str, others: Sequence[str]) -> bool:
+        """Whether a relationship connects a type with one of others."""
+        ends = [(end.source, end.target) for each in self._schema.relationships for end in each.ends]
+        return any((type_, each) in ends or (each, type_) in ends for each in others)
+
+    def property_like(self, type_: str, word: str, types: Sequence[str]) -> PropertyOf | None:
+        """Return the property of a type by which a word groups: it is called so, or its values are of the type that is."""
+        lemmas = {form for each in words(word) for form in base_forms(each)}
+        names = {form for each in types for part in words(each) for form in base_forms(part)}
+        fitting = [
+            each
+            for each in self._lexicon.properties
+            if each.owner == type_
+            and not each.of_relationship
+            and each.role in ("category", "")
+            and (lemmas | names) & set(each.words)
+        ]
+        return next((each for each in fitting if each.role == "category"), fitting[0] if fitting else None)
+
+    def flow(self, start: str, ends: Sequence[str]) -> str:
+        """Return the direction in which effects go: along the relationships where they lead to what is asked for, else against them."""
+        reached, front = {start}, {start}
+        while front:
+            front = {
+                end.target for each in self._schema.relationships for end in each.ends if end.source in front
+            } - reached
+            reached |= front
+        return "out" if set(ends) & (reached - {start}) else "in"
+
+    def chained_into(self, type_: str) -> str:
+        """Return the relationship over which things become part of a type in several steps; empty where there is none."""
+        for each in self._schema.relationships:
+            sources = {end.source for end in each.ends if end.target == type_} - {type_}
+            if sources & {end.target for end in each.ends}:
+                return each.name
+        return ""
+
+    def sources(self, name: str) -> list[str]:
+        """Return the types that a relationship begins at."""
+        ends = next((each.ends for each in self._schema.relationships if each.name == name), ())
+        return sorted({end.source for end in ends})
+
+    def plan_value(self, name: str) -> str:
+        """Return how a relationship says that something is planned; empty where it does not."""
+        for each in self._lexicon.properties:
+            if each.owner == name and each.role == "plan or actual":
+                return next((value.value for value in self._lexicon.values_of(each, "planned")), "")
+        return ""
+
+    def to_times(self, type_: str) -> list[str]:
+        """Return the relationships from a type to nodes of time whose words are best said."""
+        times = {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
+        scores = {
+            each.name: self.scores.get(each.name, 0)
+            for each in self._schema.relationships
+            for end in each.ends
+            if end.source == type_ and end.target in times - {type_}
+        }
+        most = max(scores.values(), default=0)
+        return sorted(name for name, score in scores.items() if score == most >= _SAID)
+
+    def conditions(self, hops: Sequence[Hop], hop: Hop) -> list[dict[str, Any]]:
+        """Return filters on the relationships of a hop: of plan or actual, and of time, where they say it.
+
+        :param hops: of the whole way: what is said goes with the hops whose word is said, where there are such.
+        """
+        is_said = self.scores.get(hop.relationship, 0) >= _SAID
+        if not is_said and any(self.scores.get(each.relationship, 0) >= _SAID for each in hops):
+            return []
+        keys = {
+            each.role: each.key.name
+            for each in self._lexicon.properties
+            if each.of_relationship and each.owner == hop.relationship and each.role
+        }
+        filters: list[dict[str, Any]] = []
+        if self._reading.plan and "plan or actual" in keys:
+            filters.append({"key": keys["plan or actual"], "operator": "=", "value": self._reading.plan})
+            self.is_plan_used = True
+        said = self._reading.when.said
+        if said and said.keys() <= keys.keys():
+            filters += [{"key": keys[name], "operator": "=", "value": value} for name, value in said.items()]
+            self.is_time_used = True
+        return filters

@@ -1,0 +1,185 @@
+"""The set of nodes that a question is about: chains are followed from their far ends, and what they lead to is intersected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from planners.graphseek.results.result import Result
+from planners.graphseek.rules.name_finding import Found
+from planners.graphseek.rules.phrase_lexicon import Lexicon
+from planners.graphseek.rules.question_reading import Condition, Reading, Stop
+from planners.graphseek.rules.recorded_calls import RecordedCalls
+from planners.graphseek.rules.relation_choice import RelationChoice
+from planners.graphseek.rules.schema_routes import Hop
+
+__all__ = ["EmptyError", "Selected", "SetFinding", "filters_of"]
+
+Selected: TypeAlias = dict[str, Any]
+"""Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
+
+_CHAIN = 6
+"""Hops of a relationship that leads on: all that ``traverse`` goes."""
+_OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class EmptyError(Exception):
+    """A set on the way is empty, so that what is asked for is too."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__("nothing fulfils the conditions")
+        self.result = result
+
+
+class SetFinding:
+    """Finds sets by invocations."""
+
+    def __init__(
+        self, reading: Reading, lexicon: Lexicon, calls: RecordedCalls, choice: RelationChoice, found: dict[int, Found]
+    ) -> None:
+        self._reading, self._lexicon, self._calls, self._choice, self._found = reading, lexicon, calls, choice, found
+
+    def selected(self) -> Selected:
+        """Return the nodes of the target.
+
+        :raises EmptyError: when a chain leads to none.
+        """
+        reading = self._reading
+        found = [self.followed(chain) for chain in reading.chains]
+        if not found and not self._is_timed():
+            return {"type": self._type, **filters_of(reading.target.conditions)}
+        if self._is_timed():
+            found.append(self._time_slice())
+        if len(found) == 1:
+            return {"handle": found[0].handle}
+        return {"handle": self._merged(found, "intersection").handle}
+
+    @property
+    def _type(self) -> str:
+        return self._reading.target.types[0]
+
+    def start(self, stop: Stop) -> Selected:
+        """Return the nodes of the far end of a chain."""
+        if stop.name:
+            found = self._found[stop.at]
+            if len(found.names) == 1:
+                return {"handle": found.handle}
+            table = self._calls.result("find", text=found.text, match="exact", node_type=stop.types[0])
+            return {"handle": table.handle}
+        nodes = {"type": stop.types[0], **filters_of(stop.conditions)}
+        if stop.rank is None:
+            return nodes
+        key = next(each for each in stop.rank.properties if each.owner in stop.types).key.name
+        first = self._calls.result(
+            "get_nodes",
+            node_type=stop.types[0],
+            **filters_of(stop.conditions),
+            order_by=key,
+            descending=stop.rank.descending,
+            limit=1,
+        )
+        return {"handle": first.handle}
+
+    def followed(self, chain: Sequence[Stop]) -> Result:
+        """Return what a chain leads to, at the target."""
+        places = [self._reading.target, *chain]
+        if self.is_itself(chain):
+            return self.itself(chain[0])
+        at = self.start(chain[-1])
+        result: Result | None = None
+        for near, far in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
+            result = (
+                self._only(near, far) if far.only and not far.name and result is None else self._link(at, far, near)
+            )
+            if not result.size:
+                raise EmptyError(result)
+            at = {"handle": result.handle}
+        if result is None:
+            raise LookupError("a chain has no places")
+        return result
+
+    def is_itself(self, chain: Sequence[Stop]) -> bool:
+        """Whether a chain is the name of what is asked for."""
+        stop = chain[0]
+        return len(chain) == 1 and bool(stop.name) and stop.types == self._reading.target.types and not stop.related
+
+    def itself(self, stop: Stop) -> Result:
+        """Return the nodes that a name is of, with their properties."""
+        found, type_ = self._found[stop.at], stop.types[0]
+        for key in self._lexicon.naming[type_]:
+            named = {"key": key, "operator": "=", "value": found.names[type_]}
+            result = self._calls.result("get_nodes", node_type=type_, filters=[named])
+            if result.size:
+                return result
+        raise LookupError(f"{found.text} was found and is gone")
+
+    def _only(self, near: Stop, far: Stop) -> Result:
+        """Return the places all of whose neighbours fulfil the conditions, and that have any."""
+        fulfil = self._link(self.start(far), far, near)
+        opposite = [Condition(of=e.of, operator=_OPPOSITES[e.operator], value=e.value) for e in far.conditions]
+        others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite[:1]]
+        return self._merged([fulfil, *(each for each in others if each.size)], "difference")
+
+    def _link(self, at: Selected, far: Stop, near: Stop) -> Result:
+        said = self._choice.said_hops(far, near, near)
+        if not any(not each.negated for each in said):
+            hops = self._choice.route(far.types[0], near.types[0]).hops
+            for hop in hops[:-1]:
+                step = self._traverse(at, hop, hops, [])
+                if not step.size:
+                    return step
+                at = {"handle": step.handle}
+            positive = [self._traverse(at, hops[-1], hops, near.conditions)]
+        else:
+            wanted = [each.hop for each in said if not each.negated]
+            positive = [self._traverse(at, hop, wanted, near.conditions) for hop in wanted]
+        result = self._merged(positive, "union" if self._reading.either else "intersection")
+        negative = [self._traverse(at, each.hop, [each.hop], []) for each in said if each.negated]
+        return self._merged([result, *(each for each in negative if each.size)], "difference")
+
+    def _traverse(self, at: Selected, hop: Hop, hops: Sequence[Hop], conditions: Sequence[Condition]) -> Result:
+        relationship_filters = self._choice.conditions(hops, hop)
+        far = self._reading.steps or (_CHAIN if hop.chained else 1)
+        arguments: dict[str, Any] = {
+            "start": at,
+            "relationship_types": [hop.relationship],
+            "direction": hop.direction,
+            "node_type": hop.target,
+            **({"max_hops": far} if far > 1 else {}),
+            **({"relationship_filters": relationship_filters} if relationship_filters else {}),
+        }
+        result = self._calls.result("traverse", **arguments, **filters_of(conditions))
+        wider = [self._wider(each) for each in conditions]
+        if not result.size and wider != list(conditions):
+            result = self._calls.result("traverse", **arguments, **filters_of(wider))
+            self._calls.notes.append(f"“{conditions[0].value}” was read as {wider[0].value}")
+        return result
+
+    def _wider(self, condition: Condition) -> Condition:
+        """Return a condition with the last word of its value, where that is a value too: "Federal district", "District"."""
+        last = str(condition.value).split()[-1:]
+        value = next((each.value for each in self._lexicon.values_of(condition.of, *last)), condition.value)
+        return Condition(of=condition.of, operator=condition.operator, value=value)
+
+    def _is_timed(self) -> bool:
+        return bool(self._reading.when.said) and not self._choice.is_time_used
+
+    def _time_slice(self) -> Result:
+        via = self._choice.to_times(self._type)
+        return self._calls.result(
+            "time_slice",
+            node_type=self._type,
+            **filters_of(self._reading.target.conditions),
+            **self._reading.when.said,
+            **({"via": via} if via else {}),
+        )
+
+    def _merged(self, results: Sequence[Result], how: str) -> Result:
+        if len(results) == 1:
+            return results[0]
+        return self._calls.result("merge", handles=[each.handle for each in results], how=how)
+
+
+def filters_of(conditions: Sequence[Condition]) -> dict[str, Any]:
+    """Return the argument ``filters``, where there are conditions."""
+    return {"filters": [each.filter for each in conditions]} if conditions else {}

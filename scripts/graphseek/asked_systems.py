@@ -139,7 +139,8 @@ async def ask_graphseek(
             results.close()
     outcome = run.end.outcome + (f": {run.end.missing}" if run.end.missing else "")
     steps = len(run.records) + (run.end.outcome in ("answered", "asked back", "unreadable"))
-    answer = Answer(text=run.end.answer, tables=tables)
+    is_answer = run.end.outcome in ("answered", "ungrounded")  # what was not read, or is asked back, answers nothing
+    answer = Answer(text=run.end.answer, tables=tables) if is_answer else Answer()
     return SystemAnswer(answer=answer, outcome=outcome, steps=steps, last=" ".join(heard.operators))
 
 

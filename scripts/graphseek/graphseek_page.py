@@ -86,13 +86,24 @@ def _constant(section: Mapping[str, Any]) -> str:
     sizes = section["sizes"]
     if "1" not in sizes:
         return _NO_FIGURES
-    whole = sizes["1"]["messages"] + sizes["1"]["schemas"]
+    one = sizes["1"]
     lines = []
     for size, each in sizes.items():
-        total = each["messages"] + each["schemas"]
-        apart = [abs(each["by_question"][q] / own - 1) for q, own in sizes["1"]["by_question"].items()]
-        lines.append((f"{size} ×", each["prompts"], f"{total:,}", _percent(total / whole - 1), _percent(max(apart))))
-    return _table(("EV graph", "calls", "prompt tokens", "against 1 ×", "largest difference of a question"), lines)
+        apart = [abs(each["by_question"][question] / own - 1) for question, own in one["by_question"].items()]
+        whole = (each["messages"] + each["schemas"]) / (one["messages"] + one["schemas"])
+        alone = each["messages"] / one["messages"]
+        told = (f"{each['messages']:,}", _percent(alone - 1), f"{each['schemas']:,}", _percent(whole - 1))
+        lines.append((f"{size} ×", each["prompts"], *told, _percent(max(apart))))
+    head = (
+        "EV graph",
+        "calls",
+        "tokens of messages",
+        "against 1 ×",
+        "of schemas",
+        "both against 1 ×",
+        "most of a question",
+    )
+    return _table(head, lines)
 
 
 def _percent(value: float) -> str:

@@ -1,0 +1,219 @@
+"""Speed and memory of what graphs and results are kept in: loading, summaries of large tables, the catalog of a large tool graph."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from datagen.ev_graph.ev_tables import ev_tables
+from ingest.stores.ladybug_connection import open_ladybug
+from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
+from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
+from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
+from planners.graphs.loading.copied_rows import COPY_OPTIONS, write_rows
+from planners.graphs.loading.csv_tables import csv_tables
+from planners.graphs.loading.graph_loading import load_graph
+from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.graphs.property_graph import QueryLimits
+from planners.graphseek.catalog.rules_draft import draft_by_rules
+from planners.graphseek.results.result import Cell, ResultColumn, TableRows
+from planners.graphseek.results.result_store import ResultStore
+from scripts.graphseek.account_graph import typed_pattern
+from scripts.graphseek.csv_folder import write_csv_folder
+from scripts.graphseek.timed_graph import read_all
+from scripts.kgot.graph_speed import Ratio
+
+__all__ = ["census_ratio", "loading_ratio", "memory_ratio"]
+
+_MIB = 2**20
+_TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
+_COLUMNS = ("key", "name", "assemblyTier", "cost", "quantity", "year", "month")
+"""Seven properties, as the nodes of the paper's graph have at most."""
+_TOOLS = 44_435
+"""Of the largest catalogue that this project is measured on; the graph has its number of tools and is synthetic."""
+
+
+def loading_ratio(folder: Path, scale: float) -> Ratio:
+    """Load a folder of CSV files, against a bare COPY of the same rows from files that stand ready."""
+    source = folder / "csv"
+    write_csv_folder(ev_tables(scale), source)
+    nodes, relationships = csv_tables(source)
+    tables: list[NodeTable | RelationshipTable] = [*nodes, *relationships]
+    ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
+    for path, table in zip(ready, tables, strict=True):
+        ends = ("string", "string") if isinstance(table, RelationshipTable) else ()
+        write_rows(path, table.rows, (*ends, *(kind for _, kind in table.columns)), table.type)
+    started = time.perf_counter()
+    _bare_copy(folder / "bare.lbdb", nodes, relationships, ready)
+    bare = time.perf_counter() - started
+    started = time.perf_counter()
+    load_graph(folder / "loaded.lbdb", *csv_tables(source))
+    ours = time.perf_counter() - started
+    note = f"EV graph, {scale:g} ×; CSV is read and checked, the file is made durable"
+    return Ratio(name="loading a folder of CSV / bare COPY", above=ours, below=bare, most=1.5, note=note)
+
+
+def _bare_copy(
+    path: Path, nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable], ready: Sequence[Path]
+) -> None:
+    files = iter(ready)
+    database, connection = open_ladybug(path)
+    try:
+        for node in nodes:
+            columns = ", ".join(f"{quoted_name(name)} {_TYPES[kind]}" for name, kind in node.columns)
+            connection.execute(f"CREATE NODE TABLE {node.type} ({columns}, PRIMARY KEY ({quoted_name(node.key)}))")
+            connection.execute(f"COPY {node.type} FROM {quoted_text(str(next(files)))} ({COPY_OPTIONS})")
+        for type_ in dict.fromkeys(each.type for each in relationships):
+            of = [each for each in relationships if each.type == type_]
+            pairs = ", ".join(f"FROM {each.source_type} TO {each.target_type}" for each in of)
+            columns = "".join(f", {quoted_name(name)} {_TYPES[kind]}" for name, kind in of[0].columns)
+            connection.execute(f"CREATE REL TABLE {type_} ({pairs}{columns})")
+        for each in relationships:
+            ends = f"from={quoted_text(each.source_type)}, to={quoted_text(each.target_type)}"
+            connection.execute(f"COPY {each.type} FROM {quoted_text(str(next(files)))} ({ends}, {COPY_OPTIONS})")
+        connection.execute("CHECKPOINT")
+    finally:
+        connection.close()
+        database.close()
+
+
+def memory_ratio(graph: Path) -> Ratio:
+    """Keep and summarise all nodes of a graph as one table, in a process of its own; its memory against 64 MiB.
+
+    :param graph: a Ladybug file. The engine is another process, which is not counted.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        rows, grown = pool.apply(_summarised, (graph,))
+    note = f"{rows:,} rows of 7 columns"
+    return Ratio(name="memory of a summary / 64 MiB", above=grown, below=64 * _MIB, most=1.0, note=note)
+
+
+def _summarised(path: Path) -> tuple[int, int]:
+    """Return how many rows were kept, and by how many bytes the process grew at most, after a small result had loaded everything."""
+
+    async def run() -> tuple[int, int]:
+        async with open_ladybug_reader(path) as graph:
+            shown = ", ".join(f"n.{name} AS {name}" for name in _COLUMNS)
+            columns = tuple(ResultColumn(name=name, type="string") for name in _COLUMNS[:2])
+            columns += tuple(ResultColumn(name=name, type="number") for name in _COLUMNS[2:])
+            counts, before = [], 0
+            for limit in (100, 1_000_000):
+                before = _peak()
+                text, limits = f"MATCH (n) RETURN {shown} LIMIT {limit}", QueryLimits(rows=limit, seconds=300.0)
+                with tempfile.TemporaryDirectory() as folder:
+                    results = ResultStore(Path(folder))
+                    async with graph.read(text, None, limits) as stream:
+                        table = TableRows(columns=columns, batches=_cells(stream.batches()))
+                        counts.append((await results.keep_table(table, title="all nodes", most=limit)).size)
+                    results.close()
+            return counts[-1], _peak() - before
+
+    return asyncio.run(run())
+
+
+async def _cells(batches: AsyncIterator[Sequence[tuple[object, ...]]]) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+    async for batch in batches:
+        yield [tuple(each if isinstance(each, str | int | float) else None for each in row) for row in batch]
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+async def census_ratio(folder: Path, tools: int = _TOOLS) -> Ratio:
+    """Count and draft the catalog of a tool graph, against one query for each of its types, written by hand."""
+    path = folder / "tools.lbdb"
+    load_graph(path, *_tool_tables(tools))
+    async with open_ladybug_reader(path) as graph:
+        schema = await graph.schema()
+        queries = [*map(_node_query, schema.nodes), *map(_relationship_query, schema.relationships)]
+        times: dict[str, list[float]] = {"census": [], "queries": []}
+        for _ in range(3):
+            started = time.perf_counter()
+            draft_by_rules(await graph.census())
+            times["census"].append(time.perf_counter() - started)
+            started = time.perf_counter()
+            for text in queries:
+                await read_all(graph, text)
+            times["queries"].append(time.perf_counter() - started)
+    nodes = _count(schema)
+    note = f"synthetic graph of {tools:,} tools, {nodes}; the query counts a type, its different values, ranges and degrees"
+    return Ratio(
+        name="catalog / one census query for each type",
+        above=min(times["census"]),
+        below=min(times["queries"]),
+        most=1.0,
+        note=note,
+    )
+
+
+def _count(schema: GraphSchema) -> str:
+    return f"{len(schema.nodes)} types of nodes, {len(schema.relationships)} of relationships"
+
+
+def _node_query(type_: NodeType) -> str:
+    shown = [
+        f"{of}n.{quoted_name(each.name)})"
+        for each in type_.properties
+        for of in ("count(", "count(DISTINCT ", "min(", "max(")
+    ]
+    return f"MATCH {typed_pattern('n', type_)} RETURN count(*), {', '.join(shown)}"
+
+
+def _relationship_query(type_: RelationshipType) -> str:
+    name = quoted_name(type_.name)
+    return f"MATCH (a)-[:{name}]->(b) WITH a, b.type AS t, count(*) AS d RETURN a.type, t, count(*), sum(d), max(d)"
+
+
+def _tool_tables(tools: int) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return a graph with the marks, the columns and about the proportions of the shipped company's: a label for all, a column of types."""
+    random, label = Random(7), "EgotoolsNode"
+    sizes = {
+        "tool": tools,
+        "parameter": 2 * tools,
+        "value": tools // 4,
+        "business_object": tools // 10,
+        "topic": 400,
+        "system": 120,
+        "user_role": 60,
+        "line_of_business": 24,
+    }
+    texts = ("key", "type", "id", "name", "text", "surface_forms", "effect")
+    columns: tuple[tuple[str, ColumnType], ...] = (*((name, "string") for name in texts), ("degree", "integer"))
+
+    def nodes() -> Iterator[tuple[object, ...]]:
+        for type_, count in sizes.items():
+            for at in range(count):
+                text = f"The {type_} number {at}, as its system describes it." if type_ == "tool" else None
+                effect = random.choice(("read", "change")) if type_ == "tool" else None
+                yield f"{type_}:{at}", type_, str(at), f"{type_} {at}", text, None, effect, at % 50
+
+    def edges(source: str, target: str, count: int) -> list[tuple[object, ...]]:
+        return [
+            (f"{source}:{random.randrange(sizes[source])}", f"{target}:{random.randrange(sizes[target])}")
+            for _ in range(count)
+        ]
+
+    ends = {
+        "has_parameter": ("tool", "parameter", 4),
+        "returns": ("tool", "parameter", 3),
+        "supplies": ("tool", "tool", 2),
+        "depends_on": ("tool", "tool", 1),
+        "has_topic": ("tool", "topic", 1),
+        "has_system": ("tool", "system", 1),
+        "has_user_role": ("tool", "user_role", 1),
+        "has_line_of_business": ("tool", "line_of_business", 1),
+        "has_value": ("parameter", "value", 1),
+        "identifies": ("parameter", "business_object", 1),
+    }
+    node_table = NodeTable(type=label, columns=columns, key="key", rows=list(nodes()))
+    return [node_table], [
+        RelationshipTable(type=name, source_type=label, target_type=label, rows=edges(source, target, each * tools))
+        for name, (source, target, each) in ends.items()
+    ]

@@ -1,0 +1,93 @@
+"""A readable graph that adds up how long its queries take, so that the rest of a run's time is known."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+
+from planners.graphs.graph_schema import GraphSchema
+from planners.graphs.property_graph import QueryLimits, Value
+from planners.graphs.readable_graph import CypherDialect, ReadableGraph, RowStream
+
+__all__ = ["TimedGraph", "read_all"]
+
+_LIMITS = QueryLimits(rows=1_000_000, seconds=300.0)
+
+
+async def read_all(graph: ReadableGraph, text: str) -> int:
+    """Run a query and read all its rows; return how many there are."""
+    async with graph.read(text, None, _LIMITS) as stream:
+        return sum([len(batch) async for batch in stream.batches()])
+
+
+class TimedGraph:
+    """Implements :class:`planners.graphs.readable_graph.ReadableGraph`.
+
+    :ivar seconds: of queries: until the first rows, and then waiting for each further batch.
+    """
+
+    def __init__(self, graph: ReadableGraph) -> None:
+        self._graph = graph
+        self.seconds = 0.0
+
+    @property
+    def dialect(self) -> CypherDialect:
+        """See :class:`ReadableGraph`."""
+        return self._graph.dialect
+
+    @property
+    def address(self) -> str:
+        """See :class:`ReadableGraph`."""
+        return self._graph.address
+
+    async def schema(self) -> GraphSchema:
+        """See :class:`ReadableGraph`."""
+        return await self._graph.schema()
+
+    async def census(self) -> GraphSchema:
+        """See :class:`ReadableGraph`."""
+        return await self._graph.census()
+
+    @contextlib.asynccontextmanager
+    async def read(
+        self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
+    ) -> AsyncIterator[RowStream]:
+        """See :class:`ReadableGraph`."""
+        async with contextlib.AsyncExitStack() as stack:
+            with self.timed():
+                stream = await stack.enter_async_context(self._graph.read(text, parameters, limits))
+            yield _TimedStream(stream, self)
+
+    @contextlib.contextmanager
+    def timed(self) -> Iterator[None]:
+        """Add the time of a block."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - started
+
+
+class _TimedStream:
+    def __init__(self, stream: RowStream, graph: TimedGraph) -> None:
+        self._stream = stream
+        self._graph = graph
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._stream.columns
+
+    @property
+    def cut(self) -> bool:
+        return self._stream.cut
+
+    async def batches(self) -> AsyncIterator[Sequence[tuple[object, ...]]]:
+        """Yield the batches."""
+        found = self._stream.batches()
+        while True:
+            with self._graph.timed():
+                batch = await anext(found, None)
+            if batch is None:
+                return
+            yield batch

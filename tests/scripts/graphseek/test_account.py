@@ -1,0 +1,136 @@
+"""The account of GraphSeek: a model that knows the plans loses nothing to the harness, rows go on, and the page is made of figures alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.operators.operator_registry import known_operators
+from scripts.document_blocks import replace_block
+from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
+from scripts.graphseek.asked_systems import SYSTEMS
+from scripts.graphseek.ev_plans import ev_plan
+from scripts.graphseek.graphseek_page import FIGURES, PAGE, page_blocks
+from scripts.graphseek.operator_cases import operator_cases
+from scripts.graphseek.operator_speed import overhead_ratio, play
+from scripts.graphseek.plan_model import planned_answer
+from scripts.graphseek.real_account import measure_real
+from scripts.graphseek.timed_graph import read_all
+from scripts.graphseek.token_account import token_section
+from scripts.kgot.kept_rows import KeptRows
+from tests.planners.kgot.run_fakes import FakeFinder, StepServer, tool
+
+_SMALL = 0.1  # of the graph: the smallest size at which all 15 questions have parameters
+_FEW = 10
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[AccountGraph]:
+    context = open_account_graph("ev", *ev_file(tmp_path_factory.mktemp("graphs"), _SMALL))
+    yield loop.run(context.__aenter__())
+    loop.run(context.__aexit__(None, None, None))
+
+
+def _oracle(graph: AccountGraph) -> StepServer:
+    """A server that says what the plan of the question says, whichever system asks."""
+    plans = {each.text: ev_plan(each) for each in graph.questions}
+
+    def answer(name: str) -> Any:
+        def of(body: Mapping[str, Any], nth: int) -> Any:
+            (text,) = (each for each in plans if f"Question: {each}" in body["messages"][1]["content"])
+            steps = body["messages"][1]["content"].count("\nStep ") if name == "turn" else 0
+            return planned_answer(plans[text], name, steps)
+
+        return of
+
+    return StepServer(turn=answer("turn"), query=answer("query"))
+
+
+def test_a_model_that_knows_the_plans_answers_everything_in_every_system_and_rows_go_on(
+    graph: AccountGraph, loop: asyncio.Runner, tmp_path: Path
+) -> None:
+    few = AccountGraph(
+        name="ev",
+        graph=graph.graph,
+        schema=graph.schema,
+        catalog=graph.catalog,
+        questions=graph.questions[-_FEW:],
+        names=graph.names,
+    )
+    found = FakeFinder(*map(tool, ("degree", "aggregate_neighbours", "time_slice")))
+    path = tmp_path / "real.jsonl"
+
+    async def run(server: StepServer) -> None:
+        rows = KeptRows(path, "run", "question", "system")
+        settings = AgentSettings()
+        finders = {False: found, True: found}
+        await measure_real([few], finders, server.chat(), rows, runs=1, settings=settings, attempts=1)
+
+    with _oracle(few) as server:
+        loop.run(run(server))
+        calls = len(server.steps)
+        loop.run(run(server))  # everything has a row: nobody is asked
+        assert len(server.steps) == calls
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert {(each["system"], each["question"]) for each in rows} == {
+        (system, question.id) for system in SYSTEMS for question in few.questions
+    }
+    assert [(each["system"], each["question"], each["outcome"]) for each in rows if not each["whole"]] == []
+    assert all(each["paper"] and each["asked"] and each["prompt_tokens"] for each in rows)
+    blocks = page_blocks({"real": rows})
+    assert f"{_FEW} of {_FEW} (72–100 %) | {_FEW} of {_FEW} (72–100 %)" in blocks["real"]
+    assert "+0 points (+0 to +0)" in blocks["real"] and "EV graph: " in blocks["real-families"]
+
+
+def test_each_case_of_the_benchmark_runs_and_its_query_by_hand_gives_rows(
+    graph: AccountGraph, loop: asyncio.Runner
+) -> None:
+    cases = operator_cases(graph.questions)
+    data = {name for name, each in known_operators().items() if each.group == "graph data"}
+    assert {each.operator for each in cases} == data
+    for case in cases:
+        assert loop.run(read_all(graph.graph, case.cypher)), case.operator
+
+
+def test_time_beside_the_queries_is_measured(graph: AccountGraph, loop: asyncio.Runner) -> None:
+    few = [each for each in graph.questions if each.id in ("ev-04", "ev-06")]
+    small = AccountGraph(
+        name="ev", graph=graph.graph, schema=graph.schema, catalog=graph.catalog, questions=few, names=graph.names
+    )
+    ratio = loop.run(overhead_ratio(small, 1))
+    assert ratio.above > 0 and ratio.below > 0
+    wrong = ev_plan(few[0]).steps[0]
+    with pytest.raises(RuntimeError, match="get_nodes failed"):
+        bad = type(wrong)(operator="get_nodes", arguments={**wrong.arguments, "node_type": "Nothing"})
+        loop.run(play(small, graph.graph, [bad]))
+
+
+def test_token_figures_and_blocks() -> None:
+    row = {"system": "all bound", "question": "ev-01", "solved": True, "prompts": 2, "schemas": 100, "offered": True}
+    kept = [{**row, "scale": 0.1, "messages": 99}, {**row, "scale": 1, "messages": 100}]
+    kept.append({**row, "scale": 1, "messages": 50, "schemas": 50, "system": "basic", "offered": False})
+    blocks = page_blocks({"tokens": token_section(kept)})
+    assert "| 0.1 × | 2 | 99 | -1.00 % | 100 | -0.50 % | +0.50 % |" in blocks["constant-context"]
+    assert "| 25 | 25 | 0 of 1 | 1 of 1 |" in blocks["lookup"]
+    assert set(page_blocks({}).values()) == {"Not measured yet."}
+
+
+def test_the_page_is_what_its_figures_give(tmp_path: Path) -> None:
+    copy = tmp_path / "graphseek.md"
+    copy.write_bytes(PAGE.read_bytes())
+    figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    for name, text in page_blocks(figures).items():
+        replace_block(copy, name, text)
+    assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")

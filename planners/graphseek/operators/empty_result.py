@@ -14,7 +14,7 @@ from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach
 from planners.graphseek.operators.node_selection import Selection
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Filter
-from planners.graphseek.operators.text_nearness import NEAR, nearness, text_pieces
+from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
 
 __all__ = ["explain_empty"]
 
@@ -93,11 +93,11 @@ def _spelled(start: Selection, end: End | None) -> tuple[NodeType, Filter] | Non
 
 def _write_near(text: CypherText, type_: NodeType, each: Filter) -> None:
     value = text.property("n0", each.key.name)
-    pieces = [f"lower({value}) CONTAINS lower({text.parameter(piece)})" for piece in text_pieces(str(each.values[0]))]
+    condition, rank = near_names(text, value, str(each.values[0]))
     text.add(f"MATCH {text.node('n0', (type_,))}")
-    text.where([*text.of_type("n0", type_), f"({' OR '.join(pieces)})"])
-    text.add(f"RETURN DISTINCT {text.parameter('near')} AS `what`, {value} AS `value`")
-    text.add(f"LIMIT {text.parameter(_CANDIDATES)}")
+    text.where([*text.of_type("n0", type_), condition])
+    text.add(f"WITH DISTINCT {value} AS g0, {rank} AS h0 ORDER BY h0 DESC, g0 LIMIT {text.parameter(_CANDIDATES)}")
+    text.add(f"RETURN {text.parameter('near')} AS `what`, g0 AS `value`")
 
 
 def _check_spelling(each: Filter, names: Sequence[str]) -> None:

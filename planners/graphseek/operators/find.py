@@ -14,7 +14,7 @@ from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fet
 from planners.graphseek.operators.node_naming import naming_properties
 from planners.graphseek.operators.node_selection import node_type
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
-from planners.graphseek.operators.text_nearness import NEAR, nearness, text_pieces
+from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -52,6 +52,9 @@ def compile_query(
             is_first = False
             text.add(f"MATCH {text.node('n0', (type_,))}")
             text.where([*text.of_type("n0", type_), condition])
+            if match == "fuzzy":
+                text.add(f"WITH n0, {near_names(text, _name(text, key), wanted)[1]} AS h0")
+                text.add(f"ORDER BY h0 DESC LIMIT {text.parameter(candidates)}")
             text.returns(_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), _name(text, key)))
             text.add(f"LIMIT {text.parameter(candidates)}")
     if is_first:
@@ -77,11 +80,9 @@ def _condition(text: CypherText, key: PropertyKey, wanted: str, match: str) -> s
             is_one = wanted.isascii() and wanted.isdigit() and len(wanted) < len(str(2**63))
             return f"{value} = {text.parameter(int(wanted))}" if is_one else None
         return f"{value} = {text.parameter(wanted)}"
-    lowered = f"lower({_name(text, key)})"
     if match == "prefix":
-        return f"{lowered} STARTS WITH lower({text.parameter(wanted)})"
-    pieces = [f"{lowered} CONTAINS lower({text.parameter(piece)})" for piece in text_pieces(wanted)]
-    return f"({' OR '.join(pieces)})"
+        return f"lower({_name(text, key)}) STARTS WITH lower({text.parameter(wanted)})"
+    return near_names(text, _name(text, key), wanted)[0]
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:

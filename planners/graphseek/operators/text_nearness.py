@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-__all__ = ["NEAR", "nearness", "text_pieces"]
+from planners.graphseek.dialects.cypher_text import CypherText
+
+__all__ = ["NEAR", "near_names", "nearness"]
 
 NEAR = 0.6
 """Nearness from which a name is shown: the cutoff of :func:`difflib.get_close_matches`."""
@@ -13,6 +15,20 @@ _CONTAINED = (
 )
 _LONG = 8  # characters from which two errors are looked for, not one
 _COMPARED = 200  # characters of a text
+
+
+def near_names(text: CypherText, value: str, wanted: str) -> tuple[str, str]:
+    """Return the condition of names that may be near, and what orders them so that the nearest stand among the first.
+
+    :param value: expression of the name.
+    """
+    pieces = text_pieces(wanted)
+    tests = [f"lower({value}) CONTAINS lower({text.parameter(piece)})" for piece in pieces]
+    scores = [
+        f"CASE WHEN {test} THEN {text.parameter(2 * len(piece))} ELSE 0 END"
+        for test, piece in zip(tests, pieces, strict=True)
+    ]
+    return f"({' OR '.join(tests)})", f"{' + '.join(scores)} - abs(size({value}) - {text.parameter(len(wanted))})"
 
 
 def text_pieces(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from planners.graphseek.agent.turn import Fault, Invocation
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_reading import Stop
 from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import TwoReadingsError
@@ -40,8 +41,8 @@ class Found:
 class NameFinding:
     """Looks names up with ``find``; all of a question at once."""
 
-    def __init__(self, calls: RecordedCalls, results: ResultStore) -> None:
-        self._calls, self._results = calls, results
+    def __init__(self, lexicon: Lexicon, calls: RecordedCalls, results: ResultStore) -> None:
+        self._lexicon, self._calls, self._results = lexicon, calls, results
 
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
         """Return what names are of, by the places of their stops.
@@ -56,6 +57,8 @@ class NameFinding:
         for stop, outcome in zip(stops, outcomes, strict=True):
             if isinstance(outcome, Result) and outcome.size:
                 found[stop.at] = await self._found(outcome)
+            elif other := await self._by_other_name(stop):
+                found[stop.at] = other
             else:
                 near[stop.at] = _nearest(stop.name, outcome)
         again = [stop for stop in stops if stop.at in near]
@@ -66,6 +69,21 @@ class NameFinding:
             found[stop.at] = await self._found(outcome)
             self._calls.notes.append(f"“{stop.name}” was read as {near[stop.at]}")
         return found
+
+    async def _by_other_name(self, stop: Stop) -> Found | None:
+        """Look a name up in properties that are names by their words, such as an official name."""
+        keys = [each for each in self._lexicon.other_names if not stop.types or each.owner in stop.types]
+        for key in keys:
+            named = {"key": key.key.name, "operator": "=", "value": stop.name}
+            (outcome,) = self._calls.outcomes(
+                Invocation(operator="get_nodes", arguments={"node_type": key.owner, "filters": [named]})
+            )
+            if isinstance(outcome, Result) and outcome.size:
+                columns = [each.name for each in outcome.columns]
+                rows = await self._results.rows(outcome.handle, limit=1)
+                name = str(rows[0][columns.index(self._lexicon.naming[key.owner][0])])
+                return Found(name, {key.owner: name}, outcome.handle)
+        return None
 
     def _invocation(self, stop: Stop, text: str) -> Invocation:
         typed = {"node_type": stop.types[0]} if len(stop.types) == 1 else {}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ontology.names import is_verb, verb_lemma, words
-from planners.graphs.graph_schema import GraphSchema, PropertyKey
+from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.graphseek.operators.node_naming import naming_properties
+from planners.graphseek.operators.node_naming import name_property, naming_properties
 from planners.graphseek.rules.question_tokens import Token, base_forms, tokens_of
 
 __all__ = ["Lexicon", "Meaning", "PropertyOf", "RelationOf", "TypeOf", "ValueOf"]
@@ -82,7 +82,7 @@ class Lexicon:
         self._phrases: dict[str, list[tuple[_Phrase, Meaning]]] = {}
         self.weak: dict[str, list[RelationOf]] = {}
         self.properties: list[PropertyOf] = []
-        self.naming = {node.name: naming_properties(node, catalog) for node in schema.nodes}
+        self.naming = {node.name: _naming(node, catalog) for node in schema.nodes}
         for node in schema.nodes:
             described = catalog.nodes.get(node.name, _NODE)
             self._add(node.name, TypeOf(node.name))
@@ -101,6 +101,12 @@ class Lexicon:
             for phrase, meaning in self._phrases.get(form, ()):
                 if end := _end(phrase, tokens, start):
                     yield end - start, meaning
+
+    @property
+    def other_names(self) -> list[PropertyOf]:
+        """Properties that are names by their words, beside those that nodes are found by."""
+        strings = (each for each in self.properties if not each.of_relationship and each.key.type == "string")
+        return [each for each in strings if "name" in each.words and each.key.name not in self.naming[each.owner]]
 
     def values_of(self, key: PropertyOf, *word: str) -> list[ValueOf]:
         """Return the values of a property that a word means."""
@@ -149,6 +155,11 @@ class Lexicon:
             self._add(" ".join(said), RelationOf(name, forward, 3))
             if len(told) == 1 and len(said) > 1 and is_verb(verb_lemma(told[0])):
                 self._add(told[0], RelationOf(name, forward, 2))
+
+
+def _naming(node: NodeType, catalog: SemanticCatalog) -> list[str]:
+    """The properties that a node is named by, what people call it first."""
+    return list(dict.fromkeys([name_property(node, catalog), *naming_properties(node, catalog)]))
 
 
 _FILLERS = frozenset({"a", "an", "the", "be"})

@@ -53,7 +53,7 @@ async def plan_question(
     """
     choice = RelationChoice(reading, schema, lexicon)
     stops = [stop for chain in reading.chains for stop in chain]
-    found = await NameFinding(calls, results).find([stop for stop in stops if stop.name])
+    found = await NameFinding(lexicon, calls, results).find([stop for stop in stops if stop.name])
     settling = _Settling(reading, choice)
     settling.settle({at: list(each.names) for at, each in found.items()})
     sets = SetFinding(reading, lexicon, calls, choice, found)
@@ -228,7 +228,7 @@ class _Plan:
     def _hop(self, near: Stop, far: Stop) -> Hop:
         """Return the one hop from the target to what is counted."""
         said = [each.hop for each in self._choice.said_hops(near, far, near)]
-        hops = said or list(self._choice.route(near.types[0], far.types[0]).hops)
+        hops = said or list(self._choice.routes(near.types[0], far.types[0], either=False)[0].hops)
         if len(hops) > 1 and not said:
             raise UnconnectedError(
                 f"{far.types[0]} is more than one step from {near.types[0]}, so it is not counted here"

@@ -112,6 +112,7 @@ class _Reader:
                 continue
             if self._asks_for(reading, each):
                 break
+        reading.is_target_said = bool(reading.targets)
         if reading.asked and not reading.targets:
             self._begin_with_property(reading)
         if not reading.targets and not asking:
@@ -290,7 +291,8 @@ class _Reader:
             return
         stop = self._owner(reading, each, [value.property.owner for value in rest])
         before = self._before(each)
-        stop.only = stop.only or (before is not None and before.is_cue("only"))
+        only = [cue.end for cue in self._cues("only")]
+        stop.only = (before is not None and before.is_cue("only")) or any(0 < stop.at - end <= 1 for end in only)
         stop.conditions += [
             Condition(of=value.property, operator="=", value=value.value)
             for value in rest
@@ -369,7 +371,7 @@ class _Reader:
                 and self._between(before, each).strip() in _ARTICLES
             )
             if is_open and before is not None and (follows or each.before in _PLACES):
-                types = _names(before.types) if not before.relations and not self._between(before, each).strip() else ()
+                types = _names(before.types) if not self._between(before, each).strip() else ()
                 reading.chains = [chain for chain in reading.chains if chain[-1].at != before.start]
                 reading.chains.append([Stop(at=each.start, types=types, name=each.text)])
                 unread.remove(each)

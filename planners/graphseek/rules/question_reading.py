@@ -104,11 +104,14 @@ class Reading:
     :param total: aggregation: ``SUM``, ``AVG``, ``MAX``, ``MIN``.
     :param target: conditions on what is asked for, and its place.
     :param chains: each from what is asked for outward.
-    :param each: types by which is grouped.
+    :param each: types by which is grouped; ``each_words``: as it is said.
     :param plan: the value of what is planned or actual; empty: both.
     :param steps: how far, where it is said.
     :param either: whether relationships are joined by "or".
+    :param is_target_said: whether a word says the type that is asked for; else it is that of a property, or of a name.
     :param siblings: whether "other" ones beside a named thing are asked for too.
+    :param where: whether a place is asked for.
+    :param words: of the question, in all base forms.
     :param unread: words that were not read, as written.
     """
 
@@ -129,5 +132,6 @@ class Reading:
     either: bool = False
     siblings: bool = False
     where: bool = False
+    is_target_said: bool = False
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ NUMBER_WORDS = dict(
     zip("no one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)
 )
 """Words for numbers; "no tool" is none."""
+_LEAST_PLURAL = 4
+"""Letters of a word that loses its s although the word list has it as it stands ("topics"); shorter ones are "this", "is", "gas"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,8 @@ def tokens_of(question: str) -> list[Token]:
 
 def base_forms(word: str) -> frozenset[str]:
     """Return a lower-case word, its singular, and the base form of the verb."""
-    return frozenset((word, noun_lemma(word), verb_lemma(word)))
+    plain = word[:-1] if word.endswith("s") and len(word) > _LEAST_PLURAL and word[-2] not in "sui" else word
+    return frozenset((word, noun_lemma(word), verb_lemma(word), plain))
 
 
 def number_of(text: str) -> float | None:

@@ -95,21 +95,22 @@ class RelationChoice:
             (each.hops[0] for each in routes if len(each.hops) == 1 and each.hops[0].direction == direction), None
         )
 
-    def route(self, start: str, end: str) -> Route:
+    def routes(self, start: str, end: str, *, either: bool) -> list[Route]:
         """Return the cheapest way between types.
 
-        :raises TwoReadingsError: when there are two.
+        :param either: whether all of several may be taken; they are of one length then.
+        :raises TwoReadingsError: when there are two, and one has to be taken.
         :raises UnconnectedError: when there is none.
         """
         routes = routes_between(self._schema, start, end, self.scores)
         if not routes:
             raise UnconnectedError(f"nothing connects {end} with {start}")
         ways = {" and ".join(hop.relationship for hop in each.hops) for each in routes}
-        if len(ways) > 1:
+        if len(ways) > 1 and not either:
             raise TwoReadingsError(
                 f"{start} and {end} are connected by {' or by '.join(sorted(ways))}. Which is meant?"
             )
-        return routes[0]
+        return routes
 
     def cost(self, start: str, end: str) -> float:
         """Return what the cheapest way between types costs; infinite: there is none."""

@@ -86,7 +86,7 @@ def _columns(result: Result) -> list[str]:
 def _rest(result: Result, shown: int) -> str:
     if result.size <= shown and not result.cut:
         return "."
-    return f"; and {'more than ' if result.cut else ''}{result.size - shown:,} more in {result.handle}."
+    return f"; the others stand in {result.handle}{', which is cut' if result.cut else ''}."
 
 
 def _unit(planned: Planned) -> str:

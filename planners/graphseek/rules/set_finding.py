@@ -101,6 +101,8 @@ class SetFinding:
     def is_itself(self, chain: Sequence[Stop]) -> bool:
         """Whether a chain is the name of what is asked for."""
         stop = chain[0]
+        if self._reading.is_target_said:
+            return False
         return len(chain) == 1 and bool(stop.name) and stop.types == self._reading.target.types and not stop.related
 
     def itself(self, stop: Stop) -> Result:
@@ -122,20 +124,29 @@ class SetFinding:
 
     def _link(self, at: Selected, far: Stop, near: Stop) -> Result:
         said = self._choice.said_hops(far, near, near)
-        if not any(not each.negated for each in said):
-            hops = self._choice.route(far.types[0], near.types[0]).hops
-            for hop in hops[:-1]:
-                step = self._traverse(at, hop, hops, [])
-                if not step.size:
-                    return step
-                at = {"handle": step.handle}
-            positive = [self._traverse(at, hops[-1], hops, near.conditions)]
-        else:
-            wanted = [each.hop for each in said if not each.negated]
+        wanted = [each.hop for each in said if not each.negated]
+        if wanted:
             positive = [self._traverse(at, hop, wanted, near.conditions) for hop in wanted]
-        result = self._merged(positive, "union" if self._reading.either else "intersection")
+            result = self._merged(positive, "union" if self._reading.either else "intersection")
+        else:
+            result = self._routed(at, far, near)
         negative = [self._traverse(at, each.hop, [each.hop], []) for each in said if each.negated]
         return self._merged([result, *(each for each in negative if each.size)], "difference")
+
+    def _routed(self, at: Selected, far: Stop, near: Stop) -> Result:
+        """Follow the cheapest way; all of several ones, where the thing that is asked for is named and they only confirm it."""
+        is_named = any(self.is_itself(chain) for chain in self._reading.chains)
+        ways = []
+        for route in self._choice.routes(far.types[0], near.types[0], either=is_named):
+            on, step = at, None
+            for hop in route.hops:
+                step = self._traverse(on, hop, route.hops, near.conditions if hop is route.hops[-1] else [])
+                if not step.size:
+                    break
+                on = {"handle": step.handle}
+            if step is not None:
+                ways.append(step)
+        return self._merged(ways, "union")
 
     def _traverse(self, at: Selected, hop: Hop, hops: Sequence[Hop], conditions: Sequence[Condition]) -> Result:
         relationship_filters = self._choice.conditions(hops, hop)

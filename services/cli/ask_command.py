@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from egotools.client_errors import ClientError
-from ontology.errors import (
-    BudgetExceededError,
-    DeadlineError,
-    EgotoolsError,
-    InvalidArgumentError,
-    ModelError,
-    NotFoundError,
-    StorageError,
-)
+from ontology.errors import InvalidArgumentError
 from services.cli.command_error import command_error
 from services.cli.console import print_json, stderr
 from services.cli.options import Json
@@ -28,7 +20,7 @@ from services.jobs.plans import ChatEndpoint
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from planners.graphseek.agent.agent_events import AgentEvent, Ended
+    from planners.graphseek.agent.agent_events import AgentEvent
     from services.cli.ask_run import Told
     from services.jobs.ask_parts import AskPlan
 
@@ -103,6 +95,7 @@ def ask(
     pin_threads()  # before a numeric library is imported
     from services.cli import ask_run
     from services.cli.show_ask import AskPrinter, show_end
+    from services.jobs.ask_outcome import outcome_error
 
     _check_together(journal, question, endpoint, replay=replay, refine=refine, branch=branch)
     printer = AskPrinter(explain=explain)
@@ -184,36 +177,6 @@ def _ended(run: Callable[[], Coroutine[Any, Any, Told]]) -> Told:
         return asyncio.run(run())
     except ClientError as error:
         raise command_error(error) from error
-
-
-def outcome_error(end: Ended) -> EgotoolsError | None:
-    """Return why a question has no sure answer; None where it has one."""
-    again = "With the same journal the command goes on with it"
-    missing = end.missing.rstrip(".?! ")
-    return {
-        "answered": None,
-        "ungrounded": ModelError(
-            f"the answer is ungrounded: {missing}", remedy="Do not rely on it: read the tables, or ask again"
-        ),
-        "asked back": InvalidArgumentError(
-            "the question has two readings", subject="question", remedy="Ask again, and say which one you mean"
-        ),
-        "unreadable": InvalidArgumentError(
-            "the question could not be read",
-            subject="question",
-            remedy="Ask in words of the graph's types and properties, or name a model (--llm-url, --llm-model)",
-        ),
-        "no answer": NotFoundError(
-            f"no answer was found: {missing}",
-            subject="question",
-            remedy="Read its steps; more of them may help (--steps)",
-        ),
-        "model": ModelError(missing, remedy=again),
-        "store": StorageError(missing, subject="graph", remedy=f"See whether it is there. {again}"),
-        "budget": BudgetExceededError(missing, subject="budget", remedy=f"Raise it. {again}"),
-        "deadline": DeadlineError(missing, subject="--max-seconds", remedy=f"Raise it. {again}"),
-        "cancelled": DeadlineError(missing, subject="question", remedy=again),
-    }[end.outcome]
 
 
 def _to_json(told: Told, events: list[AgentEvent]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +13,10 @@ import typer
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
+from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
+    from services.jobs.ask_parts import AskPlan
     from services.server.process import Beside
     from services.server.server import Server
     from services.web.run_events import Plan
@@ -46,6 +48,12 @@ class PageOptions:
         Path | None,
         typer.Option(file_okay=False, help="A folder with journals of egotools solve; the page shows these runs."),
     ] = None
+    web_graph: Annotated[
+        str,
+        typer.Option(
+            help="Graph that questions on the page are asked of, as of egotools ask --graph. Default: the tool graph of the store."
+        ),
+    ] = ""
 
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run, as of the command plan
@@ -90,11 +98,34 @@ def page_beside(
             domains=domains,
             solves=options.web_runs,
         )
-        async with serve_web(server, stores, settings) as address:
+        async with (
+            _ask_plan(options.web_graph, server.settings.query_model) as ask,
+            serve_web(server, stores, replace(settings, ask=ask)) as address,
+        ):
             stderr.print(f"The page is at {address}", highlight=False)
             yield
 
     return beside
+
+
+@asynccontextmanager
+async def _ask_plan(graph: str, model: str) -> AsyncIterator[AskPlan]:
+    """Yield how questions are answered: by the model that the server has, else by rules.
+
+    :param model: ``openai:MODEL@BASE_URL``; empty: none.
+    """
+    from services.cli.ask_run import with_lookup
+    from services.jobs.ask_parts import AskPlan
+    from services.jobs.model_factory import open_chat
+    from services.server.query_model import query_endpoint
+
+    if not model:
+        yield AskPlan(graph=graph)
+        return
+    name, url = query_endpoint(model)
+    chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
+    async with with_lookup(AskPlan(graph=graph, chat=chat)) as plan:
+        yield plan
 
 
 def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:

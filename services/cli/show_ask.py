@@ -24,6 +24,8 @@ from services.cli.console import plain, stdout, table
 __all__ = ["AskPrinter", "show_end", "show_page"]
 
 _MOST = 300  # characters of a text on a line
+_QUERY = 2_000  # of a query: those of a search over all types are ten times as long, and alike
+_CELL = 40  # of a cell
 _EDGES = 10  # of a graph that are listed
 
 
@@ -44,7 +46,7 @@ class AskPrinter:
             stdout.print(f"[bold]step {event.step}[/]", highlight=False)
         if self._explain or not isinstance(event, QueryRun):
             for what, text in _lines(event):
-                _say(what, text, most=None if isinstance(event, QueryRun) else _MOST)
+                _say(what, text, _QUERY if isinstance(event, QueryRun) else _MOST)
 
 
 def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
@@ -82,31 +84,37 @@ def show_end(end: Ended, pages: Sequence[Mapping[str, Any]]) -> None:
         label = f"[bold {colour}]answer[/]{marked.get(end.outcome, '')}"
         stdout.print(f"{label} [bold]{plain(end.answer)}[/]", soft_wrap=True, highlight=False)
     if end.missing:
-        _say("[yellow]missing[/]", end.missing, most=None)
+        _say("[yellow]missing[/]", end.missing)
 
 
 def show_page(page: Mapping[str, Any], title: str = "", columns: Sequence[str] = ()) -> None:
     """Print a result as :func:`services.jobs.result_page.result_page` gives it."""
-    if page["kind"] == "table":
-        _table(page, title, columns)
-    elif page["kind"] == "graph" and "nodes" in page:
-        _graph(page, title)
-    else:
+    if "of" in page:
         axes = ", ".join(f"{page['options'][axis]}" for axis in ("y", "x") if axis in page["options"])
         drawn = f" ({page['kind']} of {axes}; the page draws it)" if axes else ""
         show_page(page["of"], f"{page['title']}{drawn}".strip(), page["options"].get("columns", ()))
+    elif page["kind"] == "graph":
+        _graph(page, title)
+    else:
+        _table(page, title, columns)
 
 
 def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
-    """Print the first rows, without the ids of nodes where there is something else to show."""
+    """Print the first rows: without the ids of nodes, and columns that are empty there, where there is something else to show."""
     names = [each["name"] for each in page["columns"]]
-    places = [at for at, each in enumerate(page["columns"]) if each["type"] != "node"] or list(range(len(names)))
+    filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
+    places = [at for at in filled if page["columns"][at]["type"] != "node"] or filled or list(range(len(names)))
     places = [names.index(each) for each in columns] or places
-    rows = [["" if row[at] is None else row[at] for at in places] for row in page["rows"]]
+    rows = [[_cell(row[at]) for at in places] for row in page["rows"]]
     stdout.print(f"  {page['handle']:<9} {plain(title)}".rstrip(), soft_wrap=True, highlight=False)
     stdout.print(table("", [names[at] for at in places], rows))
     if (more := page["total"] - len(rows)) > 0:
         stdout.print(f"  and {more:,} more rows", highlight=False)
+
+
+def _cell(value: Any) -> str:
+    text = " ".join(str("" if value is None else value).split())
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
 
 
 def _graph(page: Mapping[str, Any], title: str) -> None:
@@ -128,7 +136,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _say(what: str, text: str, most: int | None = _MOST) -> None:
+def _say(what: str, text: str, most: int = _MOST) -> None:
     one = " ".join(text.split())
-    cut = one if most is None or len(one) <= most else f"{one[:most]}…"
+    cut = one if len(one) <= most else f"{one[:most]}… ({len(one):,} characters)"
     stdout.print(f"  {what:<9} {plain(cut)}", soft_wrap=True, highlight=False)

@@ -13,7 +13,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, NotFoundError
 from planners.graphseek.agent.recorded_question import branch_question, question_of, refine_question
 from planners.graphseek.agent.turn import Question
 from planners.graphseek.results.result_store import ResultStore
@@ -27,11 +27,13 @@ _INVOCATION = re.compile(r"invocation/(\d{1,6})/\d{1,6}")
 class ConversationTurn:
     """The files of one turn.
 
-    :param journal: its file.
+    :param first: the journal of the first one.
+    :param number: of the turn, from 1.
     """
 
-    def __init__(self, journal: Path) -> None:
-        self.journal = journal
+    def __init__(self, first: Path, number: int) -> None:
+        self.number = number
+        self.journal = first if number == 1 else first.with_name(f"{first.stem}-{number}{first.suffix}")
 
     @contextlib.contextmanager
     def results(self) -> Iterator[ResultStore]:
@@ -67,18 +69,19 @@ def conversation_turns(first: Path) -> list[ConversationTurn]:
 
     :param first: the journal of the first one.
     """
-    return [ConversationTurn(path) for path in takewhile(_is_begun, (_journal(first, nth) for nth in count(1)))]
+    return list(takewhile(_is_begun, (ConversationTurn(first, number) for number in count(1))))
 
 
 def next_turn(
-    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int | None = None
+    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int = 0, over_stopped: bool = False
 ) -> tuple[Question, ConversationTurn]:
     """Return the question that is to be asked now, and the turn that it belongs to: that of the last turn again, which goes on or is
     told again, where the words are the same or there are none; else a new turn.
 
     :param refine: the last turn is gone on from, its steps included, with these words.
     :param branch: the question is asked again, from after this step on.
-    :param of: number of the turn that is branched, from 1; the last where None.
+    :param of: number of the turn that is branched; the last where 0.
+    :param over_stopped: turns at the end that were stopped are passed over; else a next one is refused.
     :raises InvalidArgumentError: when there is nothing to go on from, or the last turn has not ended.
     """
     turns = conversation_turns(first)
@@ -87,36 +90,42 @@ def next_turn(
             raise InvalidArgumentError(
                 "there is no run to go on from", subject=str(first), remedy="Ask a question with this journal first"
             )
-        return Question(text=text), ConversationTurn(first)
-    new = ConversationTurn(_journal(first, len(turns) + 1))
+        return Question(text=text), ConversationTurn(first, 1)
+    new = ConversationTurn(first, len(turns) + 1)
     if branch is not None:
-        turn = turns[(of or len(turns)) - 1]
+        if of > len(turns):
+            raise NotFoundError("there is no such turn", subject=str(of), remedy=f"Use 1 to {len(turns)}")
+        turn = turns[of - 1]
         journal = turn.read()
         question = branch_question(journal, branch, new.journal)
         new.take_results(turn, upto=_results_upto(journal, branch))
         return question, new
-    last = turns[-1]
-    journal = last.read()
+    before = question_of(turns[-1].read())
+    if not refine and text in ("", before.text):
+        return before, turns[-1]
+    while over_stopped and turns and not _has_ended(turns[-1].read()):
+        turns.pop()
+    if not turns:
+        return Question(text=text), new
+    journal = turns[-1].read()
     before = question_of(journal)
     if refine:
         question = refine_question(journal, text, new.journal)
-    elif text in ("", before.text):
-        return before, last
     else:
         question = Question(text=text, earlier=(*before.earlier, (before.text, _answer(journal))))
-    new.take_results(last)
+    new.take_results(turns[-1])
     return question, new
 
 
-def _journal(first: Path, nth: int) -> Path:
-    return first if nth == 1 else first.with_name(f"{first.stem}-{nth}{first.suffix}")
-
-
-def _is_begun(journal: Path) -> bool:
+def _is_begun(turn: ConversationTurn) -> bool:
     try:
-        return journal.stat().st_size > 0
+        return turn.journal.stat().st_size > 0
     except FileNotFoundError:
         return False
+
+
+def _has_ended(journal: RunJournal) -> bool:
+    return any(record.kind == "run_ended" for record in journal.records)
 
 
 def _answer(journal: RunJournal) -> str:

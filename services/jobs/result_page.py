@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import Any
 
-from ontology.errors import NotFoundError
+from ontology.errors import EgotoolsError, NotFoundError
+from planners.graphseek.agent.agent_events import AgentEvent, ResultKept
 from planners.graphseek.results.result import Cell, EvictedError, Result
 from planners.graphseek.results.result_store import ResultStore
 
-__all__ = ["result_page"]
+__all__ = ["ShownResults", "result_page"]
 
 _MOST_CHARS = 2_000  # of a text in a cell
+
+
+class ShownResults:
+    """Hears a run's events, and knows afterwards which results a person is to see."""
+
+    def __init__(self) -> None:
+        self._presentations: list[str] = []
+
+    def hear(self, event: AgentEvent) -> None:
+        """Take an event."""
+        if isinstance(event, ResultKept) and event.kind == "presentation":
+            self._presentations.append(event.handle)
+
+    async def pages(self, results: ResultStore, of: Sequence[str], *, count: int) -> list[dict[str, Any]]:
+        """Return the presentations that were made, and the results of the answer that none of them shows, as :func:`result_page` does.
+        What is not there any more is left out.
+
+        :param of: handles that the answer rests on.
+        :param count: rows of a table at most.
+        """
+        pages = []
+        for handle in dict.fromkeys([*self._presentations, *of]):
+            with contextlib.suppress(EgotoolsError):  # of a replay: the folder may be gone, or rows evicted
+                pages.append(await result_page(results, handle, count=count))
+        presented = {page["of"]["handle"] for page in pages if "of" in page}
+        return [page for page in pages if page["handle"] not in presented]
 
 
 async def result_page(results: ResultStore, handle: str, *, offset: int = 0, count: int = 20) -> dict[str, Any]:

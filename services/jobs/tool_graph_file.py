@@ -1,7 +1,7 @@
 """The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
 
 Its layout is that of :mod:`ingest.stores.ladybug`, with these differences: tools have their effect, cells without a value are null, and
-columns that say where an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
+columns that say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ontology.files import disk_errors
 from ontology.tool_effects import effect_of
 from planners.graphs.loading.graph_loading import load_graph
 from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from services.jobs.cached_store import cache_folder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tool_graph_file"]
 
-_LAYOUT = 1
+_LAYOUT = 2
 """Of the files: part of their names; it changes with what this module makes of the same snapshot."""
 _NODE_COLUMNS: Mapping[str, ColumnType] = {
     "key": "string",
@@ -34,7 +35,6 @@ _NODE_COLUMNS: Mapping[str, ColumnType] = {
     "name": "string",
     "text": "string",
     "degree": "integer",
-    "surface_forms": "string",
 }
 _EDGE_COLUMNS: Mapping[str, ColumnType] = {
     "confidence": "number",
@@ -53,16 +53,25 @@ def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
     :raises SnapshotError: when it cannot be used.
     :raises StorageError: when the file cannot be written.
     """
+    folder = folder or cache_folder("tool-graphs")
+    published = current_snapshot(store)
+    known = _file(folder, published.name)
+    if published != store and known.exists():  # it is not read and checked once more
+        return known
     snapshot = open_snapshot(store)
     try:
-        path = (folder or cache_folder("tool-graphs")) / f"{snapshot.manifest.snapshot_id}-{_LAYOUT}.lbdb"
+        path = _file(folder, snapshot.manifest.snapshot_id)
         if not path.exists():
-            with disk_errors(path.parent):
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with disk_errors(folder):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             load_graph(path, *_tables(snapshot))
         return path
     finally:
         snapshot.release()
+
+
+def _file(folder: Path, snapshot_id: str) -> Path:
+    return folder / f"{snapshot_id}-{_LAYOUT}.lbdb"
 
 
 def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable]]:

@@ -27,7 +27,7 @@ from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 
-__all__ = ["QUERY_STEPS", "Improved", "QueryModel", "open_query_chat"]
+__all__ = ["QUERY_STEPS", "Improved", "QueryModel", "open_query_chat", "query_endpoint"]
 
 QUERY_STEPS = ("rewrite", "choose")
 """What a chat model may do for a request: rewrite it into needs, and choose among the best 30 tools."""
@@ -81,11 +81,10 @@ class Improved:
     tokens: int = 0
 
 
-def open_query_chat(name: str) -> ChatModel:
-    """The chat model ``openai:MODEL@BASE_URL``; its key is that of the variable ``OPENAI_API_KEY``.
+def query_endpoint(name: str) -> tuple[str, str]:
+    """Return the model and the base URL of ``openai:MODEL@BASE_URL``.
 
     :raises InvalidArgumentError: for a name of another form.
-    :raises MissingExtraError: without the extra ``llm``.
     """
     kind, _, rest = name.partition(":")
     model, _, address = rest.rpartition("@")
@@ -93,6 +92,16 @@ def open_query_chat(name: str) -> ChatModel:
         raise InvalidArgumentError(
             f"{name!r} names no chat model", subject="query_model", remedy="Write openai:MODEL@http://HOST:PORT/v1"
         )
+    return model, address
+
+
+def open_query_chat(name: str) -> ChatModel:
+    """The chat model ``openai:MODEL@BASE_URL``; its key is that of the variable ``OPENAI_API_KEY``.
+
+    :raises InvalidArgumentError: for a name of another form.
+    :raises MissingExtraError: without the extra ``llm``.
+    """
+    model, address = query_endpoint(name)
     from inference.openai_chat import OpenAIChat
     from inference.retry import RetryPolicy
 

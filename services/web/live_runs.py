@@ -114,6 +114,9 @@ class LiveRun:
                     if event["event"] == "Answered":
                         self._last = self._answered(event["execution"])
                         return
+                    if event["event"] == "TurnEnded":
+                        self._last = event
+                        return
                     if len(self.events) == _MOST_EVENTS:
                         raise OverloadedError("the run has too many events", remedy="Ask for less at once")
                     self._append(event)

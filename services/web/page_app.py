@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError
 from services.http.http_status import http_status
+from services.web.ask_routes import ASK_ROUTES
 from services.web.error_json import error_json
 from services.web.page_access import TENANT_COOKIE, TOKEN_COOKIE
 from services.web.page_context import PageContext, context_of
@@ -52,6 +53,7 @@ def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
             *RETRIEVAL_ROUTES,
             *RUN_ROUTES,
             *SOLVE_ROUTES,
+            *ASK_ROUTES,
             *TRUST_ROUTES,
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -83,8 +85,17 @@ async def _session(request: Request) -> JSONResponse:
             "planner": context.runs.plan is not None,
             "domains": list(context.domains),
             "solves": context.solves is not None,
+            "talks": context.talks is not None and (context.access.is_open or await _is_admin(request)),
         }
     )
+
+
+async def _is_admin(request: Request) -> bool:
+    try:
+        await context_of(request).access.admin(request)
+    except EgotoolsError:
+        return False
+    return True
 
 
 async def _sign_in(request: Request) -> Response:

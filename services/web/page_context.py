@@ -12,6 +12,7 @@ from starlette.requests import Request
 from egotools import AsyncClient
 from services.web.live_runs import LiveRuns
 from services.web.page_access import PageAccess
+from services.web.page_talks import PageTalks
 
 __all__ = ["OpenClient", "PageContext", "context_of"]
 
@@ -26,6 +27,7 @@ class PageContext:
     :param stores: tenant → folder of the store with its findings.
     :param domains: names of the planner's domains, the default first.
     :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
+    :param talks: conversations about a graph; None: there are none.
     :param secure: whether cookies are for TLS only.
     """
 
@@ -35,6 +37,7 @@ class PageContext:
     stores: Mapping[str, Path] = field(default_factory=dict)
     domains: Sequence[str] = ()
     solves: Path | None = None
+    talks: PageTalks | None = None
     secure: bool = False
 
 

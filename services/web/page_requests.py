@@ -10,7 +10,17 @@ from starlette.requests import Request
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
 
-__all__ = ["Approved", "Consented", "RunAsked", "SignIn", "ToolsAsked", "number", "read_body"]
+__all__ = [
+    "Approved",
+    "Branched",
+    "Consented",
+    "QuestionAsked",
+    "RunAsked",
+    "SignIn",
+    "ToolsAsked",
+    "number",
+    "read_body",
+]
 
 _MAX_QUERY_CHARS, _MAX_TOKEN_CHARS = 20_000, 16_384
 _Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
@@ -39,6 +49,21 @@ class RunAsked(_Form):
 
     query: _Words
     domain: str = Field(default="", max_length=200)
+
+
+class Branched(_Form):
+    """A turn of a conversation that is to go another way."""
+
+    turn: int = Field(ge=1)
+    step: int = Field(ge=0)
+
+
+class QuestionAsked(_Form):
+    """A question of a graph; of a new conversation where ``talk`` is empty."""
+
+    query: _Words
+    talk: str = Field(default="", max_length=100)
+    branch: Branched | None = None
 
 
 class Consented(_Form):

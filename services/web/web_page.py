@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
+from services.jobs.ask_parts import AskPlan
 from services.server.access.certificates import web_context
 from services.server.access.loopback import is_loopback
 from services.server.server import Server
@@ -17,6 +18,7 @@ from services.web.own_server import client_maker
 from services.web.page_access import PageAccess
 from services.web.page_app import page_app
 from services.web.page_context import PageContext
+from services.web.page_talks import PageTalks
 from services.web.run_events import Plan
 
 __all__ = ["WebSettings", "serve_web"]
@@ -32,6 +34,7 @@ class WebSettings:
     :param plan: None: the page only looks for tools.
     :param domains: of the planner, the default first.
     :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
+    :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
     """
 
     host: str = "127.0.0.1"
@@ -40,6 +43,7 @@ class WebSettings:
     plan: Plan | None = None
     domains: Sequence[str] = ()
     solves: Path | None = None
+    ask: AskPlan | None = None
 
 
 @asynccontextmanager
@@ -72,6 +76,7 @@ async def serve_web(
             remedy="Use tokens, or leave --web out",
         )
     runs = LiveRuns(settings.plan)
+    talks = None if settings.ask is None else PageTalks(settings.ask, stores)
     context = PageContext(
         open_client=client_maker(server),
         access=PageAccess(access.authentication),
@@ -79,6 +84,7 @@ async def serve_web(
         stores=stores,
         domains=settings.domains,
         solves=settings.solves,
+        talks=talks,
         secure=tls is not None,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])
@@ -87,3 +93,5 @@ async def serve_web(
             yield address
         finally:
             await runs.stop()
+            if talks is not None:
+                talks.close()

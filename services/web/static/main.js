@@ -1,13 +1,14 @@
 // The page: signing in, its two views, and the request that both sides of the first work on.
 
 import { errorOf, post, session } from "./api.js";
+import { AskView } from "./ask_view.js";
 import { CatalogueView } from "./catalogue_view.js";
 import { byId, element, showProblem } from "./dom.js";
 import { RetrievalView } from "./retrieval_view.js";
 import { RunView } from "./run_view.js";
 import { SolveView } from "./solve_view.js";
 
-const VIEWS = ["ask", "catalogue", "solved"];
+const VIEWS = ["ask", "questions", "catalogue", "solved"];
 const EXAMPLES = {
   personal: [
     "Find the webpage mentioned in the email from the person you met at an event in February.",
@@ -16,7 +17,8 @@ const EXAMPLES = {
   ],
   enterprise: ["Which suppliers are blocked?", "Find the orders of the customers that I manage.", "Which contracts expire before 2026-07-01?"],
 };
-let planner = false, solves = false;
+let planner = false, served = {};
+new AskView();
 const catalogue = new CatalogueView();
 const retrieval = new RetrievalView((key) => {
   location.hash = "catalogue";
@@ -26,7 +28,7 @@ const run = new RunView();
 const solve = new SolveView();
 
 function show() {
-  const word = location.hash.slice(1), asked = word === "runs" ? "solved" : word, name = VIEWS.includes(asked) && (asked !== "solved" || solves) ? asked : "ask";
+  const word = location.hash.slice(1), asked = word === "runs" ? "solved" : word, name = VIEWS.includes(asked) && served[asked] !== false ? asked : "ask";
   for (const view of VIEWS) {
     byId(view).hidden = view !== name;
     if (view === name) byId(`to-${view}`).setAttribute("aria-current", "page");
@@ -40,9 +42,9 @@ async function start() {
   const found = await session();
   const refused = found.problem !== null;
   planner = found.planner;
-  solves = found.solves;
+  served = { solved: found.solves, questions: found.talks };
   byId("sign-in").hidden = !refused;
-  byId("to-solved").hidden = !solves;
+  for (const [view, is] of Object.entries(served)) byId(`to-${view}`).hidden = !is;
   byId("sign-out").hidden = found.open || refused;
   showProblem(byId("problem"), refused && found.problem.code !== "UNAUTHENTICATED" ? found.problem : null);
   byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));

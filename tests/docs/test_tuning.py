@@ -22,6 +22,13 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    # Of the page's requests as many as a tuning takes at least, each of a group of its own: all of them take twice as long.
+    requests = (
+        (ROOT / "examples" / "enterprise" / "requests.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    )
+    (tmp_path / "few.jsonl").write_text("".join(requests[:MIN_GROUPS]), encoding="utf-8")
+    assert example.count("examples/enterprise/requests.jsonl") == 1
+    example = example.replace("examples/enterprise/requests.jsonl", "few.jsonl")
     exec(example.replace("egotools-minilm-int8.v1", "hashing.v1"), {})
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(("Nothing was published: ", "Snapshot "))

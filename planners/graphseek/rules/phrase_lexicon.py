@@ -20,10 +20,11 @@ from planners.graphseek.rules.question_tokens import Token, base_forms, tokens_o
 __all__ = ["Lexicon", "Meaning", "PropertyOf", "RelationOf", "TypeOf", "ValueOf"]
 
 _NODE, _NOTHING, _RELATION = NodeDescriptor(), PropertyDescriptor(), RelationshipDescriptor()
+_FILLERS = frozenset({"a", "an", "the", "be"})
 _AUXILIARIES = frozenset("is are was were be been has have can may".split())
 # Words of phrases that do not tell one relationship from another: those of the phrases of the shipped catalogs.
 _LIGHT = _AUXILIARIES | frozenset("a an the by in into at to from of on for with as".split())
-# Roles of properties that no question means by the property's own word alone: "name", "id".
+# Roles of properties that no question means by the property's own name.
 _SILENT = frozenset({"key"})
 
 
@@ -132,9 +133,9 @@ class Lexicon:
             said = tuple(word for phrase in (key.name, *known.words) for word in words(phrase))
             found = PropertyOf(owner, key, known.role, known.unit, of_relationship, said)
             self.properties.append(found)
-            if known.role not in _SILENT:
-                for phrase in dict.fromkeys((key.name, *known.words)):
-                    self._add(phrase, found)
+            own = () if known.role in _SILENT else (key.name,)
+            for phrase in dict.fromkeys((*own, *known.words)):
+                self._add(phrase, found)
             for phrase, value in known.values.items():
                 self._add(phrase, ValueOf(found, value))
             for value in dict.fromkeys(known.values.values()):
@@ -144,7 +145,7 @@ class Lexicon:
     def _add_relation(self, name: str, phrases: Iterable[str], *, forward: bool) -> None:
         for phrase in phrases:
             said = words(phrase)
-            while len(said) > 1 and said[0] in _AUXILIARIES:
+            while len(said) > 1 and said[0] in _AUXILIARIES | _FILLERS:
                 said = said[1:]
             told = [word for word in said if word not in _LIGHT]
             if not told:
@@ -160,9 +161,6 @@ class Lexicon:
 def _naming(node: NodeType, catalog: SemanticCatalog) -> list[str]:
     """The properties that a node is named by, what people call it first."""
     return list(dict.fromkeys([name_property(node, catalog), *naming_properties(node, catalog)]))
-
-
-_FILLERS = frozenset({"a", "an", "the", "be"})
 
 
 def _end(phrase: _Phrase, tokens: Sequence[Token], start: int) -> int:

@@ -140,7 +140,7 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ),
     ("change", r"breaks?|broken|(?:is |are )?(?:changes|changed|renamed|removed|altered)", lambda m: None),
     ("where", r"where", lambda m: None),
-    ("which", r"which|what|list|show|name(?= (?:all|the))|tell me|give me|find|who", lambda m: None),
+    ("which", r"which|what|list|show|name(?= (?:all|the))|find|who", lambda m: None),
     ("it", r"it|its|they|them|their|this|that(?= \w+\?)|these|those", lambda m: None),
 )
 _PATTERNS = [(kind, re.compile(rf"(?<!\w)(?:{text})(?!\w)"), read) for kind, text, read in _CUES]

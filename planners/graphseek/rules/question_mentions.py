@@ -142,6 +142,9 @@ def _phrases(
         for size, meaning in lexicon.at(tokens, start):
             by_end.setdefault(start + size, []).append(meaning)
         for end, meanings in by_end.items():
+            if all(isinstance(each, RelationOf) for each in meanings):  # "capital of": a relation, and a type
+                shorter = (each for size in range(start + 1, end) for each in by_end.get(size, ()))
+                meanings = [*meanings, *(each for each in shorter if isinstance(each, TypeOf))]
             yield start, end, meanings
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -15,7 +15,7 @@ from planners.graphseek.rules.question_reading import Counted, Reading, Stop
 from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.schema_routes import Hop
-from planners.graphseek.rules.set_finding import EmptyError, Selected, SetFinding
+from planners.graphseek.rules.set_finding import EmptyError, Selected, SetFinding, filters_of
 
 __all__ = ["Planned", "plan_question"]
 
@@ -31,7 +31,7 @@ class Planned:
     :param type: of what was asked for.
     :param results: that the answer rests on.
     :param asked: a property that is told.
-    :param shape: ``rows``; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
+    :param shape: ``rows``; ``first``: the first ones of them; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
     """
 
     type: str
@@ -146,7 +146,8 @@ class _Plan:
         reading = self._reading
         if reading.counted is not None:
             result = self._counted(nodes, reading.counted)
-            return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
+            shape = "pairs" if reading.counted.bound is None else "size" if reading.kind == "count" else "rows"
+            return Planned(type=self._type, results=(result,), shape=shape)
         if reading.target.rank is not None:
             return self._ranked(nodes)
         if reading.kind == "total":
@@ -178,7 +179,7 @@ class _Plan:
             raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
         self._reading.limit = self._reading.limit or 1
         result = self._listed(nodes, order_by=keys[0].key.name, descending=rank.descending)
-        return Planned(type=self._type, results=(result,), asked=keys[0])
+        return Planned(type=self._type, results=(result,), asked=keys[0], shape="first")
 
     def _total(self, nodes: Selected) -> Planned:
         reading = self._reading
@@ -205,25 +206,41 @@ class _Plan:
     def _counted(self, nodes: Selected, counted: Counted) -> Result:
         near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
         hop = self._hop(near, far)
+        limit = {"limit": self._reading.limit or 1} if counted.bound is None else {}
+        arguments = self._neighbours(
+            hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
+        )
+        if hop.chained:
+            bounds = counted.bound
+            ordered = {"order_by": "count", "descending": counted.descending is not False, **limit}
+            aggregations = [{"grouping_type": "COUNT"}]
+            result = self._calls.result(
+                "aggregate_neighbours", start=nodes, **arguments, max_hops=_HOPS, aggregations=aggregations, **ordered
+            )
+            if bounds is None:
+                return result
+            return self._calls.result(
+                "filter",
+                handle=result.handle,
+                filters=[{"key": "count", "operator": bounds.operator, "value": bounds.number}],
+            )
+        if counted.bound is not None:
+            return self._calls.result(
+                "degree", start=nodes, **arguments, **_bounds(counted.bound.operator, counted.bound.number)
+            )
+        order = "descending" if counted.descending else "ascending"
+        return self._calls.result("degree", start=nodes, **arguments, order=order, **limit)
+
+    def _neighbours(self, hop: Hop, type_: str, narrowed: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of neighbours of a type over a hop."""
         filters = self._choice.conditions([hop], hop)
-        arguments: dict[str, Any] = {
-            "start": nodes,
+        return {
             "relationship_types": [hop.relationship],
             "direction": hop.direction,
-            "neighbour_type": far.types[0],
+            "neighbour_type": type_,
+            **({"neighbour_filters": narrowed["filters"]} if narrowed else {}),
             **({"relationship_filters": filters} if filters else {}),
         }
-        if counted.bound is not None:
-            return self._calls.result("degree", **arguments, **_bounds(counted.bound.operator, counted.bound.number))
-        limit = self._reading.limit or 1
-        if not hop.chained:
-            order = "descending" if counted.descending else "ascending"
-            return self._calls.result("degree", **arguments, order=order, limit=limit)
-        ordered = {"order_by": "count", "descending": bool(counted.descending), "limit": limit}
-        aggregations = [{"grouping_type": "COUNT"}]
-        return self._calls.result(
-            "aggregate_neighbours", **arguments, max_hops=_HOPS, aggregations=aggregations, **ordered
-        )
 
     def _hop(self, near: Stop, far: Stop) -> Hop:
         """Return the one hop from the target to what is counted."""
@@ -248,36 +265,20 @@ class _Plan:
             raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
         each.types = self._choice.nearest(self._type, each.types)
         hop = self._hop(each, reading.target)
-        filters = self._choice.conditions([hop], hop)
-        arguments: dict[str, Any] = {
-            "relationship_types": [hop.relationship],
-            **({"relationship_filters": filters} if filters else {}),
-        }
+        counting = {"aggregations": [{"grouping_type": "COUNT"}]}
         if reading.chains:
-            back = "in" if hop.direction == "out" else "out"
-            counting = {"group_by": "neighbour", "aggregations": [{"grouping_type": "COUNT"}]}
-            nodes = self._sets.selected()
+            back = replace(hop, direction="in" if hop.direction == "out" else "out")
+            arguments = self._neighbours(back, each.types[0], {})
             result = self._calls.result(
-                "aggregate_neighbours",
-                start=nodes,
-                direction=back,
-                neighbour_type=each.types[0],
-                **arguments,
-                **counting,
+                "aggregate_neighbours", start=self._sets.selected(), **arguments, group_by="neighbour", **counting
             )
+            return Planned(type=self._type, results=(result,), shape="pairs")
+        arguments = self._neighbours(hop, self._type, filters_of(reading.target.conditions))
+        start = {"type": each.types[0]}
+        if hop.chained:
+            result = self._calls.result("aggregate_neighbours", start=start, **arguments, max_hops=_HOPS, **counting)
         else:
-            conditions = [condition.filter for condition in reading.target.conditions]
-            narrowed = {"neighbour_filters": conditions} if conditions else {}
-            start = {"type": each.types[0]}
-            result = self._calls.result(
-                "degree",
-                start=start,
-                direction=hop.direction,
-                neighbour_type=self._type,
-                at_least=0,
-                **arguments,
-                **narrowed,
-            )
+            result = self._calls.result("degree", start=start, **arguments, at_least=0)
         return Planned(type=self._type, results=(result,), shape="pairs")
 
     def _ranked_total(self) -> Planned:

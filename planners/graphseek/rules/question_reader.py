@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ontology.names import noun_lemma
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, TypeOf
 from planners.graphseek.rules.question_cues import Bound, Top
 from planners.graphseek.rules.question_mentions import Mention, Mentions, mentions_of
@@ -16,6 +17,7 @@ _PLACES = frozenset("in at within inside from on".split())
 _PLAN = "plan or actual"
 _GAP = re.compile(r"[\s'\"“‘,]*(?:of|named|called|the)?[\s'\"“‘]*")  # between a type and the name of one
 _IS_A = re.compile(r"\s*(?:is|was|are) (?:an?|the)\s*")
+_YES_NO = re.compile(r"(?:is|are|was|were|does|do|has|have) ", re.IGNORECASE)
 _MOST_GAP = 40  # characters between a superlative or bound and what it is of
 
 
@@ -79,7 +81,7 @@ class _Reader:
             types: tuple[str, ...] = ()
             before, behind = self._before(each), self._next(each)
             related = each.before in _PLACES
-            if before and _GAP.fullmatch(self._between(before, each)) and (types := _owners(before)):
+            if before and self._is_of_type(before, each) and (types := _owners(before)):
                 self._used.add(before)
                 related = related or before.before in _PLACES
                 related = related or self._text[: before.start].rstrip().lower().endswith(
@@ -89,6 +91,15 @@ class _Reader:
                 self._used.add(behind)
             self._used.add(each)
             yield each, Stop(at=each.start, types=types, name=each.name, related=related)
+
+    def _is_of_type(self, before: Mention, name: Mention) -> bool:
+        """Whether a word is the type of the name behind it: "battery module BM-1", "state of Morelos"; not "capital of France"."""
+        between = self._between(before, name)
+        if before.relations and before.text.lower().endswith((" of", " by", " in", " at", " to")):
+            return False
+        if re.search(r"\bof\b", between) and (before.relations or _is_plural(before.text)):
+            return False
+        return _GAP.fullmatch(between) is not None
 
     def _is_text_of_start(self, name: Mention) -> bool:
         before = self._before(name)
@@ -100,7 +111,7 @@ class _Reader:
         kind = self._kind()
         asking = self._cues("which", "count", "where")
         start = asking[0].start if asking else 0
-        if asking and re.match(r"\s*ones?\b(?! is an?\b)", self._text[asking[0].end :].lower()):
+        if any(re.match(r"\s*ones?\b(?! is an?\b)", self._text[each.end :].lower()) for each in asking):
             start = 0
         if kind == "change":  # "changes" is no value here
             cued = [(each.start, each.end) for each in self._cues("change")]
@@ -137,14 +148,15 @@ class _Reader:
 
     def _asks_for(self, reading: Reading, each: Mention) -> bool:
         """Take a mention as what is asked for, if it can be that; True ends the search."""
-        if each.types and not (each.properties and self._is_measured(each)):
+        if each.types and not self._is_property(each):
             reading.targets = tuple(type_.name for type_ in each.types)
             reading.target.at = each.start
             reading.target.types = reading.targets
             self._used.add(each)
             return True
-        if each.properties and not reading.asked and not each.values:
-            reading.asked = tuple(each.properties)
+        asked = tuple(key for key in each.properties if key.key.type != "boolean" or self._is_yes_no)
+        if asked and not reading.asked and not each.values:
+            reading.asked = asked
             self._used.add(each)
             return False
         owners = [value for value in each.values if value.property.role != _PLAN and not value.property.of_relationship]
@@ -155,9 +167,18 @@ class _Reader:
             return True
         return False
 
-    def _is_measured(self, each: Mention) -> bool:
-        before = self._before(each)
-        return before is not None and before.is_cue("top", "sum") and each.start - before.end <= 2
+    @property
+    def _is_yes_no(self) -> bool:
+        """Whether it asks whether something is true: "Is Austria landlocked?"."""
+        return _YES_NO.match(self._text) is not None
+
+    def _is_property(self, each: Mention) -> bool:
+        """Whether a word that may be a type or a property is a property here: something is compared with it."""
+        if not each.properties or any(type_.own for type_ in each.types):
+            return bool(each.properties) and not each.types
+        before, behind = self._before(each), self._next(each)
+        measured = before is not None and before.is_cue("top", "sum") and each.start - before.end <= 2
+        return measured or (behind is not None and (behind.is_cue("bound") or behind.number is not None))
 
     def _begin_with_property(self, reading: Reading) -> None:
         """A property is asked for, and no type: that of its owner is."""
@@ -187,9 +208,8 @@ class _Reader:
         for cue in self._cues("bound"):
             behind = self._next(cue)
             bound = cue.cue.value if cue.cue else None
-            if isinstance(bound, Bound) and behind and behind.types and behind not in self._used:
-                self._used.add(behind)
-                reading.counted = Counted(at=behind.start, types=_names(behind.types), bound=bound)
+            if isinstance(bound, Bound) and behind and self._is_counted(reading, behind):
+                reading.counted = self._counted(behind, bound=bound)
         for cue in self._cues("each"):
             behind = self._next(cue)
             if behind and (behind.types or behind.properties):
@@ -208,11 +228,22 @@ class _Reader:
         is_near = behind is not None and behind.start - cue.end <= 1
         if behind and behind.properties and not is_number and (is_near or not behind.types):
             self._rank(reading, top, behind)
-        elif behind and behind.types and behind not in self._used:
-            self._used.add(behind)
-            reading.counted = Counted(at=behind.start, types=_names(behind.types), descending=top.descending)
+        elif behind and self._is_counted(reading, behind):
+            reading.counted = self._counted(behind, descending=top.descending)
         else:
             self._rank(reading, top, None)
+
+    def _is_counted(self, reading: Reading, each: Mention) -> bool:
+        """Whether a bound or a superlative before a word is one of the number of such neighbours."""
+        if each in self._used or self._is_property(each):
+            return False
+        return bool(each.types or set(_owners(each)) - set(reading.targets))
+
+    def _counted(self, each: Mention, bound: Bound | None = None, *, descending: bool | None = None) -> Counted:
+        self._used.add(each)
+        values = [] if each.types else [value for value in each.values if value.property.owner in _owners(each)]
+        conditions = tuple(Condition(of=value.property, operator="=", value=value.value) for value in values)
+        return Counted(at=each.start, types=_owners(each), bound=bound, descending=descending, conditions=conditions)
 
     def _rank(self, reading: Reading, top: Top, mention: Mention | None) -> None:
         """Take the first ones by a property; of an adjective alone by the one that it implies."""
@@ -251,7 +282,7 @@ class _Reader:
                 chain.append(names[each])
                 reading.chains.append(chain)
                 chain = []
-            elif each.types and each not in self._used and not (each.values and each.properties):
+            elif each.types and each not in self._used and not self._is_property(each):
                 self._used.add(each)
                 if reading.kind in ("loss", "change") and self._is_listed(reading, each):
                     reading.targets += _names(each.types)
@@ -376,10 +407,18 @@ class _Reader:
                 reading.chains.append([Stop(at=each.start, types=types, name=each.text)])
                 unread.remove(each)
                 is_open = False
-        reading.unread = tuple(each.text for each in unread)
+        units = {each.unit.lower() for each in self._lexicon.properties}
+        reading.unread = tuple(each.text for each in unread if each.text.lower() not in units)
+        if reading.unread and not reading.is_narrowed:
+            raise UnreadableError(f"“{reading.unread[0]}” means nothing here")
 
 
 _ARTICLES = ("", "a", "an", "the")
+
+
+def _is_plural(text: str) -> bool:
+    last = text.lower().split()[-1]
+    return last.endswith("s") and noun_lemma(last) != last
 
 
 def _names(types: Iterable[TypeOf]) -> tuple[str, ...]:

@@ -64,12 +64,14 @@ class Counted:
     """Neighbours that are counted: at least, at most so many, or by their number.
 
     :param descending: of an order; None: a bound.
+    :param conditions: on the neighbours.
     """
 
     at: int
     types: tuple[str, ...]
     bound: Bound | None = None
     descending: bool | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +137,10 @@ class Reading:
     is_target_said: bool = False
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything but a type is said: names, conditions, numbers, a time."""
+        return bool(
+            self.chains or self.target.conditions or self.counted or self.target.rank or self.when.said or self.total
+        )

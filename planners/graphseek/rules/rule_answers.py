@@ -41,13 +41,14 @@ async def _said(planned: Planned, result: Result, lexicon: Lexicon, results: Res
         return _pairs(result, rows)
     at = _name_at(planned, result, lexicon)
     names = list(dict.fromkeys(_shown(row[at]) for row in rows if row[at] is not None))
+    rest = "." if planned.shape == "first" else _rest(result, _SHOWN)
     if planned.asked is not None and (key := planned.asked.key.name) in _columns(result):
         value_at = _columns(result).index(key)
         told = [f"{_shown(row[at])}: {_shown(row[value_at])}{_unit(planned)}" for row in rows[:_SHOWN]]
-        return "; ".join(told) + _rest(result, len(told))
+        return "; ".join(told) + rest
     shown = names[:_SHOWN]
     count = f"{result.size:,} found: " if result.size > 1 else ""
-    return count + "; ".join(shown) + _rest(result, len(shown))
+    return count + "; ".join(shown) + rest
 
 
 def _cell(planned: Planned, result: Result, value: Cell) -> str:

@@ -15,7 +15,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.operators.node_naming import name_property, naming_properties
-from planners.graphseek.rules.question_tokens import Token, base_forms, tokens_of
+from planners.graphseek.rules.question_tokens import Token, base_forms, noun_forms, tokens_of
 
 __all__ = ["Lexicon", "Meaning", "PropertyOf", "RelationOf", "TypeOf", "ValueOf"]
 
@@ -76,10 +76,12 @@ class Lexicon:
     """The phrases of one graph.
 
     :ivar naming: type → the properties that its nodes are named by.
+    :ivar units: of properties, in lower case.
     :ivar weak: words such as "in" and "have" → the relationships whose phrases are made of them alone.
     """
 
     def __init__(self, schema: GraphSchema, catalog: SemanticCatalog) -> None:
+        self.units: set[str] = set()
         self._phrases: dict[str, list[tuple[_Phrase, Meaning]]] = {}
         self.weak: dict[str, list[RelationOf]] = {}
         self.properties: list[PropertyOf] = []
@@ -100,7 +102,7 @@ class Lexicon:
         """Yield the number of tokens and the meaning of each phrase that begins at a token."""
         for form in sorted(tokens[start].forms):
             for phrase, meaning in self._phrases.get(form, ()):
-                if end := _end(phrase, tokens, start):
+                if end := _end(phrase, tokens, start, verbs=isinstance(meaning, RelationOf)):
                     yield end - start, meaning
 
     @property
@@ -115,7 +117,8 @@ class Lexicon:
         return [each for each in meanings if isinstance(each, ValueOf) and each.property == key]
 
     def _add(self, phrase: str, meaning: Meaning) -> None:
-        parts = tuple(base_forms(word) for word in words(phrase))
+        forms = base_forms if isinstance(meaning, RelationOf) else noun_forms
+        parts = tuple(forms(word) for word in words(phrase))
         if parts:
             for form in sorted(parts[0]):
                 self._phrases.setdefault(form, []).append((parts, meaning))
@@ -133,6 +136,7 @@ class Lexicon:
             said = tuple(word for phrase in (key.name, *known.words) for word in words(phrase))
             found = PropertyOf(owner, key, known.role, known.unit, of_relationship, said)
             self.properties.append(found)
+            self.units.update(known.unit.lower().split())
             own = () if known.role in _SILENT else (key.name,)
             for phrase in dict.fromkeys((*own, *known.words)):
                 self._add(phrase, found)
@@ -163,13 +167,13 @@ def _naming(node: NodeType, catalog: SemanticCatalog) -> list[str]:
     return list(dict.fromkeys([name_property(node, catalog), *naming_properties(node, catalog)]))
 
 
-def _end(phrase: _Phrase, tokens: Sequence[Token], start: int) -> int:
+def _end(phrase: _Phrase, tokens: Sequence[Token], start: int, *, verbs: bool) -> int:
     """Return the place behind a phrase that stands at a token, with articles between its words; 0: it does not."""
     at = start
     for nth, forms in enumerate(phrase):
         while nth and at < len(tokens) and tokens[at].lower in _FILLERS:
             at += 1
-        if at >= len(tokens) or not tokens[at].forms & forms:
+        if at >= len(tokens) or not (tokens[at].forms if verbs else tokens[at].nouns) & forms:
             return 0
         at += 1
     return at

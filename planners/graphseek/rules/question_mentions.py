@@ -187,10 +187,11 @@ def _name_end(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> int:
         if step >= len(tokens) or not _goes_on(tokens[step]):
             break
         end = step + 1
+    if all(map(_is_month, tokens[start:end])) or first.text == "I" or first.lower in lexicon.units:
+        return start
     end = _to_code(tokens, end)
     whole = [size for size, _ in lexicon.at(tokens, start) if start + size >= end]
-    is_month = all(map(_is_month, tokens[start:end]))
-    return start if whole or is_month or (first.text == "I" and end == start + 1) else end
+    return start if whole else end
 
 
 def _to_code(tokens: Sequence[Token], end: int) -> int:

@@ -11,11 +11,12 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.name_finding import NameFinding, NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
+from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_reading import Counted, Reading, Stop
 from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.schema_routes import Hop
-from planners.graphseek.rules.set_finding import EmptyError, Selected, SetFinding, filters_of
+from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of
 
 __all__ = ["Planned", "plan_question"]
 
@@ -58,9 +59,11 @@ async def plan_question(
     settling.settle({at: list(each.names) for at, each in found.items()})
     sets = SetFinding(reading, lexicon, calls, choice, found)
     try:
-        return _Plan(reading, calls, choice, sets).planned()
+        planned = _Plan(reading, calls, choice, sets).planned()
     except EmptyError as error:
-        return Planned(type=reading.target.types[0], results=(error.result,))
+        planned = Planned(type=reading.target.types[0], results=(error.result,))
+    calls.notes += choice.not_followed()
+    return planned
 
 
 class _Settling:
@@ -99,7 +102,11 @@ class _Settling:
 
     def _cheapest(self, types: Sequence[str]) -> tuple[str, ...]:
         far = [chain[0].types[0] for chain in self._reading.chains]
-        costs = {each: sum(self._choice.cost(end, each) for end in far) for each in types}
+        is_said = self._reading.is_target_said
+        costs = {
+            each: sum(0.0 if end == each and not is_said else self._choice.cost(end, each) for end in far)
+            for each in types
+        }
         best = [each for each in types if costs[each] == min(costs.values())]
         if len(best) > 1:
             raise TwoReadingsError(f"This may be about {' or '.join(best)}. Which is meant?")
@@ -110,9 +117,14 @@ class _Settling:
         named = [stop for chain in self._reading.chains for stop in chain if stop.name]
         if not named:
             raise UnconnectedError("it does not say what is asked for")
-        if not self._reading.where:
+        is_open = self._reading.is_open and not self._reading.asked
+        ends = (
+            self._choice.places(named[0].types[0], located=self._reading.where)
+            if self._reading.where or is_open
+            else []
+        )
+        if not ends and not self._reading.where:
             return named[0].types
-        ends = self._choice.places(named[0].types[0])
         if len(ends) > 1:
             raise TwoReadingsError(f"It may be asked for a {' or a '.join(ends)}. Which is meant?")
         if not ends:
@@ -187,10 +199,16 @@ class _Plan:
         if len(keys) != 1:
             names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or reading.asked))
             raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
+        grouped: dict[str, Any] = {}
+        if reading.each_words:
+            by = self._choice.property_like(self._type, reading.each_words, reading.each)
+            if by is None:
+                raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
+            grouped = {"group_by": [by.key.name]}
         aggregation = {"grouping_type": reading.total, "property": keys[0].key.name}
         operator = "get_nodes" if "type" in nodes else "filter"
-        result = self._calls.result(operator, **_of(nodes), aggregations=[aggregation])
-        return Planned(type=self._type, results=(result,), asked=keys[0], shape="cell")
+        result = self._calls.result(operator, **_of(nodes), **grouped, aggregations=[aggregation])
+        return Planned(type=self._type, results=(result,), asked=keys[0], shape="pairs" if grouped else "cell")
 
     def _property(self, nodes: Selected) -> Planned:
         keys = [each for each in self._reading.asked if each.owner == self._type]
@@ -211,25 +229,33 @@ class _Plan:
             hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
         )
         if hop.chained:
-            bounds = counted.bound
-            ordered = {"order_by": "count", "descending": counted.descending is not False, **limit}
-            aggregations = [{"grouping_type": "COUNT"}]
-            result = self._calls.result(
-                "aggregate_neighbours", start=nodes, **arguments, max_hops=_HOPS, aggregations=aggregations, **ordered
+            counts = self._calls.result(
+                "aggregate_neighbours",
+                start=nodes,
+                **arguments,
+                max_hops=_HOPS,
+                aggregations=[{"grouping_type": "COUNT"}],
+                order_by="count",
+                descending=counted.descending is not False,
+                **limit,
             )
-            if bounds is None:
-                return result
-            return self._calls.result(
-                "filter",
-                handle=result.handle,
-                filters=[{"key": "count", "operator": bounds.operator, "value": bounds.number}],
-            )
+            return self._bounded(nodes, counts, counted.bound) if counted.bound else counts
         if counted.bound is not None:
             return self._calls.result(
                 "degree", start=nodes, **arguments, **_bounds(counted.bound.operator, counted.bound.number)
             )
         order = "descending" if counted.descending else "ascending"
         return self._calls.result("degree", start=nodes, **arguments, order=order, **limit)
+
+    def _bounded(self, nodes: Selected, counts: Result, bound: Bound) -> Result:
+        """Return the rows within a bound; nodes without a row have 0."""
+        is_without = _fulfils(0, bound)
+        operator = OPPOSITES[bound.operator] if is_without else bound.operator
+        kept = [{"key": "count", "operator": operator, "value": bound.number}]
+        found = self._calls.result("filter", handle=counts.handle, filters=kept)
+        if not is_without:
+            return found
+        return self._calls.result("merge", handles=[self._listed(nodes).handle, found.handle], how="difference")
 
     def _neighbours(self, hop: Hop, type_: str, narrowed: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of neighbours of a type over a hop."""
@@ -245,7 +271,7 @@ class _Plan:
     def _hop(self, near: Stop, far: Stop) -> Hop:
         """Return the one hop from the target to what is counted."""
         said = [each.hop for each in self._choice.said_hops(near, far, near)]
-        hops = said or list(self._choice.routes(near.types[0], far.types[0], either=False)[0].hops)
+        hops = said or list(self._choice.routes(near.types[0], far.types[0])[0].hops)
         if len(hops) > 1 and not said:
             raise UnconnectedError(
                 f"{far.types[0]} is more than one step from {near.types[0]}, so it is not counted here"
@@ -368,6 +394,11 @@ class _Plan:
 def _of(nodes: Selected) -> dict[str, Any]:
     """Return a selection as ``get_nodes`` and ``filter`` take it."""
     return {("node_type" if name == "type" else name): value for name, value in nodes.items()}
+
+
+def _fulfils(number: float, bound: Bound) -> bool:
+    compared = {"=": number == bound.number, "<": number < bound.number, ">": number > bound.number}
+    return any(compared[each] for each in bound.operator)
 
 
 def _bounds(operator: str, number: float) -> dict[str, int]:

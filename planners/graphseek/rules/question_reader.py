@@ -124,6 +124,7 @@ class _Reader:
             if self._asks_for(reading, each):
                 break
         reading.is_target_said = bool(reading.targets)
+        reading.is_open = re.search(r"\bwhat\b", self._text.lower()) is not None and not reading.targets
         if reading.asked and not reading.targets:
             self._begin_with_property(reading)
         if not reading.targets and not asking:
@@ -155,12 +156,15 @@ class _Reader:
             self._used.add(each)
             return True
         asked = tuple(key for key in each.properties if key.key.type != "boolean" or self._is_yes_no)
+        behind = self._next(each)
+        if asked and behind and behind.is_cue("bound"):  # "modules cost more than"
+            reading.targets = reading.target.types = tuple(dict.fromkeys(key.owner for key in asked))
+            return True
         if asked and not reading.asked and not each.values:
             reading.asked = asked
             self._used.add(each)
             return False
         owners = [value for value in each.values if value.property.role != _PLAN and not value.property.of_relationship]
-        behind = self._next(each)
         if owners and not (behind and behind.types and not self._between(each, behind).strip(" -")):
             reading.targets = tuple(dict.fromkeys(value.property.owner for value in owners))
             reading.target.at, reading.target.types = each.start, reading.targets
@@ -401,14 +405,14 @@ class _Reader:
                 and (before.relations or before.types)
                 and self._between(before, each).strip() in _ARTICLES
             )
-            if is_open and before is not None and (follows or each.before in _PLACES):
+            is_plain = before is not None and bool(before.types) and _is_plural(before.text)  # "models launched"
+            if is_open and before is not None and not is_plain and (follows or each.before in _PLACES):
                 types = _names(before.types) if not self._between(before, each).strip() else ()
                 reading.chains = [chain for chain in reading.chains if chain[-1].at != before.start]
                 reading.chains.append([Stop(at=each.start, types=types, name=each.text)])
                 unread.remove(each)
                 is_open = False
-        units = {each.unit.lower() for each in self._lexicon.properties}
-        reading.unread = tuple(each.text for each in unread if each.text.lower() not in units)
+        reading.unread = tuple(each.text for each in unread if each.text.lower() not in self._lexicon.units)
         if reading.unread and not reading.is_narrowed:
             raise UnreadableError(f"“{reading.unread[0]}” means nothing here")
 

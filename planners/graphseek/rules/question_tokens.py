@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ontology.names import noun_lemma, verb_lemma
 
-__all__ = ["NUMBER_WORDS", "Token", "base_forms", "number_of", "tokens_of"]
+__all__ = ["NUMBER_WORDS", "Token", "base_forms", "noun_forms", "number_of", "tokens_of"]
 
 _TOKEN = re.compile(
     r"(?P<quoted>\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’(?!\w)|(?<!\w)'(?:[^'\n]|'(?=\w)){1,200}'(?!\w))"
@@ -31,6 +31,7 @@ class Token:
     :param start: place of its first character in the question.
     :param end: place behind its last one.
     :param forms: in lower case: as it stands, singular, base form of the verb; none of marks and quoted texts.
+    :param nouns: without the form of the verb, so that "does" is not "done".
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Token:
     start: int
     end: int
     forms: frozenset[str] = field(default_factory=frozenset)
+    nouns: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def lower(self) -> str:
@@ -72,10 +74,15 @@ def tokens_of(question: str) -> list[Token]:
     return found
 
 
+def noun_forms(word: str) -> frozenset[str]:
+    """Return a lower-case word and its singular."""
+    plain = word[:-1] if word.endswith("s") and len(word) > _LEAST_PLURAL and word[-2] not in "sui" else word
+    return frozenset((word, noun_lemma(word), plain))
+
+
 def base_forms(word: str) -> frozenset[str]:
     """Return a lower-case word, its singular, and the base form of the verb."""
-    plain = word[:-1] if word.endswith("s") and len(word) > _LEAST_PLURAL and word[-2] not in "sui" else word
-    return frozenset((word, noun_lemma(word), verb_lemma(word), plain))
+    return noun_forms(word) | {verb_lemma(word)}
 
 
 def number_of(text: str) -> float | None:
@@ -89,4 +96,4 @@ def number_of(text: str) -> float | None:
 
 def _word(text: str, start: int, end: int) -> Token:
     lower = text.lower().removesuffix("'s").removesuffix("’s")
-    return Token(kind="word", text=text, start=start, end=end, forms=base_forms(lower))
+    return Token(kind="word", text=text, start=start, end=end, forms=base_forms(lower), nouns=noun_forms(lower))

@@ -43,7 +43,8 @@ class RelationChoice:
         self.scores: dict[str, int] = {}
         for each in self._meanings():
             self.scores[each.name] = max(each.score, self.scores.get(each.name, 0))
-        self.is_time_used = self.is_plan_used = False
+        self.is_time_used = False
+        self._followed: set[str] = set()
 
     def _meanings(self) -> Iterable[RelationOf]:
         for word in self._reading.words:
@@ -95,36 +96,48 @@ class RelationChoice:
             (each.hops[0] for each in routes if len(each.hops) == 1 and each.hops[0].direction == direction), None
         )
 
-    def routes(self, start: str, end: str, *, either: bool) -> list[Route]:
-        """Return the cheapest way between types.
+    def routes(self, start: str, end: str) -> list[Route]:
+        """Return the cheapest way between types; several only where each is one hop.
 
-        :param either: whether all of several may be taken; they are of one length then.
-        :raises TwoReadingsError: when there are two, and one has to be taken.
+        :raises TwoReadingsError: when there are several longer ones.
         :raises UnconnectedError: when there is none.
         """
         routes = routes_between(self._schema, start, end, self.scores)
         if not routes:
             raise UnconnectedError(f"nothing connects {end} with {start}")
         ways = {" and ".join(hop.relationship for hop in each.hops) for each in routes}
-        if len(ways) > 1 and not either:
+        if len(ways) > 1 and len(routes[0].hops) > 1:
             raise TwoReadingsError(
                 f"{start} and {end} are connected by {' or by '.join(sorted(ways))}. Which is meant?"
             )
         return routes
 
+    def not_followed(self) -> list[str]:
+        """Return notes of relation words that said nothing in the end."""
+        if self._reading.kind not in ("list", "count"):
+            return []
+        words_ = [each.mention for each in self._reading.relations if not (each.mention.values or each.mention.types)]
+        unused = [each for each in words_ if not {relation.name for relation in each.relations} & self._followed]
+        return [f"“{each.text}” was not followed" for each in unused if not each.text.startswith("use")]
+
     def cost(self, start: str, end: str) -> float:
         """Return what the cheapest way between types costs; infinite: there is none."""
         return next((each.cost for each in routes_between(self._schema, start, end, self.scores)), float("inf"))
 
-    def places(self, type_: str) -> list[str]:
-        """Return the types that say where a thing of a type is: those at the ends of said relationships, and of those called "located"."""
+    def places(self, type_: str, *, located: bool) -> list[str]:
+        """Return the types at the ends of the relationships that are said best.
+
+        :param located: whether a place is asked for: only along relationships, and those called "located" are said.
+        """
         found: dict[str, int] = {}
         times = {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
         for each in self._schema.relationships:
-            score = max(self.scores.get(each.name, 0), _SAID if "LOCAT" in each.name.upper() else 0)
-            for end in each.ends:
-                if end.source == type_ and end.target not in times | {type_} and score >= _SAID:
-                    found[end.target] = max(score, found.get(end.target, 0))
+            score = max(self.scores.get(each.name, 0), _SAID if located and "LOCAT" in each.name.upper() else 0)
+            ends = {end.target for end in each.ends if end.source == type_}
+            ends |= {end.source for end in each.ends if end.target == type_ and not located}
+            for end in ends - {type_} - (times if located else set()):
+                if score >= _SAID:
+                    found[end] = max(score, found.get(end, 0))
         return sorted(name for name, score in found.items() if score == max(found.values()))
 
     def nearest(self, type_: str, others: Sequence[str]) -> tuple[str, ...]:
@@ -145,7 +158,7 @@ class RelationChoice:
             for each in self._lexicon.properties
             if each.owner == type_
             and not each.of_relationship
-            and each.role in ("category", "")
+            and each.role in ("category", "", *_TIMES)
             and (lemmas | names) & set(each.words)
         ]
         return next((each for each in fitting if each.role == "category"), fitting[0] if fitting else None)
@@ -190,13 +203,16 @@ class RelationChoice:
             if end.source == type_ and end.target in times - {type_}
         }
         most = max(scores.values(), default=0)
-        return sorted(name for name, score in scores.items() if score == most >= _SAID)
+        found = sorted(name for name, score in scores.items() if score == most >= _SAID)
+        self._followed.update(found)
+        return found
 
     def conditions(self, hops: Sequence[Hop], hop: Hop) -> list[dict[str, Any]]:
         """Return filters on the relationships of a hop: of plan or actual, and of time, where they say it.
 
         :param hops: of the whole way: what is said goes with the hops whose word is said, where there are such.
         """
+        self._followed.add(hop.relationship)
         is_said = self.scores.get(hop.relationship, 0) >= _SAID
         if not is_said and any(self.scores.get(each.relationship, 0) >= _SAID for each in hops):
             return []
@@ -208,7 +224,6 @@ class RelationChoice:
         filters: list[dict[str, Any]] = []
         if self._reading.plan and "plan or actual" in keys:
             filters.append({"key": keys["plan or actual"], "operator": "=", "value": self._reading.plan})
-            self.is_plan_used = True
         said = self._reading.when.said
         if said and said.keys() <= keys.keys():
             filters += [{"key": keys[name], "operator": "=", "value": value} for name, value in said.items()]

@@ -96,6 +96,8 @@ def _unit(planned: Planned) -> str:
 
 def _shown(value: Cell) -> str:
     """A number as the result has it."""
+    if value is None:
+        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e15:

@@ -13,14 +13,15 @@ from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import RelationChoice
 from planners.graphseek.rules.schema_routes import Hop
 
-__all__ = ["EmptyError", "Selected", "SetFinding", "filters_of"]
+__all__ = ["OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of"]
 
 Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
 
 _CHAIN = 6
 """Hops of a relationship that leads on: all that ``traverse`` goes."""
-_OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+"""Operators of filters, and those that the others fulfil."""
 
 
 class EmptyError(Exception):
@@ -118,7 +119,7 @@ class SetFinding:
     def _only(self, near: Stop, far: Stop) -> Result:
         """Return the places all of whose neighbours fulfil the conditions, and that have any."""
         fulfil = self._link(self.start(far), far, near)
-        opposite = [Condition(of=e.of, operator=_OPPOSITES[e.operator], value=e.value) for e in far.conditions]
+        opposite = [Condition(of=e.of, operator=OPPOSITES[e.operator], value=e.value) for e in far.conditions]
         others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite[:1]]
         return self._merged([fulfil, *(each for each in others if each.size)], "difference")
 
@@ -134,10 +135,15 @@ class SetFinding:
         return self._merged([result, *(each for each in negative if each.size)], "difference")
 
     def _routed(self, at: Selected, far: Stop, near: Stop) -> Result:
-        """Follow the cheapest way; all of several ones, where the thing that is asked for is named and they only confirm it."""
-        is_named = any(self.is_itself(chain) for chain in self._reading.chains)
+        """Follow the cheapest way; all of several ones of one hop, since nothing says which is meant."""
+        routes = self._choice.routes(far.types[0], near.types[0])
+        if len(routes) > 1:
+            names = " and by ".join(sorted({each.hops[0].relationship for each in routes}))
+            self._calls.notes.append(
+                f"what connects {near.types[0]} with {far.types[0]} was not said; it was followed by {names}"
+            )
         ways = []
-        for route in self._choice.routes(far.types[0], near.types[0], either=is_named):
+        for route in routes:
             on, step = at, None
             for hop in route.hops:
                 step = self._traverse(on, hop, route.hops, near.conditions if hop is route.hops[-1] else [])

@@ -25,7 +25,7 @@ from services.web.run_events import Plan, PlanRequest, RunEvent
 __all__ = ["PageTalks", "Talk"]
 
 _MOST_TALKS, _MOST_TURNS = 32, 50
-_ROWS = 20  # of a table that come with an answer; the others are asked for
+_ROWS = 10  # of a table that come with an answer; the others are asked for
 
 
 @dataclass(slots=True)

@@ -3,8 +3,9 @@
 import { errorOf, get, post } from "./api.js";
 import { MOST_POINTS, chartOf, tableOf, worded } from "./chart_view.js";
 import { byId, count, cut, element, showProblem } from "./dom.js";
-import { GraphView } from "./graph_view.js";
+import { GraphView, spiral } from "./graph_view.js";
 
+const ROWS = 10;
 const MOST_NODES = 200; // of a drawn graph
 const OUTCOMES = { "asked back": "A question back:", ungrounded: "Not sure (this stands in no result):" };
 
@@ -201,7 +202,7 @@ class Turn {
     if (beside.dataset.open) return;
     beside.dataset.open = "true";
     try {
-      await this.#show(await this.#page(handle, 0, 20), beside);
+      await this.#show(await this.#page(handle, 0, ROWS), beside);
     } catch (failure) {
       delete beside.dataset.open;
       showProblem(this.problem, errorOf(failure));
@@ -266,7 +267,7 @@ class Turn {
     const view = new GraphView(place, { label: `Graph ${handle}`, open });
     const kinds = ["tool", "entry", "other"];
     view.show(
-      shown.map((each) => ({ id: each.id, label: worded(each.properties.name ?? each.properties.title ?? each.id), detail: each.type, kind: kinds[types.indexOf(each.type) % kinds.length], properties: each.properties })),
+      shown.map((each, nth) => ({ toward: spiral(nth), id: each.id, label: worded(each.properties.name ?? each.properties.title ?? each.id), detail: each.type, kind: kinds[types.indexOf(each.type) % kinds.length], properties: each.properties })),
       edges.filter((each) => known.has(each.source) && known.has(each.target)).map((each, nth) => ({ id: `e${nth}`, source: each.source, target: each.target, label: each.type, path: "arrow" })),
     );
   }

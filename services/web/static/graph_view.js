@@ -227,6 +227,9 @@ export class GraphView {
   }
 }
 
+// The n-th place of a spiral whose places lie equally far apart, and further apart sideways, where words are.
+export const spiral = (n) => [130 * Math.sqrt(n) * Math.cos(2.4 * n), 90 * Math.sqrt(n) * Math.sin(2.4 * n)];
+
 // The part of the plane that is shown: all nodes with their words, and never so little that words become large.
 function viewOf(nodes) {
   const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y);

@@ -2,7 +2,7 @@
 
 import { errorOf, get } from "./api.js";
 import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
-import { GraphView } from "./graph_view.js";
+import { GraphView, spiral } from "./graph_view.js";
 
 const AGAIN_MS = 2_000; // after which a run that has not ended is read again
 const MOST_ROWS = 100;
@@ -139,9 +139,6 @@ function titleOf({ label, properties }) {
   const name = NAMES.find((each) => properties[each] !== undefined) ?? Object.keys(properties)[0];
   return name === undefined ? label : cut(worded(properties[name]), 60);
 }
-
-// The n-th place of a spiral whose places lie equally far apart, and further apart sideways, where words are.
-const spiral = (n) => [130 * Math.sqrt(n) * Math.cos(2.4 * n), 90 * Math.sqrt(n) * Math.sin(2.4 * n)];
 
 // Nodes with what tells them apart; equal ones are numbered.
 function keyed(nodes) {

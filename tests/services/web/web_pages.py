@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from retrieval.snapshot_engine import open_engine
+from services.jobs.ask_parts import AskPlan
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from services.web.run_events import Plan
@@ -15,18 +16,24 @@ from services.web.web_page import WebSettings, serve_web
 
 @asynccontextmanager
 async def web_page(
-    store: Path, plan: Plan | None = None, settings: ServerSettings | None = None, *, solves: Path | None = None
+    store: Path,
+    plan: Plan | None = None,
+    settings: ServerSettings | None = None,
+    *,
+    solves: Path | None = None,
+    ask: AskPlan | None = None,
 ) -> AsyncIterator[str]:
     """Serve a store with its page; yields the page's address.
 
     :param solves: folder with recorded runs.
+    :param ask: how questions of a graph are answered.
     """
     server = Server(settings or ServerSettings(port=0, workers=2, drain_s=0.0))
     await server.start()
     try:
         await server.load(lambda: open_engine(store))
         domains = ("personal", "enterprise") if plan else ()
-        shown = WebSettings(port=0, plan=plan, domains=domains, solves=solves)
+        shown = WebSettings(port=0, plan=plan, domains=domains, solves=solves, ask=ask)
         async with serve_web(server, {"": store}, shown) as address:
             yield address
     finally:

@@ -40,6 +40,7 @@ class InvocationExecutor:
     :param seconds: that one invocation may take.
     :param prefix: of its steps in the journal.
     :param subtask: runs a subtask; None where the run is one.
+    :param renewed: operator → the step after which it has a new version: what failed before may be asked again.
     :param again: held while a result is computed again: invocations of one step may need the same one.
     """
 
@@ -50,6 +51,7 @@ class InvocationExecutor:
     seconds: float
     prefix: str = ""
     subtask: RunSubtask | None = None
+    renewed: Mapping[str, int] = field(default_factory=dict)
     again: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -69,8 +71,10 @@ class InvocationExecutor:
         """
         made = sum(len(record.invocations) for record in records if record.number > 0)
         before: dict[str, Outcome] = {}
-        for each, outcome in _pairs(records):
-            before.setdefault(_key(each), outcome)
+        for record in records:
+            for each, outcome in _pairs([record]):
+                if record.number > self.renewed.get(each.operator, -1):
+                    before.setdefault(_key(each), outcome)
         calls = []
         for nth, invocation in enumerate(invocations, 1):
             earlier = before.get(_key(invocation))

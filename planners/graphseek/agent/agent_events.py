@@ -20,6 +20,7 @@ __all__ = [
     "HandleRecomputed",
     "Invoked",
     "ModelAsked",
+    "OperatorAdapted",
     "QueryRun",
     "QuestionBegun",
     "ResultKept",
@@ -141,6 +142,20 @@ class Faulted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorAdapted:
+    """A version of an operator was asked for, because it failed.
+
+    :param version: its name, ``OPERATOR.NUMBER``; it serves this run from the next step on. Empty where none passed the checks.
+    :param problem: why none did, or why it could not be stored.
+    """
+
+    step: int
+    operator: str
+    version: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRejected:
     """An answer that was handed back.
 
@@ -192,6 +207,7 @@ AgentEvent: TypeAlias = (
     | HandleRecomputed
     | ResultKept
     | Faulted
+    | OperatorAdapted
     | AnswerRejected
     | SubtaskBegun
     | SubtaskEnded
@@ -208,6 +224,7 @@ _KINDS: dict[str, type[AgentEvent]] = {
         HandleRecomputed,
         ResultKept,
         Faulted,
+        OperatorAdapted,
         AnswerRejected,
         SubtaskBegun,
         SubtaskEnded,

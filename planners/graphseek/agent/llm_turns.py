@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from inference.budget import Budget
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.result_cache import ResultCache
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
-from ontology.errors import BudgetExceededError, ModelError
 from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.finding.prompt_tokens import PromptTokens
-from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
+from planners.graphseek.agent.heard_model import HeardModel
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
@@ -34,7 +31,6 @@ __all__ = ["LlmTurns"]
 
 T = TypeVar("T")
 
-_FREE = Budget()
 _SETTINGS = AgentSettings()
 _THREADS = 8  # a run waits for one call, and its subtasks for one each
 _SUMMARY_TOKENS = 300
@@ -155,7 +151,7 @@ class LlmTurns:
         request = StructuredRequest(
             messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
         )
-        heard = _HeardModel(self._model, name)
+        heard = HeardModel(self._model, name)
         chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
         key = request.key(self._model.name, graphseek_prompt(name).version)
         try:
@@ -183,58 +179,6 @@ def _stored(view: StepView) -> str:
     own = known_handles((), view.records)
     stored = [each for each in getattr(view.results, "handles", ()) if each not in own]
     return "\n".join(view.results.result(each).summary.partition("\n")[0][:_LINE_CHARS] for each in stored[-_LINES:])
-
-
-class _HeardModel:
-    """Keeps an event of each call, and makes no further one when nobody waits for it."""
-
-    def __init__(self, model: ChatModel, prompt: str) -> None:
-        self._model = model
-        self._prompt = prompt
-        self._budget: Budget = getattr(model, "budget", None) or _FREE
-        self.asked: list[ModelAsked] = []
-        self.is_wanted = True
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        if not self.is_wanted:
-            raise ModelError("the run has ended", subject=self._prompt)
-        started = time.perf_counter()
-        try:
-            made = self._model.complete(
-                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
-            )
-        except BudgetExceededError:
-            raise  # nothing was asked
-        except ModelError as error:
-            self._tell(started, None, error.problem)
-            raise
-        self._tell(started, made, "")
-        return made
-
-    def _tell(self, started: float, made: Completion | None, problem: str) -> None:
-        read, written = (made.prompt_tokens, made.completion_tokens) if made else (0, 0)
-        self.asked.append(
-            ModelAsked(
-                prompt=self._prompt,
-                prompt_tokens=read,
-                completion_tokens=written,
-                usd=self._budget.usd(prompt_tokens=read, completion_tokens=written),
-                seconds=round(time.perf_counter() - started, 6),
-                problem=problem,
-            )
-        )
 
 
 def _turn(text: str) -> Turn:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import Finder
 from planners.graphs.readable_graph import ReadableGraph
+from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.agent.turn import TurnMaker
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
@@ -24,6 +25,7 @@ class QuestionParts:
     :param operators: all there are.
     :param results: of this run; those of the turns before it may stand in it.
     :param finder: finds operators for a question, by their names; all are offered where None.
+    :param adapter: knows other versions of operators, and may ask for new ones; there are none where None.
     """
 
     graph: ReadableGraph
@@ -32,6 +34,7 @@ class QuestionParts:
     results: ResultStore
     turns: TurnMaker
     finder: Finder | None = None
+    adapter: OperatorAdapter | None = None
 
     def operator(self, name: str) -> Operator | None:
         """Return an operator by its name."""

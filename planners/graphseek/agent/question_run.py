@@ -27,6 +27,7 @@ from planners.graphseek.agent.agent_events import (
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.agent.question_parts import QuestionParts, needed
+from planners.graphseek.agent.run_adaptation import RunAdaptation, with_approved
 from planners.graphseek.agent.turn import (
     Answer,
     Invocation,
@@ -173,6 +174,7 @@ class _Run:
     schema: GraphSchema = field(default_factory=lambda: GraphSchema(nodes=(), relationships=()))
     first: int = 0
     records: list[StepRecord] = field(default_factory=list)
+    adaptation: RunAdaptation = field(default_factory=RunAdaptation)
 
     @property
     def known(self) -> QuestionParts:
@@ -191,10 +193,17 @@ class _Run:
                 )
             )
             numbers = [int(handle[1:].split(".")[0]) for handle in self.known.results.handles]
-            return {"schema": _SCHEMA.dump_python(schema, mode="json"), "first": max(numbers, default=0)}
+            adapts = self.known.adapter is not None and self.known.adapter.proposes
+            return {
+                "schema": _SCHEMA.dump_python(schema, mode="json"),
+                "first": max(numbers, default=0),
+                "adapts": adapts,
+            }
 
         begun = await self.recorder.step(f"{self.prefix}begin", take)
         self.schema, self.first = _SCHEMA.validate_python(begun["schema"]), begun["first"]
+        self.adaptation.is_on = begun.get("adapts", False)
+        self.parts = with_approved(self.parts, self.schema)
 
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
@@ -210,6 +219,7 @@ class _Run:
             else:
                 outcomes = await self._execute(step, turn, offered)
                 self.records.append(StepRecord(number=step, invocations=turn, outcomes=outcomes))
+                self.parts = await self.adaptation.after(step, self.records, self.parts, self.schema, self.recorder)
         return self._without_answer()
 
     async def _offer(self, step: int) -> list[str]:
@@ -225,7 +235,7 @@ class _Run:
         """Return the names of the operators of this step, and why a search gave none."""
         left_out = {_CYPHER, *({_SUBTASK} if self.is_subtask else ())}
         every = [each.name for each in self.known.operators if each.name not in left_out]
-        core = [name for name in CORE if name in every]
+        core = [name for name in dict.fromkeys((*CORE, *self.adaptation.renewed)) if name in every]
         last = [_CYPHER] if self._failed() >= self.settings.failed_before_cypher else []
         last = [name for name in last if any(each.name == name for each in self.known.operators)]
         if self.known.finder is None:
@@ -291,6 +301,7 @@ class _Run:
             first=self.first,
             seconds=self.settings.call_seconds,
             prefix=self.prefix,
+            renewed=self.adaptation.renewed,
             subtask=None if self.is_subtask else self._subtask,
         )
         return await executor.run(step, turn, offered, self.records)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,8 @@ from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext, OperatorFault
-from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, TableRows
+from planners.graphseek.operators.row_types import cell_of, column_of
+from planners.graphseek.results.result import Cell, Result, TableRows
 
 __all__ = ["OPERATOR"]
 
@@ -42,44 +42,11 @@ class _Cypher:
             names, cut = stream.columns, stream.cut
         if not rows:
             raise OperatorFault("empty", "the query gave no rows", "Check names, directions and values")
-        columns = tuple(_column(name, [row[at] for row in rows]) for at, name in enumerate(names))
-        cells = [tuple(_cell(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
+        columns = tuple(column_of(name, [row[at] for row in rows]) for at, name in enumerate(names))
+        cells = [tuple(cell_of(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
         notes = (f"There are more than {_ROWS} rows.",) if cut else ()
         kept = TableRows(columns=columns, batches=_batch(cells))
         return await context.results.keep_table(kept, title=_TITLE, most=_ROWS, notes=notes)
-
-
-def _column(name: str, values: Sequence[Any]) -> ResultColumn:
-    """Return a column with the one type that all its values have; texts of JSON otherwise."""
-    labels = {str(each["label"]) for each in values if _is_node(each)}
-    if labels and all(each is None or _is_node(each) for each in values):
-        return ResultColumn(name=name, type="node", node_type=labels.pop() if len(labels) == 1 else "")
-    kinds = {_kind(each) for each in values if each is not None}
-    if kinds == {"integer", "number"}:
-        return ResultColumn(name=name, type="number")
-    return ResultColumn(name=name, type=kinds.pop() if len(kinds) == 1 else "string")
-
-
-def _kind(value: object) -> ColumnType:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    return "number" if isinstance(value, float) else "string"
-
-
-def _is_node(value: Any) -> bool:
-    return isinstance(value, Mapping) and "id" in value and "label" in value
-
-
-def _cell(value: Any, column: ResultColumn) -> Cell:
-    if value is None:
-        return None
-    if column.type == "node":
-        return str(value["id"])
-    if column.type != "string":
-        return value if column.type != "number" else float(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 async def _batch(rows: Sequence[tuple[Cell, ...]]) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:

@@ -10,7 +10,7 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.operator import Group, OperatorContext
 from planners.graphseek.operators.table_arguments import object_schema
-from planners.graphseek.results.result import Result
+from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["GraphOperator"]
 
@@ -25,6 +25,7 @@ class GraphOperator:
     :param forms: the JSON schemas of its arguments by name.
     :param required: names of those without which it cannot run.
     :param runs: see :meth:`Operator.run`.
+    :param returns: columns that its table always has; with them, and with plain arguments alone, it can have other versions.
     """
 
     name: str
@@ -33,6 +34,7 @@ class GraphOperator:
     required: tuple[str, ...]
     runs: Run
     group: Group = "graph data"
+    returns: tuple[ResultColumn, ...] = ()
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
         """See :class:`Operator`."""

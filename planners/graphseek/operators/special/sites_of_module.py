@@ -8,7 +8,7 @@ from typing import Any
 from planners.graphseek.operators import traverse
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.results.result import Result
+from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR"]
 
@@ -26,4 +26,5 @@ OPERATOR: Operator = GraphOperator(
     forms=lambda forms: {"module_name": {"type": "string"}},
     required=("module_name",),
     runs=_run,
+    returns=(ResultColumn(name="factory_site", type="node", node_type="FactorySite"),),
 )

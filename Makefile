@@ -49,6 +49,7 @@ bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench_datagen
 	$(BIN)/python -m scripts.bench_builds
 	$(BIN)/python -m scripts.bench_kgot
+	$(BIN)/python -m scripts.bench_graphseek
 
 bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
 	$(BIN)/python -m scripts.bench_quality $(BENCH)

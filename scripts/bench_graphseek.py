@@ -18,7 +18,7 @@ from scripts.bench_sets import ROOT
 from scripts.graphseek.account_graph import ev_file, open_account_graph
 from scripts.graphseek.graphseek_page import FIGURES, write_page
 from scripts.graphseek.operator_speed import growth_ratios, operator_ratios, overhead_ratio
-from scripts.graphseek.store_speed import census_ratio, loading_ratio, memory_ratio
+from scripts.graphseek.store_speed import census_ratio, loading_ratios, memory_ratio
 from scripts.kgot.graph_speed import Ratio
 from scripts.kgot.kgot_page import keep_section
 
@@ -36,7 +36,7 @@ async def measured(folder: Path, graphs: Path, *, rounds: int, tenfold: bool) ->
     :param tenfold: growth is measured up to ten times the paper's graph, else up to the paper's from a tenth of it.
     """
     path, questions = ev_file(graphs, _LARGE)
-    ratios = [memory_ratio(path), loading_ratio(folder, _LARGE), await census_ratio(folder)]
+    ratios = [*loading_ratios(folder, _LARGE), memory_ratio(path), await census_ratio(folder)]
     async with AsyncExitStack() as stack:
         large = await stack.enter_async_context(open_account_graph("ev", path, questions))
         other, asked = ev_file(graphs, 10 * _LARGE if tenfold else _SMALL)

@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphs.readable_graph import ReadableGraph
+from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.turn import Invocation, StepRecord
 from planners.graphseek.invocation_executor import InvocationExecutor
+from planners.graphseek.operators.graph_query import DIALECTS
+from planners.graphseek.operators.node_selection import resolve_selection
+from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results.table_census import TableCensus
+from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.runs.recorded_steps import Unrecorded
 from scripts.graphseek.account_graph import AccountGraph
-from scripts.graphseek.ev_plans import EvPlan, ev_plan
+from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.operator_cases import keyed_cases, operator_cases
 from scripts.graphseek.timed_graph import TimedGraph, read_all
 from scripts.kgot.graph_speed import Ratio
 
-__all__ = ["growth_ratios", "operator_ratios", "overhead_ratio"]
+__all__ = ["growth_ratios", "operator_ratios", "overhead_ratio", "play"]
 
 _CALL_S = 300.0
+_BATCH = 2_000  # rows that are counted at once, as when they are kept
 
 
-async def play(graph: AccountGraph, readable: ReadableGraph, steps: Sequence[Invocation]) -> None:
+@dataclass(slots=True, kw_only=True)
+class _Played:
+    """What a plan took, in seconds.
+
+    :param whole: from the first invocation to the last result.
+    :param queries: of that, waiting for the engine.
+    :param own: checks of arguments, compilation, and what summaries count and say, each measured alone after it.
+    """
+
+    whole: float
+    queries: float
+    own: float = 0.0
+
+
+async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: bool = False) -> _Played:
     """Execute invocations one after the other as a run does, with results of its own.
 
-    :raises RuntimeError: when one fails.
+    :param parts_too: measure checks, compilation and summaries alone as well.
+    :raises RuntimeError: when an invocation fails.
     """
-    operators = known_operators()
+    operators, timed = known_operators(), TimedGraph(graph.graph)
     with tempfile.TemporaryDirectory() as folder:
         results = ResultStore(Path(folder))
         try:
             parts = QuestionParts(
-                graph=readable,
+                graph=timed,
                 catalog=graph.catalog,
                 operators=tuple(operators.values()),
                 results=results,
@@ -49,44 +72,75 @@ async def play(graph: AccountGraph, readable: ReadableGraph, steps: Sequence[Inv
                 parts=parts, schema=graph.schema, recorder=Unrecorded(), first=0, seconds=_CALL_S
             )
             records: list[StepRecord] = []
+            started = time.perf_counter()
             for number, step in enumerate(steps, 1):
                 outcomes = await executor.run(number, (step,), list(operators), records)
                 if not isinstance(outcomes[0], Result):
                     raise RuntimeError(f"{step.operator} failed: {outcomes[0]}")
                 records.append(StepRecord(number=number, invocations=(step,), outcomes=outcomes))
+            played = _Played(whole=time.perf_counter() - started, queries=timed.seconds)
+            if parts_too:
+                for record in records:
+                    played.own += await _own_seconds(graph, results, record)
         finally:
             results.close()
+    return played
+
+
+async def _own_seconds(graph: AccountGraph, results: ResultStore, record: StepRecord) -> float:
+    """Return what a step spends on checking, compiling and summarising, without keeping its rows."""
+    step, result = record.invocations[0], record.outcomes[0]
+    if not isinstance(result, Result):
+        return 0.0
+    rows = await results.rows(result.handle, limit=result.size)
+    context = OperatorContext(graph=graph.graph, schema=graph.schema, catalog=graph.catalog, results=results)
+    compile_query = importlib.import_module(f"planners.graphseek.operators.{step.operator}").compile_query
+    arguments = dict(step.arguments)
+    started = time.perf_counter()
+    check_arguments(arguments, known_operators()[step.operator].parameters(graph.schema, results.handles))
+    checked = time.perf_counter() - started
+    if "start" in arguments:  # what it names is read from the store, which is no part of compiling
+        arguments["start"] = await resolve_selection(arguments["start"], context)
+    started = time.perf_counter()
+    compile_query(arguments, graph.schema, graph.catalog, DIALECTS[graph.graph.dialect])
+    census = TableCensus(result.columns)
+    for first in range(0, len(rows), _BATCH):
+        census.add(rows[first : first + _BATCH])
+    table_summary(result.handle, "", census, cut=result.cut, notes=result.notes)
+    return checked + time.perf_counter() - started
 
 
 async def overhead_ratio(graph: AccountGraph, rounds: int) -> Ratio:
-    """Return what is spent beside the queries: checks of arguments, compilation, rows kept on disk, summaries."""
-    plans: list[EvPlan] = [ev_plan(each) for each in graph.questions]
-    own, queries = [], []
+    """Return what is spent on checks of arguments, compilation and summaries, against the queries."""
+    totals: list[_Played] = []
     for nth in range(rounds + 1):
-        timed, started = TimedGraph(graph.graph), time.perf_counter()
-        for plan in plans:
-            await play(graph, timed, plan.steps)
+        played = [await play(graph, ev_plan(each).steps, parts_too=True) for each in graph.questions]
         if nth:  # the first round fills the engine's cache
-            queries.append(timed.seconds)
-            own.append(time.perf_counter() - started - timed.seconds)
-    note = "15 questions; keeping the rows on disk is counted too"
-    return Ratio(
-        name="checking, compiling, summarising / queries",
-        above=median(own),
-        below=median(queries),
-        most=0.2,
-        note=note,
-    )
+            sums = {key: sum(getattr(each, key) for each in played) for key in ("whole", "queries", "own")}
+            totals.append(_Played(**sums))
+    queries, whole, own = (median(getattr(each, key) for each in totals) for key in ("queries", "whole", "own"))
+    note = f"{len(graph.questions)} questions; with rows kept on disk and threads that wait: {whole / queries - 1:.2f}"
+    return Ratio(name="checking, compiling, summarising / queries", above=own, below=queries, most=0.2, note=note)
 
 
 async def operator_ratios(graph: AccountGraph, rounds: int) -> list[Ratio]:
-    """Return each operator of graph data, whole, against a query written by hand whose rows are only read."""
+    """Return each operator of graph data against a query written by hand whose rows are only read: its queries, and the whole of it."""
     ratios = []
     for case in operator_cases(graph.questions):
         step = Invocation(operator=case.operator, arguments=case.arguments)
-        ours = await _median(partial(play, graph, graph.graph, [step]), rounds)
-        theirs = await _median(partial(read_all, graph.graph, case.cypher), rounds)
-        ratios.append(Ratio(name=f"{case.operator} / Cypher by hand", above=ours, below=theirs, most=1.3))
+        ours, theirs = list[_Played](), list[float]()
+        for nth in range(rounds + 1):  # by turns, so that what else the machine does meets both
+            played, read = await play(graph, [step]), await _seconds(partial(read_all, graph.graph, case.cypher))
+            if nth:
+                ours.append(played)
+                theirs.append(read)
+        by_hand = median(theirs)
+        queries, whole = (median(getattr(each, key) for each in ours) for key in ("queries", "whole"))
+        note = f"by hand {1_000 * by_hand:.1f} ms"
+        name = f"{case.operator}, queries / Cypher by hand"
+        ratios.append(Ratio(name=name, above=queries, below=by_hand, most=1.3, note=note))
+        name = f"{case.operator}, whole / Cypher by hand"
+        ratios.append(Ratio(name=name, above=whole, below=by_hand, most=1.3, note=note))
     return ratios
 
 
@@ -95,18 +149,15 @@ async def growth_ratios(small: AccountGraph, large: AccountGraph, rounds: int, n
     times: dict[str, list[float]] = {}
     for graph in (small, large):
         for name, step in (await keyed_cases(graph.graph)).items():
-            times.setdefault(name, []).append(await _median(partial(play, graph, graph.graph, [step]), rounds))
+            wholes = [(await play(graph, [step])).whole for _ in range(rounds + 1)]
+            times.setdefault(name, []).append(median(wholes[1:]))
     return [
         Ratio(name=f"{name}, tenfold graph", above=grown, below=before, most=2.0, note=note)
         for name, (before, grown) in times.items()
     ]
 
 
-async def _median(work: Callable[[], Awaitable[object]], rounds: int) -> float:
+async def _seconds(work: Callable[[], Awaitable[object]]) -> float:
+    started = time.perf_counter()
     await work()
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        await work()
-        times.append(time.perf_counter() - started)
-    return median(times)
+    return time.perf_counter() - started

@@ -7,7 +7,8 @@ import multiprocessing
 import resource
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -29,7 +30,7 @@ from scripts.graphseek.csv_folder import write_csv_folder
 from scripts.graphseek.timed_graph import read_all
 from scripts.kgot.graph_speed import Ratio
 
-__all__ = ["census_ratio", "loading_ratio", "memory_ratio"]
+__all__ = ["census_ratio", "loading_ratios", "memory_ratio"]
 
 _MIB = 2**20
 _TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
@@ -39,29 +40,44 @@ _TOOLS = 44_435
 """Of the largest catalogue that this project is measured on; the graph has its number of tools and is synthetic."""
 
 
-def loading_ratio(folder: Path, scale: float) -> Ratio:
-    """Load a folder of CSV files, against a bare COPY of the same rows from files that stand ready."""
+def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
+    """Load rows that a program has, and a folder of CSV files, against a bare COPY of the same rows from files that stand ready."""
     source = folder / "csv"
     write_csv_folder(ev_tables(scale), source)
     nodes, relationships = csv_tables(source)
-    tables: list[NodeTable | RelationshipTable] = [*nodes, *relationships]
+    held_nodes = [replace(each, rows=list(each.rows)) for each in nodes]
+    held = [replace(each, rows=list(each.rows)) for each in relationships]
+    tables: list[NodeTable | RelationshipTable] = [*held_nodes, *held]
     ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
     for path, table in zip(ready, tables, strict=True):
-        ends = ("string", "string") if isinstance(table, RelationshipTable) else ()
+        ends: tuple[ColumnType, ...] = ("string", "string") if isinstance(table, RelationshipTable) else ()
         write_rows(path, table.rows, (*ends, *(kind for _, kind in table.columns)), table.type)
-    started = time.perf_counter()
-    _bare_copy(folder / "bare.lbdb", nodes, relationships, ready)
-    bare = time.perf_counter() - started
-    started = time.perf_counter()
-    load_graph(folder / "loaded.lbdb", *csv_tables(source))
-    ours = time.perf_counter() - started
-    note = f"EV graph, {scale:g} ×; CSV is read and checked, the file is made durable"
-    return Ratio(name="loading a folder of CSV / bare COPY", above=ours, below=bare, most=1.5, note=note)
+    bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
+    rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
+    read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))
+    note = f"EV graph, {scale:g} ×; the file is made durable too"
+    return [
+        Ratio(name="loading rows / bare COPY", above=rows, below=bare, most=1.5, note=note),
+        Ratio(
+            name="loading a folder of CSV / bare COPY", above=read, below=bare, most=1.5, note=f"{note}, cells checked"
+        ),
+    ]
+
+
+def _least(work: Callable[[], object]) -> float:
+    """Return the seconds of the faster of two goes."""
+    times = []
+    for _ in range(2):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
 
 
 def _bare_copy(
     path: Path, nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable], ready: Sequence[Path]
 ) -> None:
+    path.unlink(missing_ok=True)
     files = iter(ready)
     database, connection = open_ladybug(path)
     try:

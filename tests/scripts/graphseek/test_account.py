@@ -114,7 +114,7 @@ def test_time_beside_the_queries_is_measured(graph: AccountGraph, loop: asyncio.
     wrong = ev_plan(few[0]).steps[0]
     with pytest.raises(RuntimeError, match="get_nodes failed"):
         bad = type(wrong)(operator="get_nodes", arguments={**wrong.arguments, "node_type": "Nothing"})
-        loop.run(play(small, graph.graph, [bad]))
+        loop.run(play(small, [bad]))
 
 
 def test_token_figures_and_blocks() -> None:

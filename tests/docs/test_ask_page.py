@@ -1,0 +1,86 @@
+"""The page on asking graphs is true: its commands run in their order and print what is shown, its options and codes exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ontology import errors
+from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+PAGE = (ROOT / "docs" / "ask.md").read_text(encoding="utf-8")
+INSIDE = (ROOT / "docs" / "graphseek.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+COMPANY, OWN = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
+FIRST, LAST = (body for kind, body in BLOCKS if kind == "text")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.delenv("EGOTOOLS_STORE", raising=False)
+
+
+def _printed(run: Run, command: str) -> str:
+    program, *words = shlex.split(command)
+    if program != ".venv/bin/egotools":
+        subprocess.run(["sh", "-ec", command], check=True)
+        return ""
+    code, out, err = run(*words)
+    assert code == 0, f"{command}\n{out}\n{err}"
+    return out
+
+
+@pytest.mark.slow
+def test_questions_of_the_company_print_what_is_shown(run: Run) -> None:
+    first, second, third, fourth = (_printed(run, each) for each in COMPANY)
+    assert first.startswith(FIRST) and first.endswith(LAST)
+    assert "query     MATCH" in second and "Search employees" in second
+    assert "and 2 more rows" in third
+    told = json.loads(fourth)
+    assert told["outcome"] == "answered"
+    assert all(name in told["answer"] for name in ("Customer Service", "Legal", "Projects"))
+
+
+@pytest.mark.slow
+def test_each_question_of_the_table_is_read_and_others_are_refused(run: Run) -> None:
+    table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Conversations")]
+    questions = re.findall(r"^\| ([^|]+\?) \|", table, re.MULTILINE)
+    assert len(questions) == 5
+    outcomes = [
+        json.loads(_printed(run, shlex.join([".venv/bin/egotools", "ask", each, "--json"]))) for each in questions
+    ]
+    assert [each["outcome"] for each in outcomes] == ["answered"] * 5
+    code, _, err = run("ask", "Why is the sky blue?")
+    assert code == 2 and "could not be read" in err
+
+
+def test_a_graph_of_your_own_is_described_asked_and_replayed(run: Run) -> None:
+    *_, check, asked, again = (_printed(run, each) for each in OWN)
+    assert "0 errors" in check
+    assert "North" in asked and "South" in asked and asked == again
+
+
+def test_options_codes_and_operators_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    told = "".join(run(*words, "--help")[1] for words in (["ask"], ["catalog", "draft"], ["catalog", "check"]))
+    missing = [option for option in set(re.findall(r"`(--[a-z-]+)", PAGE)) if option not in told]
+    assert missing == []
+    codes = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", PAGE, re.MULTILINE) for code in row.split(",")}
+    assert codes - {0} <= {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}
+    table = INSIDE[INSIDE.index("| operator |") : INSIDE.index("## Results")]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(known_operators([SPECIAL]))

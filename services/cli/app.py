@@ -31,6 +31,7 @@ from services.cli.health_command import health
 from services.cli.keys import keys_app
 from services.cli.learn import learn
 from services.cli.mcp_command import mcp
+from services.cli.operators_command import operators_app
 from services.cli.options import Json, On, Store, command
 from services.cli.plan_command import plan
 from services.cli.plan_tools import plan_tools
@@ -67,6 +68,7 @@ app.add_typer(tokens_app, name="tokens")
 app.add_typer(findings_app, name="findings")
 app.add_typer(company_app, name="company")
 app.add_typer(catalog_app, name="catalog")
+app.add_typer(operators_app, name="operators")
 command(app)(build)
 command(app)(demo)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C

@@ -14,6 +14,7 @@ from planners.graphseek.agent.agent_events import (
     HandleRecomputed,
     Invoked,
     ModelAsked,
+    OperatorAdapted,
     QueryRun,
     ResultKept,
     StepBegun,
@@ -64,6 +65,8 @@ def _lines(event: AgentEvent) -> Iterator[tuple[str, str]]:
             yield from (("  note", note) for note in event.notes)
         case Faulted():
             yield "  [yellow]fault[/]", f"{event.problem.rstrip('.')}. {event.hint}"
+        case OperatorAdapted():
+            yield "  [yellow]adapted[/]", f"{event.operator}: {event.version or 'no version'} {event.problem}".rstrip()
         case AnswerRejected():
             yield "[yellow]refused[/]", f"{event.text} (in no result: {', '.join(event.ungrounded)})"
         case HandleRecomputed():

@@ -11,6 +11,7 @@ from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import Finder
 from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.agent.agent_events import AgentEvent
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
@@ -27,6 +28,7 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.runs.run_journal import open_run_journal
 from services.jobs.conversation import ConversationTurn
+from services.jobs.operator_versions import versions_folder
 from services.jobs.question_graph import open_question_graph
 
 __all__ = ["AskPlan", "OpenedGraph", "open_asked_graph"]
@@ -42,6 +44,7 @@ class AskPlan:
     :param chat: the model that plans; rules do where None.
     :param finder: looks operators up for a model's steps; all are offered where None, and to rules, which read no descriptions.
     :param cache: folder where graphs are loaded into; the user's cache folder where None.
+    :param versions: folder of versions of operators; the user's where None.
     """
 
     graph: str
@@ -50,6 +53,7 @@ class AskPlan:
     chat: ChatModel | None = None
     finder: Finder | None = None
     cache: Path | None = None
+    versions: Path | None = None
 
     def turns(self) -> TurnMaker:
         """Return who plans the steps."""
@@ -92,6 +96,8 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
     operators: Sequence[Operator] = tuple(known_operators().values())
     async with open_question_graph(plan.graph, plan.cache) as graph:
         catalog = _chosen(own, await graph.schema(), str(plan.catalog))
+        made_for = own.fingerprint if own is not None else ""
+        adapter = OperatorAdapter(plan.versions or versions_folder(), plan.chat, accepted=made_for)
 
         def parts(results: ResultStore) -> QuestionParts:
             return QuestionParts(
@@ -101,6 +107,7 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
                 results=results,
                 turns=plan.turns(),
                 finder=plan.finder if plan.chat is not None else None,
+                adapter=adapter,
             )
 
         yield OpenedGraph(plan=plan, parts=parts)

@@ -17,6 +17,8 @@ from planners.graphseek.rules.relation_choice import TwoReadingsError
 __all__ = ["Found", "NameFinding", "NotFoundByNameError"]
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_LEAST_STEM = 4
+"""Letters that an adjective and its name share at least."""
 _MOST = 25
 """Nodes of one name whose types are looked at."""
 _NOT_A_LETTER = re.compile(r"[\W_]+")
@@ -103,10 +105,17 @@ def _nearest(name: str, outcome: Result | Fault) -> str:
     wanted = _folded(name)
     same = [each for each in known if _folded(each) == wanted]
     begun = [each for each in known if _folded(each).startswith(wanted) or wanted.startswith(_folded(each))]
+    if not same and not begun and wanted.isalpha():  # "Mexican", "Mexico"
+        begun = [each for each in known if _folded(each).isalpha() and _is_stem_shared(_folded(each), wanted)]
     if same or begun:
         return (same or begun)[0]
     shown = " or ".join(f"“{each}”" for each in known)
     raise TwoReadingsError(f"Nothing is called “{name}”. Is {shown} meant?")
+
+
+def _is_stem_shared(one: str, other: str) -> bool:
+    stem = max(_LEAST_STEM, min(len(one), len(other)) - 1)
+    return len(one) >= stem and one[:stem] == other[:stem]
 
 
 def _folded(name: str) -> str:

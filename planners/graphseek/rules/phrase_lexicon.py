@@ -82,6 +82,7 @@ class Lexicon:
 
     def __init__(self, schema: GraphSchema, catalog: SemanticCatalog) -> None:
         self.units: set[str] = set()
+        self._said: list[tuple[str, RelationOf]] = []
         self._phrases: dict[str, list[tuple[_Phrase, Meaning]]] = {}
         self.weak: dict[str, list[RelationOf]] = {}
         self.properties: list[PropertyOf] = []
@@ -110,6 +111,11 @@ class Lexicon:
         """Properties that are names by their words, beside those that nodes are found by."""
         strings = (each for each in self.properties if not each.of_relationship and each.key.type == "string")
         return [each for each in strings if "name" in each.words and each.key.name not in self.naming[each.owner]]
+
+    def synonyms(self, relationship: str) -> list[str]:
+        """Return the relationships that share a phrase with one, said from the same end."""
+        mine = {(phrase, meaning.forward) for phrase, meaning in self._said if meaning.name == relationship}
+        return sorted({each.name for phrase, each in self._said if (phrase, each.forward) in mine} - {relationship})
 
     def values_of(self, key: PropertyOf, *word: str) -> list[ValueOf]:
         """Return the values of a property that a word means."""
@@ -158,6 +164,7 @@ class Lexicon:
                         self.weak.setdefault(form, []).append(RelationOf(name, forward, 1))
                 continue
             self._add(" ".join(said), RelationOf(name, forward, 3))
+            self._said.append((" ".join(said), RelationOf(name, forward, 3)))
             if len(told) == 1 and len(said) > 1 and is_verb(verb_lemma(told[0])):
                 self._add(told[0], RelationOf(name, forward, 2))
 

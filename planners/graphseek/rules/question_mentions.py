@@ -21,6 +21,7 @@ _LIGHT = frozenset(
     "within into out up down during through via between work works contribute contributes contributing thing things kind type step "
     "steps way entire whole full exactly produce each every per".split()
 )
+_MOST_TOPIC = 6  # words before a dash
 _MOST_SMALL = 4  # words of a name after its capital, up to its number
 
 
@@ -177,8 +178,11 @@ def _name_end(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> int:
         return start + 1
     if first.kind != "word" or not (first.is_code or first.is_capital):
         return start
-    if start == 0 and not _opens_with_name(tokens, lexicon):
-        return start
+    if _begins_sentence(tokens, start):
+        if (topic := _topic_end(tokens)) and start == 0:
+            return topic
+        if not _opens_with_name(tokens[start:], lexicon):
+            return start
     end = start + 1
     while end < len(tokens):
         step = end
@@ -187,7 +191,7 @@ def _name_end(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> int:
         if step >= len(tokens) or not _goes_on(tokens[step]):
             break
         end = step + 1
-    if all(map(_is_month, tokens[start:end])) or first.text == "I" or first.lower in lexicon.units:
+    if all(map(_is_time, tokens[start:end])) or first.text == "I" or first.lower in lexicon.units:
         return start
     end = _to_code(tokens, end)
     whole = [size for size, _ in lexicon.at(tokens, start) if start + size >= end]
@@ -205,11 +209,32 @@ def _to_code(tokens: Sequence[Token], end: int) -> int:
 
 
 def _goes_on(token: Token) -> bool:
-    return (token.is_capital or token.is_code) and not _is_month(token)
+    return (token.is_capital or token.is_code) and not _is_time(token)
 
 
-def _is_month(token: Token) -> bool:
-    return any(each.kind == "month" for each in cues_in(f"in {token.lower}"))
+def _is_time(token: Token) -> bool:
+    return any(each.kind in ("month", "quarter") for each in cues_in(f"in {token.lower}"))
+
+
+def _begins_sentence(tokens: Sequence[Token], at: int) -> bool:
+    return at == 0 or tokens[at - 1].text in (".", "?", "!", ":")
+
+
+def _topic_end(tokens: Sequence[Token]) -> int:
+    """Return the place behind the words before a dash or colon that a question begins with: "Harness fitting - what is …"; 0: there
+    are none."""
+    for at, token in enumerate(tokens[: _MOST_TOPIC + 1]):
+        if token.text in ("-", "–", ":") and at:
+            apart = token.text == ":" or tokens[at - 1].end < token.start
+            asks = any(
+                each.kind in ("which", "where", "count")
+                for other in tokens[at + 1 : at + 4]
+                for each in cues_in(other.lower)
+            )
+            return at if apart and asks else 0
+        if token.lower in _LIGHT or token.kind != "word":
+            return 0
+    return 0
 
 
 def _opens_with_name(tokens: Sequence[Token], lexicon: Lexicon) -> bool:

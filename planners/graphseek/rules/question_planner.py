@@ -189,7 +189,7 @@ class _Plan:
         if rank is None or len(keys) != 1:
             names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
             raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
-        self._reading.limit = self._reading.limit or 1
+        self._reading.limit = self._reading.first
         result = self._listed(nodes, order_by=keys[0].key.name, descending=rank.descending)
         return Planned(type=self._type, results=(result,), asked=keys[0], shape="first")
 
@@ -224,7 +224,7 @@ class _Plan:
     def _counted(self, nodes: Selected, counted: Counted) -> Result:
         near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
         hop = self._hop(near, far)
-        limit = {"limit": self._reading.limit or 1} if counted.bound is None else {}
+        limit = {"limit": self._reading.first} if counted.bound is None else {}
         arguments = self._neighbours(
             hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
         )
@@ -270,7 +270,7 @@ class _Plan:
 
     def _hop(self, near: Stop, far: Stop) -> Hop:
         """Return the one hop from the target to what is counted."""
-        said = [each.hop for each in self._choice.said_hops(near, far, near)]
+        said = [hop for each in self._choice.said_hops(near, far, near) for hop in each.hops]
         hops = said or list(self._choice.routes(near.types[0], far.types[0])[0].hops)
         if len(hops) > 1 and not said:
             raise UnconnectedError(
@@ -329,7 +329,7 @@ class _Plan:
             aggregations=[{"grouping_type": rank.total, "property": key.key.name}],
             order_by=f"{rank.total.lower()}_{key.key.name}",
             descending=rank.descending,
-            limit=reading.limit or 1,
+            limit=reading.first,
             **({"relationship_filters": filters} if filters else {}),
         )
         return Planned(type=self._type, results=(result,), shape="pairs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ontology.names import noun_lemma
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, TypeOf
@@ -18,6 +18,7 @@ _PLAN = "plan or actual"
 _GAP = re.compile(r"[\s'\"“‘,]*(?:of|named|called|the)?[\s'\"“‘]*")  # between a type and the name of one
 _IS_A = re.compile(r"\s*(?:is|was|are) (?:an?|the)\s*")
 _YES_NO = re.compile(r"(?:is|are|was|were|does|do|has|have) ", re.IGNORECASE)
+_SORT_OF = re.compile(r"\b(?:type|kind|sort)(s?) of (?:\w+ )?$")
 _MOST_GAP = 40  # characters between a superlative or bound and what it is of
 
 
@@ -40,6 +41,7 @@ class _Reader:
         self._said = mentions
         self._rest = [each for each in mentions.all if not each.is_cue("it")]
         self._used: set[Mention] = set()
+        self._are_sorts = False
 
     def read(self) -> Reading:
         names = dict(self._named_stops())
@@ -117,12 +119,11 @@ class _Reader:
             cued = [(each.start, each.end) for each in self._cues("change")]
             self._rest = [each for each in self._rest if each.cue or not any(s <= each.start < e for s, e in cued)]
         reading = Reading(kind=kind, targets=(), target=Stop(at=start), words=self._said.words)
-        counted = {each for cue in self._cues("bound", "each") if (each := self._next(cue)) and not each.properties}
-        for each in self._rest:
-            if each.start < start or each in self._used or (each in counted and each.types):
-                continue
-            if self._asks_for(reading, each):
-                break
+        grouping = ("bound", "each") if kind == "count" or self._cues("sum") else ("bound",)
+        counted = {each for cue in self._cues(*grouping) if (each := self._next(cue)) and not each.properties}
+        self._find_target(reading, start, counted)
+        if not reading.targets and not reading.asked:
+            self._find_target(reading, 0, counted)
         reading.is_target_said = bool(reading.targets)
         reading.is_open = re.search(r"\bwhat\b", self._text.lower()) is not None and not reading.targets
         if reading.asked and not reading.targets:
@@ -131,11 +132,21 @@ class _Reader:
             raise UnreadableError("it does not say what is asked for")
         return reading
 
+    def _find_target(self, reading: Reading, start: int, counted: Collection[Mention]) -> None:
+        for each in self._rest:
+            if each.start < start or each in self._used or (each in counted and each.types):
+                continue
+            if self._asks_for(reading, each):
+                break
+
     def _kind(self) -> Kind:
         if self._cues("blueprint"):
             return "blueprint"
         is_if = (
-            re.search(r"\b(?:if|when|once|should|because|due|break\w*|affected|impact\w*)\b", self._text.lower())
+            re.search(
+                r"\b(?:if|when|once|should|because|due|break\w*|affected|impact\w*|hit|get|shortage)\b",
+                self._text.lower(),
+            )
             is not None
         )
         if self._cues("loss") and is_if:
@@ -149,8 +160,17 @@ class _Reader:
 
     def _asks_for(self, reading: Reading, each: Mention) -> bool:
         """Take a mention as what is asked for, if it can be that; True ends the search."""
+        if each.types and (sort := _SORT_OF.search(self._text[: each.start].lower())):
+            names = _names(each.types)
+            reading.asked = tuple(
+                key for key in self._lexicon.properties if key.role == "category" and key.owner in names
+            )
+            self._used.add(each)
+            self._are_sorts = sort[1] == "s"
+            return False
         if each.types and not self._is_property(each):
             reading.targets = tuple(type_.name for type_ in each.types)
+            reading.is_plural = _is_plural(each.text)
             reading.target.at = each.start
             reading.target.types = reading.targets
             self._used.add(each)
@@ -162,6 +182,7 @@ class _Reader:
             return True
         if asked and not reading.asked and not each.values:
             reading.asked = asked
+            self._are_sorts = _is_plural(each.text.split(" of ")[0])
             self._used.add(each)
             return False
         owners = [value for value in each.values if value.property.role != _PLAN and not value.property.of_relationship]
@@ -190,7 +211,14 @@ class _Reader:
         reading.target.types = reading.targets
 
     def _settle_asked(self, reading: Reading) -> None:
-        """Say what is done with a property that is asked for."""
+        """Say what is done with a property that is asked for; "how much do they cost" asks for one behind."""
+        if self._cues("sum") and not reading.asked and reading.targets and not self._cues("top"):
+            for each in self._rest:
+                fitting = tuple(key for key in each.properties if key.owner in reading.targets)
+                if fitting and each not in self._used and self._next_number(each) is None:
+                    self._used.add(each)
+                    reading.asked = fitting
+                    break
         if not reading.asked or reading.kind == "count":
             return
         fitting = tuple(each for each in reading.asked if each.owner in reading.targets)
@@ -201,6 +229,10 @@ class _Reader:
             reading.total = str(sums[0].cue.value) if sums[0].cue else ""
         elif tops:
             reading.total = "MAX" if _top(tops[0]).descending else "MIN"
+
+    def _next_number(self, each: Mention) -> float | None:
+        behind = self._next(each)
+        return None if behind is None else behind.number
 
     # counts, superlatives, times
 
@@ -251,6 +283,7 @@ class _Reader:
 
     def _rank(self, reading: Reading, top: Top, mention: Mention | None) -> None:
         """Take the first ones by a property; of an adjective alone by the one that it implies."""
+        mention = mention or self._by()
         if mention is not None:
             properties = mention.properties
             self._used.add(mention)
@@ -263,6 +296,17 @@ class _Reader:
         sums = [each for each in self._cues("sum") if mention and each.end <= mention.start]
         total = str(sums[-1].cue.value) if sums and sums[-1].cue else ""
         reading.target.rank = Rank(properties=tuple(properties), descending=top.descending, total=total)
+
+    def _by(self) -> Mention | None:
+        """Return a property behind "by": "the dearest ones, by their total cost"."""
+        for each in self._rest:
+            if (
+                each.properties
+                and each not in self._used
+                and re.search(r"\bby\b[^,.]*$", self._text[: each.start].lower())
+            ):
+                return each
+        return None
 
     def _read_times(self, reading: Reading) -> None:
         said: dict[str, int] = {}
@@ -280,6 +324,8 @@ class _Reader:
     # chains
 
     def _read_stops(self, reading: Reading, names: dict[Mention, Stop]) -> None:
+        for stop in names.values() if self._are_sorts else ():
+            stop.related = True  # "what types of area is England divided into"
         chain: list[Stop] = []
         for each in self._rest:
             if each in names:
@@ -288,7 +334,7 @@ class _Reader:
                 chain = []
             elif each.types and each not in self._used and not self._is_property(each):
                 self._used.add(each)
-                if reading.kind in ("loss", "change") and self._is_listed(reading, each):
+                if reading.kind in ("loss", "change"):
                     reading.targets += _names(each.types)
                 else:
                     chain.append(Stop(at=each.start, types=_names(each.types)))
@@ -301,10 +347,6 @@ class _Reader:
                 if any(each.owner in stop.types for each in rank.properties):
                     stop.rank, reading.target.rank = rank, None
                     break
-
-    def _is_listed(self, reading: Reading, each: Mention) -> bool:
-        between = self._text[reading.target.at : each.start]
-        return each.start > reading.target.at and re.search(r"(?:,|\band|\bor)\s*$", between) is not None
 
     # conditions
 

@@ -11,6 +11,8 @@ from planners.graphseek.rules.question_mentions import Mention
 
 __all__ = ["Condition", "Counted", "Kind", "Rank", "Reading", "Relation", "Stop", "When"]
 
+_FIRST = 10
+"""Of several that are ranked, where no number is said: a page of them."""
 Kind: TypeAlias = Literal["list", "count", "property", "total", "blueprint", "loss", "change"]
 """What is done with what is found: it is listed, counted, a property of it is told or aggregated; its flows; what depends on it."""
 
@@ -137,8 +139,14 @@ class Reading:
     where: bool = False
     is_target_said: bool = False
     is_open: bool = False
+    is_plural: bool = False
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """How many of the first ones are asked for: what is said, else ten of "the dearest modules" and one of "the dearest module"."""
+        return self.limit or (_FIRST if self.is_plural else 1)
 
     @property
     def is_narrowed(self) -> bool:

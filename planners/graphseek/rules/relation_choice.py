@@ -29,9 +29,9 @@ class UnconnectedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A hop that one relation word says."""
+    """Hops that one relation word says; several where it may mean several relationships."""
 
-    hop: Hop
+    hops: tuple[Hop, ...]
     negated: bool
 
 
@@ -56,17 +56,13 @@ class RelationChoice:
         """Return the hops from one place to another that relation words say, one for each word.
 
         :param near: which of the two is nearer to what is asked for: it is the subject, unless the other one stands before the word.
-        :raises TwoReadingsError: when a word says two relationships between them equally well.
         """
         found: dict[str, Said] = {}
         for each in self._reading.relations:
             hops = self._hops_of(each.mention.relations, each.mention.start, start, end, near)
-            names = {hop.relationship for hop in hops}
-            if len(names) > 1:
-                shown = " or ".join(sorted(names))
-                raise TwoReadingsError(f"“{each.mention.text}” may mean {shown} here. Which is meant?")
             if hops:
-                found.setdefault(f"{hops[0].relationship} {each.negated}", Said(hops[0], each.negated))
+                names = " ".join(sorted(hop.relationship for hop in hops))
+                found.setdefault(f"{names} {each.negated}", Said(tuple(hops), each.negated))
         return list(found.values())
 
     def _hops_of(self, relations: Sequence[RelationOf], at: int, start: Stop, end: Stop, near: Stop) -> list[Hop]:
@@ -111,6 +107,11 @@ class RelationChoice:
                 f"{start} and {end} are connected by {' or by '.join(sorted(ways))}. Which is meant?"
             )
         return routes
+
+    def synonyms(self, hop: Hop, start: str, end: str) -> list[Hop]:
+        """Return hops of other relationships that the catalog gives a phrase of this one, and that lead from one type to the other."""
+        others = (self._hop(name, hop.direction, start, end) for name in self._lexicon.synonyms(hop.relationship))
+        return [each for each in others if each is not None]
 
     def not_followed(self) -> list[str]:
         """Return notes of relation words that said nothing in the end."""

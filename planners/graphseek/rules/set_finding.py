@@ -125,14 +125,32 @@ class SetFinding:
 
     def _link(self, at: Selected, far: Stop, near: Stop) -> Result:
         said = self._choice.said_hops(far, near, near)
-        wanted = [each.hop for each in said if not each.negated]
+        wanted = [each.hops for each in said if not each.negated]
         if wanted:
-            positive = [self._traverse(at, hop, wanted, near.conditions) for hop in wanted]
-            result = self._merged(positive, "union" if self._reading.either else "intersection")
+            found = [self._any_of(at, hops, far, near) for hops in wanted]
+            result = self._merged(found, "union" if self._reading.either else "intersection")
         else:
             result = self._routed(at, far, near)
-        negative = [self._traverse(at, each.hop, [each.hop], []) for each in said if each.negated]
+        negative = [self._traverse(at, hop, each.hops, []) for each in said if each.negated for hop in each.hops]
         return self._merged([result, *(each for each in negative if each.size)], "difference")
+
+    def _any_of(self, at: Selected, hops: Sequence[Hop], far: Stop, near: Stop) -> Result:
+        """Follow a word that means several relationships along all of them; one that leads nowhere along its synonyms."""
+        found = [self._traverse(at, hop, hops, near.conditions) for hop in hops]
+        others = (
+            self._choice.synonyms(hops[0], far.types[0], near.types[0]) if not any(each.size for each in found) else []
+        )
+        for hop in others:
+            other = self._traverse(at, hop, [hop], near.conditions)
+            if other.size:
+                self._calls.notes.append(
+                    f"{hops[0].relationship} leads nowhere; {hop.relationship} was followed, which is said alike"
+                )
+                return other
+        if len(hops) > 1:
+            names = " and by ".join(hop.relationship for hop in hops)
+            self._calls.notes.append(f"what was said may mean several relationships; it was followed by {names}")
+        return self._merged(found, "union")
 
     def _routed(self, at: Selected, far: Stop, near: Stop) -> Result:
         """Follow the cheapest way; all of several ones of one hop, since nothing says which is meant."""

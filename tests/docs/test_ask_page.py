@@ -13,6 +13,7 @@ import pytest
 from ontology import errors
 from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
 from tests.conftest import ROOT
+from tests.planners.graphseek.conftest import company_store as company_store
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -29,10 +30,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _place(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _place(tmp_path: Path, cache: Path, company_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store stands for the one that the command builds of the same documents, with another encoder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    monkeypatch.delenv("EGOTOOLS_STORE", raising=False)
+    monkeypatch.setenv("EGOTOOLS_STORE", str(company_store))
 
 
 def _printed(run: Run, command: str) -> str:

@@ -76,7 +76,7 @@ async def ask(plan: AskPlan, asked: Asked, observe: Callable[[AgentEvent], None]
         question, turn = next_turn(journal, asked.text, refine=asked.refine, branch=asked.branch)
         results = stack.enter_context(turn.results())
         shown = ShownResults()
-        answered = await graph.answer(question, turn, results, _both(shown, observe))
+        answered = await graph.answer(question, turn, results, shown.also(observe))
         return Told(answered=answered, pages=await shown.pages(results, answered.end.of, count=asked.rows))
 
 
@@ -89,17 +89,9 @@ async def replay(journal: Path, rows: int, observe: Callable[[AgentEvent], None]
     if not turns:
         raise InvalidArgumentError("there is no such journal", subject=str(journal), remedy="Name that of a question")
     shown = ShownResults()
-    answered = await replay_question(turns[-1].read(), _both(shown, observe))
+    answered = await replay_question(turns[-1].read(), shown.also(observe))
     with turns[-1].results() as results:
         return Told(answered=answered, pages=await shown.pages(results, answered.end.of, count=rows))
-
-
-def _both(shown: ShownResults, observe: Callable[[AgentEvent], None]) -> Callable[[AgentEvent], None]:
-    def tell(event: AgentEvent) -> None:
-        shown.hear(event)
-        observe(event)
-
-    return tell
 
 
 @contextlib.contextmanager

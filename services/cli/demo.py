@@ -1,5 +1,6 @@
 """The demo: build the shipped catalogue, serve it, send it the sample requests with the client, and show the answers; then two requests
-are planned and answered, one from a generated mailbox, one from a mock company, and five tasks are solved step by step.
+are planned and answered, one from a generated mailbox, one from a mock company, three questions are asked of the tool graph, and five tasks
+are solved step by step.
 
 Run it with ``make demo``, or from any folder with ``egotools demo``. It needs no network, no key and no GPU, and leaves no file.
 """
@@ -38,7 +39,7 @@ _K = 10
 
 
 def demo() -> None:
-    """Build the shipped company's tool graph, serve it, send it requests and show the answers; then plan and answer two, and solve tasks."""
+    """Build the shipped company's tool graph, serve it, send it requests and show the answers; then plan and answer two, ask questions of the graph, and solve tasks."""
     pin_threads()  # before a numeric library is imported
     with tempfile.TemporaryDirectory(prefix="egotools-demo-") as folder:
         _demo(Path(folder))
@@ -46,6 +47,7 @@ def demo() -> None:
 
 def _demo(folder: Path) -> None:
     from egotools import Client
+    from services.cli.ask_demo import ask_company
     from services.cli.demo_runs import company_run, personal_run
     from services.cli.solve_demo import keyless_tasks
     from services.server.server_process import server_process
@@ -76,6 +78,7 @@ def _demo(folder: Path) -> None:
     _build(personal_store, _PERSONAL_TOOLS)
     personal_run(folder, personal_store)
     company_run(folder, SHIPPED_CATALOG, store)
+    ask_company(folder, store)
     keyless_tasks(folder, store)
 
 

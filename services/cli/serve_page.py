@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from services.server.server import Server
     from services.web.run_events import Plan
 
-__all__ = ["NO_PAGE", "PageOptions", "page_beside"]
+__all__ = ["NO_PAGE", "PageOptions", "ask_plan", "page_beside"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def page_beside(
             solves=options.web_runs,
         )
         async with (
-            _ask_plan(options.web_graph, server.settings.query_model) as ask,
+            ask_plan(options.web_graph, server.settings.query_model) as ask,
             serve_web(server, stores, replace(settings, ask=ask)) as address,
         ):
             stderr.print(f"The page is at {address}", highlight=False)
@@ -109,7 +109,7 @@ def page_beside(
 
 
 @asynccontextmanager
-async def _ask_plan(graph: str, model: str) -> AsyncIterator[AskPlan]:
+async def ask_plan(graph: str, model: str) -> AsyncIterator[AskPlan]:
     """Yield how questions are answered: by the model that the server has, else by rules.
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError
@@ -22,10 +22,15 @@ class ShownResults:
     def __init__(self) -> None:
         self._presentations: list[str] = []
 
-    def hear(self, event: AgentEvent) -> None:
-        """Take an event."""
-        if isinstance(event, ResultKept) and event.kind == "presentation":
-            self._presentations.append(event.handle)
+    def also(self, observe: Callable[[AgentEvent], None]) -> Callable[[AgentEvent], None]:
+        """Return an observer that hears, and hands on to another one."""
+
+        def tell(event: AgentEvent) -> None:
+            if isinstance(event, ResultKept) and event.kind == "presentation":
+                self._presentations.append(event.handle)
+            observe(event)
+
+        return tell
 
     async def pages(self, results: ResultStore, of: Sequence[str], *, count: int) -> list[dict[str, Any]]:
         """Return the presentations that were made, and the results of the answer that none of them shows, as :func:`result_page` does.

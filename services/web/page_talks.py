@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError, OverloadedError
-from planners.graphseek.agent.agent_events import AgentEvent, event_json
+from planners.graphseek.agent.agent_events import event_json
 from planners.graphseek.results.result_store import ResultStore
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.ask_parts import AskPlan, open_asked_graph
@@ -71,15 +71,12 @@ class Talk:
             question, turn = next_turn(self.first, text, branch=step, of=of, over_stopped=True)
             observe({"event": "TurnBegun", "turn": turn.number, "question": question.text})
             shown = ShownResults()
-
-            def tell(event: AgentEvent) -> None:
-                shown.hear(event)
-                observe(event_json(event))
-
             with turn.results() as results:
                 self.live[turn.number] = results
                 try:
-                    answered = await graph.answer(question, turn, results, tell)
+                    answered = await graph.answer(
+                        question, turn, results, shown.also(lambda event: observe(event_json(event)))
+                    )
                     pages = await shown.pages(results, answered.end.of, count=_ROWS)
                 finally:
                     del self.live[turn.number]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from datagen.personal import TruthTables
 from datagen.personal.write_personal_data import TRUTH
 from inference import DEFAULT_ENCODER, load_encoder
+from services.cli.ask_demo import QUESTIONS, ask_company
 from services.cli.demo_company import demo_company
 from services.cli.demo_runs import company_run, personal_run
 from services.cli.walk import Walked
@@ -18,6 +20,7 @@ from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+TASKS = ROOT / "planners" / "graphseek" / "tasks" / "tool_graph.jsonl"
 
 
 @pytest.fixture(autouse=True)
@@ -45,11 +48,38 @@ def test_the_personal_run_gives_the_folders_of_the_truth(tmp_path: Path, capsys:
     assert all(folder in printed for folder in found)
 
 
-@pytest.mark.slow
-def test_the_run_over_the_company_gives_the_posted_invoices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = tmp_path / "store"
+@pytest.fixture(scope="module")
+def company_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the shipped company's tools."""
+    store = tmp_path_factory.mktemp("company")
     build_snapshot([str(CATALOG)], store, encoder=load_encoder(DEFAULT_ENCODER))
-    assert _ids(company_run(tmp_path, CATALOG, store)) == {"5105600123", "5105600144"}  # company-01
+    return store
+
+
+@pytest.mark.slow
+def test_the_questions_about_the_tool_graph_get_the_answers_that_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], company_store: Path
+) -> None:
+    ask_company(tmp_path, company_store)
+    printed = capsys.readouterr().out
+    known = {
+        each["text"]: each["truth"]["parts"][0]
+        for each in map(json.loads, TASKS.read_text(encoding="utf-8").splitlines())
+    }
+    answers = [line for line in printed.splitlines() if line.startswith("answer")]
+    for question, answer in zip(QUESTIONS, answers, strict=True):
+        assert question in printed
+        assert answer.startswith(f"answer {len(known[question])} found: ")
+        listed = set(answer.partition(": ")[2].rstrip(".").split("; "))
+        assert len(listed & set(known[question])) >= min(len(known[question]), 10)
+    assert printed.count("step 1") == 3 and "┃" in printed
+
+
+@pytest.mark.slow
+def test_the_run_over_the_company_gives_the_posted_invoices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], company_store: Path
+) -> None:
+    assert _ids(company_run(tmp_path, CATALOG, company_store)) == {"5105600123", "5105600144"}  # company-01
     assert "finance/searchSupplierInvoices" in capsys.readouterr().out
 
 

@@ -1,0 +1,67 @@
+"""The tool graph of a snapshot as a graph that is asked: all nodes and edges, effects of tools, loaded once for each snapshot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from inference import HashingEncoder
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.tool_effects import effect_of
+from planners.graphs.read_rows import read_rows_of
+from planners.graphseek.catalog.shipped_catalogs import catalog_for, shipped_catalogs
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.to_networkx import snapshot_graph
+from services.jobs.build import build_snapshot
+from services.jobs.question_graph import open_question_graph
+from services.jobs.tool_graph_file import tool_graph_file
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of one document."""
+    store = tmp_path_factory.mktemp("sales")
+    build_snapshot([str(ROOT / "examples" / "enterprise" / "catalog" / "sales.yaml")], store, encoder=HashingEncoder())
+    return store
+
+
+async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: Path, tmp_path: Path) -> None:
+    snapshot = open_snapshot(store)
+    truth = snapshot_graph(snapshot)
+    async with open_question_graph(f"store:{store}", tmp_path) as graph:
+        census = await graph.census()
+        assert {each.name: each.count for each in census.nodes} == Counter(truth.nodes[each]["type"] for each in truth)
+        edges = Counter(str(kind).upper() for *_, kind in truth.edges(data="predicate"))
+        assert {each.name: each.count for each in census.relationships} == edges
+        rows = await read_rows_of(graph, "MATCH (n:EgotoolsNode) RETURN n.id, n.name, n.type, n.effect")
+        effects = {tool.id: effect_of(tool) for tool in snapshot.tools}
+        assert {id_: effect for id_, _, kind, effect in rows if kind == "tool"} == effects
+        assert {effect for *_, kind, effect in rows if kind != "tool"} == {None}
+        filled = {each.name: [key.name for key in each.properties] for each in census.relationships}
+        assert filled["ACTS_ON"] == ["confidence"] and {"parameter", "output"} < set(filled["SUPPLIES"])
+        catalog = catalog_for(census)
+        assert catalog.about == shipped_catalogs()["tool_graph"].about
+        assert all(each.name in catalog.nodes for each in census.nodes)
+    snapshot.release()
+
+
+def test_a_snapshot_is_loaded_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "graphs"
+    path = tool_graph_file(store, folder)
+    with monkeypatch.context() as patched:
+        patched.setattr("services.jobs.tool_graph_file.load_graph", None)
+        assert tool_graph_file(store, folder) == path
+        assert tool_graph_file(store / "snapshots" / path.name.partition("-")[0], folder) == path
+    assert [each.name for each in folder.iterdir()] == [path.name], "nothing is left beside it"
+
+
+async def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        tool_graph_file(tmp_path, tmp_path)
+    for address in ("store:", "nowhere:x", "x"):
+        with pytest.raises(InvalidArgumentError, match="store:PATH"):
+            async with open_question_graph(address, tmp_path):
+                pass

@@ -1,0 +1,100 @@
+"""Questions of a graph over HTTP, read by rules: an answer, a question that cannot be read, who may ask, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from services.jobs.ask_parts import AskPlan
+from services.server.settings import ServerSettings
+from tests.services.web.test_page_access import browsing, closed, sign_in
+from tests.services.web.web_pages import web_page
+
+QUESTION = "How many tools does each system offer?"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that keeps the tool graph."""
+    return tmp_path_factory.mktemp("graphs")
+
+
+@asynccontextmanager
+async def page(
+    store: Path, cache: Path, settings: ServerSettings | None = None, **options: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    plan = AskPlan(graph="", cache=cache)
+    async with web_page(store, settings=settings, ask=plan) as address, browsing(address, **options) as client:
+        yield client
+
+
+async def asked(client: httpx.AsyncClient, **body: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Ask, and return the conversation and all events."""
+    begun = await client.post("/api/talks", json=body)
+    assert begun.status_code == 201, begun.text
+    stream = await client.get(f"/api/runs/{begun.json()['run']}/events", timeout=30.0)
+    lines = [line.removeprefix("data: ") for line in stream.text.splitlines() if line.startswith("data: ")]
+    return begun.json()["talk"], [json.loads(line) for line in lines]
+
+
+async def test_rules_answer_and_the_result_is_paged(web_store: Path, cache: Path) -> None:
+    async with page(web_store, cache) as client:
+        talk, events = await asked(client, query=QUESTION)
+        names = [each["event"] for each in events]
+        assert names[0] == "TurnBegun" and names[-2:] == ["Ended", "TurnEnded"] and "QueryRun" in names
+        last = events[-1]
+        (table,) = last["pages"]
+        rows = {row[-2]: row[-1] for row in table["rows"]}
+        assert last["error"] is None and rows["Sales Hub"] > 10
+        where = f"/api/talks/{talk}/1/results/{table['handle']}"
+        second = (await client.get(where, params={"offset": 1, "count": 1})).json()
+        assert second["rows"] == table["rows"][1:2] and second["total"] == table["total"]
+        assert (await client.get(f"/api/talks/{talk}/1/results/t99")).status_code == 404
+        assert (await client.get(f"/api/talks/{talk}/7/results/t1")).status_code == 404
+
+        _, events = await asked(client, query="Zork the blorb", talk=talk)
+        error = events[-1]["error"]
+        assert error["code"] == "INVALID_ARGUMENT" and "name a model" in error["remedy"]
+        assert events[-1]["turn"] == 2 and events[0]["question"] == "Zork the blorb"
+        _, events = await asked(client, query="x", talk=talk, branch={"turn": 9, "step": 1})
+        assert events[-1]["event"] == "Failed" and "no such turn" in events[-1]["error"]["message"]
+
+
+async def test_what_is_refused(web_store: Path, cache: Path) -> None:
+    async with page(web_store, cache) as client:
+        for body, status in (
+            ({"query": ""}, 400),
+            ({"query": "x", "branch": {"turn": 1, "step": 1}}, 400),
+            ({"query": "x", "talk": "unknown"}, 404),
+            ({"query": "x" * 30_000}, 400),
+        ):
+            assert (await client.post("/api/talks", json=body)).status_code == status, body
+        del client.headers["x-egotools-csrf"]
+        assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 403
+    async with web_page(web_store) as address, browsing(address) as client:
+        assert (await client.get("/api/session")).json()["talks"] is False
+        assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 501
+
+
+async def test_only_who_may_see_all_tools_asks_and_sees_own_conversations(
+    web_store: Path, cache: Path, tmp_path: Path
+) -> None:
+    settings, tokens = closed(tmp_path)
+    async with page(web_store, cache, settings) as client:
+        assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 401
+        for name in ("reader", "sales"):
+            session = await sign_in(client, tokens[name])
+            assert session["talks"] is False
+            assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 403
+        session = await sign_in(client, tokens["admin"])
+        assert session["talks"] is True
+        talk, events = await asked(client, query=QUESTION)
+        assert events[-1]["pages"]
+        await sign_in(client, tokens["reader"])
+        assert (await client.get(f"/api/talks/{talk}/1/results/t1")).status_code == 403

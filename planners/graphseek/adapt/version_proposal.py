@@ -87,13 +87,22 @@ class VersionMaker:
 
     :param marks: around data in prompts.
     :param limits: of the dry run.
+    :param attempts: answers that are asked for, until one passes.
     """
 
-    def __init__(self, model: ChatModel, sandbox: Sandbox, marks: FenceMarks, limits: QueryLimits = DRY_RUN) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        sandbox: Sandbox,
+        marks: FenceMarks,
+        limits: QueryLimits = DRY_RUN,
+        attempts: int = _ASKED,
+    ) -> None:
         self._model = model
         self._sandbox = sandbox
         self._marks = marks
         self._limits = limits
+        self._attempts = attempts
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="graphseek-version")
 
     async def made(self, request: VersionRequest) -> tuple[OperatorVersion | None, str]:
@@ -102,7 +111,7 @@ class VersionMaker:
         :raises BudgetExceededError: when the budget is used up.
         """
         talk = _Talk(self._messages(request))
-        for _ in range(_ASKED):
+        for _ in range(self._attempts):
             answer = await self._answer(talk.messages)
             if isinstance(answer, str):
                 return None, answer
@@ -115,7 +124,7 @@ class VersionMaker:
                 talk.refuse(answer[0], str(error), self._marks)
             except EgotoolsError as error:
                 talk.refuse(answer[0], f"{error.subject}: {error.problem}. {error.remedy}", self._marks)
-        return None, f"{_ASKED} proposals were refused; the last: {talk.fault}"
+        return None, f"{self._attempts} proposals were refused; the last: {talk.fault}"
 
     async def _answer(self, messages: Sequence[Message]) -> tuple[str] | str:
         """Return the text of an answer, or why there is none."""

@@ -1,0 +1,121 @@
+"""The small graph of vehicles with a property that has another name, and runs of one question over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from planners.calling.fence_marks import FenceMarks
+from planners.graphs.property_graph import QueryLimits
+from planners.graphs.readable_graph import ReadableGraph
+from planners.graphseek.adapt.operator_adapter import OperatorAdapter
+from planners.graphseek.adapt.operator_version import OperatorVersion
+from planners.graphseek.adapt.row_processing import process_sandbox
+from planners.graphseek.adapt.version_contract import contract_of
+from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
+from planners.graphseek.agent.agent_events import AgentEvent
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.llm_turns import LlmTurns
+from planners.graphseek.agent.question_parts import QuestionParts
+from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.turn import Question
+from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from planners.graphseek.results.result_store import ResultStore
+from tests.planners.graphseek.agent.http_run import CATALOG, calls
+from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
+from tests.planners.kgot.run_fakes import StepServer
+
+QUESTION = Question(text="At which site is BM-9001 built?")
+CALL = calls(("sites_of_module", {"module_name": "BM-9001"}))
+TOLD = {"answer": 'It is built at "Factory Alpha - Northern Division".'}
+LIMITS = QueryLimits(rows=10, seconds=1.0)
+SANDBOX = process_sandbox(1.0)
+GIVES_UP = {"ask": "Which module do you mean?"}
+WRONG = "MATCH (m:BatteryModule)-[:BUILT_AT]->(s:FactorySite) WHERE m.name = $module_name RETURN s AS factory_site, s.name AS name"
+RIGHT = WRONG.replace("m.name", "m.title")
+
+
+def proposal(template: str = RIGHT, **more: Any) -> dict[str, Any]:
+    return {"template": template, **more}
+
+
+def rename_property(path: Path) -> None:
+    """Put a graph whose battery modules have a ``title`` in the place of the one with a ``name``."""
+    columns, rows = NODES["BatteryModule"]
+    renamed = {**NODES, "BatteryModule": (columns.replace("name STRING", "title STRING"), rows)}
+    with patch.dict(NODES, renamed):
+        write_small_ev(path.with_suffix(".new"))
+    os.replace(path.with_suffix(".new"), path)
+
+
+@dataclass
+class Ran:
+    """A run that has ended, what it told, and what the model was asked for versions."""
+
+    run: AnsweredQuestion
+    events: list[AgentEvent]
+    asked: list[Mapping[str, Any]]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [each for each in self.events if isinstance(each, kind)]
+
+
+@dataclass
+class Service:
+    """A running service: one graph, one folder of versions.
+
+    :ivar accepted: fingerprint of the catalog.
+    """
+
+    graph: ReadableGraph
+    folder: Path
+    accepted: str = ""
+    results: int = 0
+
+    @property
+    def versions(self) -> Path:
+        return self.folder / "versions"
+
+    def parts(self, server: StepServer, *, proposes: bool) -> QuestionParts:
+        self.results += 1
+        model = server.chat()
+        return QuestionParts(
+            graph=self.graph,
+            catalog=replace(CATALOG, fingerprint=self.accepted),
+            operators=tuple(known_operators([SPECIAL]).values()),
+            results=ResultStore(self.folder / f"results-{self.results}"),
+            turns=LlmTurns(model, fence_key=b"key"),
+            adapter=OperatorAdapter(
+                self.versions, model if proposes else None, marks=FenceMarks(b"key"), limits=LIMITS
+            ),
+        )
+
+    async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), **settings: Any) -> Ran:
+        """Ask the question, with these answers of the model; without versions it proposes none."""
+        events: list[AgentEvent] = []
+        with StepServer(turn=list(turns), operator_version=list(versions)) as server:
+            parts = self.parts(server, proposes=bool(versions))
+            run = await answer_question(QUESTION, parts, AgentSettings(**settings), events.append)
+            return Ran(run=run, events=events, asked=server.of("operator_version"))
+
+    async def propose(self, answer: Mapping[str, Any]) -> tuple[OperatorVersion | None, str]:
+        """Return what comes of one answer of the model, given four times."""
+        schema = await self.graph.schema()
+        operator = known_operators([SPECIAL])["sites_of_module"]
+        contract = contract_of(operator, schema)
+        assert contract is not None
+        request = VersionRequest(
+            operator=operator,
+            contract=contract,
+            graph=self.graph,
+            schema=schema,
+            arguments={"module_name": "BM-9001"},
+            faults=(),
+        )
+        with StepServer(operator_version=[answer]) as server:
+            maker = VersionMaker(server.chat(), SANDBOX, FenceMarks(b"key"), LIMITS, attempts=1)
+            return await maker.made(request)

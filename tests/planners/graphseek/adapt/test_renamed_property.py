@@ -1,0 +1,216 @@
+"""A property is renamed under a running service: the model's version serves the run that made it, and all runs once it is approved."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
+from planners.graphseek.adapt.version_folder import VersionFolder
+from planners.graphseek.agent.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept
+from planners.graphseek.agent.recorded_question import answer_recorded, branch_question, replay_question
+from planners.runs.run_journal import open_run_journal
+from tests.inference.loopback import as_json
+from tests.planners.graphseek.adapt.renamed_graph import (
+    CALL,
+    GIVES_UP,
+    QUESTION,
+    RIGHT,
+    TOLD,
+    WRONG,
+    Service,
+    proposal,
+    rename_property,
+)
+from tests.planners.graphseek.agent.small_ev import write_small_ev
+from tests.planners.kgot.run_fakes import StepServer
+
+PROCESS = "def process(rows, arguments):\n    return rows"
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[Service]:
+    """A service that answered the question before the property was renamed."""
+    folder = tmp_path_factory.mktemp("service")
+    write_small_ev(folder / "ev.lbug")
+    context = open_ladybug_reader(folder / "ev.lbug")
+    service = Service(loop.run(context.__aenter__()), folder)
+    service.accepted = loop.run(service.graph.schema()).fingerprint
+    before = loop.run(service.ask(CALL, TOLD, versions=(proposal(),)))
+    assert (before.run.end.outcome, before.asked) == ("answered", [])
+    rename_property(folder / "ev.lbug")
+    yield service
+    loop.run(context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def service(opened: Service, tmp_path: Path) -> Service:
+    """The same service, with a folder of versions of its own."""
+    return Service(opened.graph, tmp_path, opened.accepted)
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run the command, and return what it printed."""
+    from services.cli.app import app
+
+    app([*map(str, arguments)], standalone_mode=False)
+    return capsys.readouterr().out
+
+
+def test_a_version_serves_its_run_then_all_once_it_is_approved_and_none_when_it_is_taken_back(
+    service: Service, loop: asyncio.Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails = loop.run(service.ask(CALL, GIVES_UP))
+    (fault,) = fails.of(Faulted)
+    assert (fault.kind, fails.run.end.outcome) == ("unknown name", "asked back"), "no model proposes anything"
+
+    made = loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS))))
+    assert (made.run.end.outcome, len(made.asked)) == ("answered", 2), made.events
+    assert "'name' is no property of BatteryModule" in made.asked[1]["messages"][-1]["content"]
+    (adapted,) = made.of(OperatorAdapted)
+    assert (adapted.version, adapted.problem) == ("sites_of_module.1", "")
+    assert "make the call again" in made.run.records[0].outcomes[0].hint  # type: ignore[union-attr]
+    (kept,) = made.of(ResultKept)
+    assert kept.notes == ("By version sites_of_module.1, which is unverified.",)
+    assert made.run.model_calls == len(made.of(ModelAsked)) == 5
+
+    other = loop.run(service.ask(CALL, CALL, GIVES_UP))
+    assert [each.kind for each in other.of(Faulted)] == ["unknown name", "repeated"], (
+        "unverified: it serves no other run"
+    )
+
+    folder = ("--folder", service.versions)
+    assert "sites_of_module.1  unverified" in command(capsys, "operators", "list", *folder)
+    assert f"+  {RIGHT}" in command(capsys, "operators", "diff", "sites_of_module.1", *folder)
+    assert "Approved" in command(capsys, "operators", "approve", "sites_of_module.1", *folder)
+    serves = loop.run(service.ask(CALL, TOLD))
+    assert (serves.run.end.outcome, serves.of(Faulted)) == ("answered", [])
+
+    assert "as it is shipped serves" in command(capsys, "operators", "rollback", "sites_of_module", *folder)
+    (fault,) = loop.run(service.ask(CALL, GIVES_UP)).of(Faulted)
+    assert fault.kind == "unknown name"
+
+
+def test_an_approved_version_is_for_its_schema_alone_and_is_checked_again(
+    service: Service, loop: asyncio.Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(),)))
+    versions = VersionFolder(service.versions)
+    approved = versions.mark("sites_of_module.1", "approved")
+    file = service.versions / "sites_of_module.1.json"
+    for change, said in (
+        ({"schema": service.accepted}, ""),
+        ({"template": f"{RIGHT} LIMIT 1"}, "its digest does not fit"),
+        ({"template": "MATCH (m:BatteryModule {title: $module_name}) DETACH DELETE m"}, "DETACH changes the graph"),
+        ({"template": WRONG}, "is no property of BatteryModule"),
+        ({"parameters": {"type": "object", "properties": {}}}, "module_name of the operator is missing"),
+    ):
+        given = json.loads(file.read_text(encoding="utf-8"))
+        changed = {**given["version"], **change}
+        digest = given["digest"] if "digest" in said else _digest(changed)
+        (service.versions / "sites_of_module.1.json").write_text(json.dumps({"digest": digest, "version": changed}))
+        caplog.clear()
+        ran = loop.run(service.ask(CALL, GIVES_UP))
+        assert [each.kind for each in ran.of(Faulted)] == ["unknown name"], change
+        assert said in caplog.text and bool(said) == bool(caplog.text)
+        versions._write(approved)
+
+
+def _digest(version: dict[str, object]) -> str:
+    from planners.graphseek.adapt.operator_version import VERSION
+
+    return VERSION.validate_json(json.dumps(version)).digest
+
+
+def test_four_answers_at_most_are_asked_for_and_each_fault_is_told(service: Service, loop: asyncio.Runner) -> None:
+    bad = (
+        "no JSON",
+        proposal("MATCH (m:BatteryModule {title: $module_name}) SET m.title = 'x' RETURN m"),
+        proposal("LOAD FROM '/etc/passwd' (HEADER = false) RETURN *"),
+        proposal(RIGHT.replace("BUILT_AT", "MADE_AT")),
+        proposal(),
+    )
+    ran = loop.run(service.ask(CALL, GIVES_UP, versions=bad))
+    assert len(ran.asked) == 4, "the fifth would have passed"
+    told = [body["messages"][-1]["content"] for body in ran.asked[1:]]
+    for said, fault in zip(told, ("JSON object", "SET changes the graph", "cannot start with 'LOAD'"), strict=True):
+        assert fault in said
+    (adapted,) = ran.of(OperatorAdapted)
+    assert adapted.version == "" and "'MADE_AT' is no type" in adapted.problem
+    assert VersionFolder(service.versions).versions() == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (proposal("MATCH (m:BatteryModule) RETURN m AS factory_site"), "does not use $module_name"),
+        (proposal(f"{RIGHT} LIMIT $most"), "$most is no argument"),
+        (
+            proposal(RIGHT.replace("AS factory_site", "AS site")),
+            "the column factory_site (nodes of type FactorySite) is",
+        ),
+        (proposal(RIGHT.replace("s AS", "m AS")), "has nodes of type BatteryModule"),
+        (proposal(RIGHT.replace("s AS", "s.key AS")), "and has type string"),
+        (proposal(f"{RIGHT} LIMIT 0"), "gives no rows"),
+        (proposal(parameters={"module_name": {"type": "integer"}}), "module_name must take type string"),
+        (proposal(parameters={"x": {"type": "object"}}), "'x' is neither a plain value"),
+        (
+            proposal(
+                f"UNWIND range(1, 99999) AS a UNWIND range(1, 99999) AS b WITH a * b AS c WHERE c < 0 WITH count(c) AS d {RIGHT}"
+            ),
+            "longer than",
+        ),
+        (proposal(process="def process(rows, arguments):\n    while True: pass"), "it ended with timeout"),
+        (proposal(process="import socket\ndef process(rows, arguments):\n    socket.socket()"), "PermissionError"),
+        (proposal(process="def process(rows, arguments):\n    open('/etc/passwd')"), "FileNotFoundError"),
+        (proposal(process="def process(rows, arguments): return 3"), "must return a list"),
+        (proposal(process="def process(rows, arguments): return [{'a': 1}, {'b': 1}]"), "different columns"),
+        (proposal(process="def process(rows, arguments): return [{'factory_site': {'id': 1, 'label': 2}}]"), "no node"),
+        (proposal(process="def process(rows"), "no Python"),
+    ],
+)
+def test_what_breaks_the_contract_or_the_limits_is_refused(
+    service: Service, loop: asyncio.Runner, answer: dict[str, object], fault: str
+) -> None:
+    made, problem = loop.run(service.propose(answer))
+    assert made is None and fault in problem, problem
+
+
+def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_none(
+    service: Service, loop: asyncio.Runner
+) -> None:
+    down = as_json({"error": "down"}, status=400)
+
+    async def ran(name: str, turns: list[object], *, proposes: bool = True) -> tuple[str, list[str]]:
+        with StepServer(turn=turns, operator_version=[proposal()]) as server:
+            with open_run_journal(service.folder / name) as journal:
+                parts = service.parts(server, proposes=proposes)
+                ended = await answer_recorded(QUESTION, journal, parts)
+            return ended.end.outcome, server.steps
+
+    stopped = loop.run(ran("a.jsonl", [CALL, down]))
+    assert stopped == ("model", ["turn", "operator_version", "turn"])
+    with open_run_journal(service.folder / "a.jsonl") as journal:
+        branch_question(journal, 1, service.folder / "b.jsonl")
+    assert loop.run(ran("a.jsonl", [CALL, TOLD])) == ("answered", ["turn", "turn"]), "it is not asked for again"
+    events: list[object] = []
+    with open_run_journal(service.folder / "a.jsonl") as journal:
+        again = loop.run(replay_question(journal, events.append))
+    assert again.end.outcome == "answered" and any(isinstance(each, OperatorAdapted) for each in events)
+    outcome, steps = loop.run(ran("b.jsonl", [CALL, GIVES_UP], proposes=False))
+    assert (outcome, steps) == ("asked back", ["turn", "turn"])
+    with open_run_journal(service.folder / "b.jsonl") as journal:
+        events.clear()
+        branched = loop.run(replay_question(journal, events.append))
+    kinds = [getattr(each, "kind", "") for record in branched.records for each in record.outcomes]
+    assert kinds == ["unknown name", "repeated"], "a version of another run does not serve it"

@@ -104,8 +104,8 @@ def _nearest(name: str, outcome: Result | Fault) -> str:
         raise NotFoundByNameError(f"nothing is called “{name}”")
     wanted = _folded(name)
     same = [each for each in known if _folded(each) == wanted]
-    begun = [each for each in known if _folded(each).startswith(wanted) or wanted.startswith(_folded(each))]
-    if not same and not begun and wanted.isalpha():  # "Mexican", "Mexico"
+    begun = [each for each in known if f"{name} ".casefold().startswith(f"{each} ".casefold())]
+    if not same and not begun and name.isalpha() and name.istitle():  # "Mexican", "Mexico"
         begun = [each for each in known if _folded(each).isalpha() and _is_stem_shared(_folded(each), wanted)]
     if same or begun:
         return (same or begun)[0]
@@ -115,7 +115,7 @@ def _nearest(name: str, outcome: Result | Fault) -> str:
 
 def _is_stem_shared(one: str, other: str) -> bool:
     stem = max(_LEAST_STEM, min(len(one), len(other)) - 1)
-    return len(one) >= stem and one[:stem] == other[:stem]
+    return abs(len(one) - len(other)) < _LEAST_STEM and one[:stem] == other[:stem]
 
 
 def _folded(name: str) -> str:

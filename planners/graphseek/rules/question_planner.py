@@ -9,7 +9,7 @@ from typing import Any
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.name_finding import NameFinding, NotFoundByNameError
+from planners.graphseek.rules.name_finding import Found, NameFinding, NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_reading import Counted, Reading, Stop
@@ -22,6 +22,8 @@ __all__ = ["Planned", "plan_question"]
 
 _HOPS = 6
 """Of a blueprint four, of what is missed for want of a thing six: all that the operators go."""
+_BACK = -1
+"""The place of "it": before the question."""
 _BLUEPRINT_HOPS = 3
 
 
@@ -42,9 +44,16 @@ class Planned:
 
 
 async def plan_question(
-    reading: Reading, lexicon: Lexicon, calls: RecordedCalls, schema: GraphSchema, results: ResultStore
+    reading: Reading,
+    lexicon: Lexicon,
+    calls: RecordedCalls,
+    schema: GraphSchema,
+    results: ResultStore,
+    earlier: Result | None = None,
 ) -> Planned:
     """Return what a question comes to.
+
+    :param earlier: a table of nodes that "they" may stand for.
 
     :raises FailedError: when an operator gave nothing.
     :raises NeededError: when operators have to run first.
@@ -53,8 +62,12 @@ async def plan_question(
     :raises UnconnectedError: when nothing connects what it names.
     """
     choice = RelationChoice(reading, schema, lexicon)
-    stops = [stop for chain in reading.chains for stop in chain]
+    stops = [stop for chain in (*reading.chains, *reading.without) for stop in chain]
     found = await NameFinding(lexicon, calls, results).find([stop for stop in stops if stop.name])
+    if reading.refers_back and earlier is not None:
+        of = next(each.node_type for each in earlier.columns if each.node_type)
+        found[_BACK] = Found("", {of: ""}, earlier.handle)
+        reading.chains.append([Stop(at=_BACK, types=(of,), name=earlier.handle, related=True)])
     settling = _Settling(reading, choice)
     settling.settle({at: list(each.names) for at, each in found.items()})
     sets = SetFinding(reading, lexicon, calls, choice, found)
@@ -74,7 +87,7 @@ class _Settling:
 
     def settle(self, found: dict[int, list[str]]) -> None:
         reading = self._reading
-        for chain in reading.chains:
+        for chain in (*reading.chains, *reading.without):
             near = reading.target
             for stop in chain:
                 self._settle_stop(stop, near, found.get(stop.at))
@@ -84,7 +97,7 @@ class _Settling:
         elif len(reading.target.types) > 1:
             reading.target.types = self._cheapest(reading.target.types)
         reading.asked = tuple(each for each in reading.asked if each.owner in reading.target.types) or reading.asked
-        for stop in (reading.target, *(stop for chain in reading.chains for stop in chain)):
+        for stop in (reading.target, *(stop for chain in (*reading.chains, *reading.without) for stop in chain)):
             stop.conditions = [each for each in stop.conditions if each.of.owner in stop.types]
 
     def _settle_stop(self, stop: Stop, near: Stop, found: list[str] | None) -> None:

@@ -50,7 +50,8 @@ class _Reader:
         self._read_times(reading)
         self._read_stops(reading, names)
         self._read_conditions(reading)
-        reading.relations = list(self._relations())
+        reading.relations = list(self._relations(reading))
+        reading.refers_back = bool(self._cues("it")) and not names
         self._read_leftovers(reading)
         return reading
 
@@ -429,12 +430,28 @@ class _Reader:
 
     # relations and what is left
 
-    def _relations(self) -> Iterator[Relation]:
+    def _relations(self, reading: Reading) -> Iterator[Relation]:
         for each in self._said.all:
-            if each.relations and each not in self._used:
-                before = self._before(each)
-                negated = before is not None and before.is_cue("not") and not self._between(before, each).strip()
+            if not each.relations or each in self._used:
+                continue
+            before = self._before(each)
+            negated = before is not None and before.is_cue("not") and not self._between(before, each).strip()
+            chain = self._chain_behind(reading, each) if negated else None
+            if chain is not None:
+                reading.chains.remove(chain)
+                reading.without.append(chain)
+                yield Relation(mention=each, only_for=chain[0].at)
+            else:
                 yield Relation(mention=each, negated=negated)
+
+    def _chain_behind(self, reading: Reading, relation: Mention) -> list[Stop] | None:
+        """The chain that a relation word stands before: "do not take the parameter …", but not "do not return it"."""
+        for chain in reading.chains:
+            between = self._text[relation.end : chain[0].at]
+            is_near = relation.end <= chain[0].at <= relation.end + _MOST_GAP
+            if is_near and not re.search(r"\b(?:it|them)\b|,", between.lower()):
+                return chain
+        return None
 
     def _read_leftovers(self, reading: Reading) -> None:
         """Take words that were not read as names, where a relation has no other end; keep the others."""
@@ -447,7 +464,9 @@ class _Reader:
                 and (before.relations or before.types)
                 and self._between(before, each).strip() in _ARTICLES
             )
-            is_plain = before is not None and bool(before.types) and _is_plural(before.text)  # "models launched"
+            is_plain = (
+                before is not None and bool(before.types) and _is_plural(before.text) and each.before not in _PLACES
+            )
             if is_open and before is not None and not is_plain and (follows or each.before in _PLACES):
                 types = _names(before.types) if not self._between(before, each).strip() else ()
                 reading.chains = [chain for chain in reading.chains if chain[-1].at != before.start]

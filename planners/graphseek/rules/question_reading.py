@@ -78,10 +78,15 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A relationship that is said; ``negated`` by "not" before it."""
+    """A relationship that is said.
+
+    :param negated: by "not" before it.
+    :param only_for: place of the only stop that it is said of; None: of any.
+    """
 
     mention: Mention
     negated: bool = False
+    only_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +113,8 @@ class Reading:
     :param total: aggregation: ``SUM``, ``AVG``, ``MAX``, ``MIN``.
     :param target: conditions on what is asked for, and its place.
     :param chains: each from what is asked for outward.
+    :param without: chains whose nodes are left out: "but do not take …".
+    :param refers_back: whether "it" or "they" stands for what was found before.
     :param each: types by which is grouped; ``each_words``: as it is said.
     :param plan: the value of what is planned or actual; empty: both.
     :param steps: how far, where it is said.
@@ -126,6 +133,8 @@ class Reading:
     asked: tuple[PropertyOf, ...] = ()
     total: str = ""
     chains: list[list[Stop]] = field(default_factory=list)
+    without: list[list[Stop]] = field(default_factory=list)
+    refers_back: bool = False
     counted: Counted | None = None
     each: tuple[str, ...] = ()
     each_words: str = ""
@@ -152,5 +161,11 @@ class Reading:
     def is_narrowed(self) -> bool:
         """Whether anything but a type is said: names, conditions, numbers, a time."""
         return bool(
-            self.chains or self.target.conditions or self.counted or self.target.rank or self.when.said or self.total
+            self.chains
+            or self.without
+            or self.target.conditions
+            or self.counted
+            or self.target.rank
+            or self.when.said
+            or self.total
         )

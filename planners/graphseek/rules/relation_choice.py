@@ -58,7 +58,10 @@ class RelationChoice:
         :param near: which of the two is nearer to what is asked for: it is the subject, unless the other one stands before the word.
         """
         found: dict[str, Said] = {}
+        far = end if near is start else start
         for each in self._reading.relations:
+            if each.only_for not in (None, far.at):
+                continue
             hops = self._hops_of(each.mention.relations, each.mention.start, start, end, near)
             if hops:
                 names = " ".join(sorted(hop.relationship for hop in hops))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from planners.graphseek.agent.turn import Answer, StepView, Turn
-from planners.graphseek.results.result import EvictedError
+from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_planner import plan_question
@@ -38,7 +38,7 @@ class RulesTurns:
         calls = RecordedCalls(view.records)
         try:
             reading = read_question(question, lexicon)
-            planned = await plan_question(reading, lexicon, calls, view.schema, view.results)
+            planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
             notes = [*calls.notes, *(f"“{each}” was not read" for each in reading.unread)]
             return await answer_of(planned, lexicon, view.results, notes)
         except NeededError as needed:
@@ -55,6 +55,16 @@ class RulesTurns:
         if key not in self._lexicons:
             self._lexicons = {key: Lexicon(view.schema, view.catalog)}
         return self._lexicons[key]
+
+
+def _earlier(view: StepView) -> Result | None:
+    """The newest table of nodes of the turns before this run."""
+    made = {each.handle for record in view.records for each in record.outcomes if isinstance(each, Result)}
+    for handle in reversed(view.results.handles):
+        result = view.results.result(handle)
+        if handle not in made and result.size and any(each.node_type for each in result.columns):
+            return result
+    return None
 
 
 def _unreadable(why: str) -> Answer:

@@ -47,13 +47,28 @@ class SetFinding:
         """
         reading = self._reading
         found = [self.followed(chain) for chain in reading.chains]
-        if not found and not self._is_timed():
-            return {"type": self._type, **filters_of(reading.target.conditions)}
         if self._is_timed():
             found.append(self._time_slice())
+        if not found and not reading.without:
+            return {"type": self._type, **filters_of(reading.target.conditions)}
+        if reading.without:
+            found = [self._without(self._merged(found, "intersection") if found else self._every())]
         if len(found) == 1:
             return {"handle": found[0].handle}
         return {"handle": self._merged(found, "intersection").handle}
+
+    def _every(self) -> Result:
+        return self._calls.result("get_nodes", node_type=self._type, **filters_of(self._reading.target.conditions))
+
+    def _without(self, every: Result) -> Result:
+        """Leave out what the chains with "not" lead to."""
+        left_out = []
+        for chain in self._reading.without:
+            try:
+                left_out.append(self.followed(chain))
+            except EmptyError:
+                continue  # nothing is left out
+        return self._merged([every, *left_out], "difference")
 
     @property
     def _type(self) -> str:

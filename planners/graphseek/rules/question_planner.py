@@ -339,7 +339,7 @@ class _Plan:
             neighbour_type=self._type,
             group_by="neighbour",
             relationship_property=key.key.name,
-            aggregations=[{"grouping_type": rank.total, "property": key.key.name}],
+            aggregations=[{"grouping_type": rank.total}],
             order_by=f"{rank.total.lower()}_{key.key.name}",
             descending=rank.descending,
             limit=reading.first,

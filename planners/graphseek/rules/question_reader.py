@@ -126,7 +126,7 @@ class _Reader:
         if not reading.targets and not reading.asked:
             self._find_target(reading, 0, counted)
         reading.is_target_said = bool(reading.targets)
-        reading.is_open = re.search(r"\bwhat\b", self._text.lower()) is not None and not reading.targets
+        reading.is_open = re.search(r"\b(?:what|who)\b", self._text.lower()) is not None and not reading.targets
         if reading.asked and not reading.targets:
             self._begin_with_property(reading)
         if not reading.targets and not asking:

@@ -121,7 +121,7 @@ class Reading:
     :param either: whether relationships are joined by "or".
     :param is_target_said: whether a word says the type that is asked for; else it is that of a property, or of a name.
     :param siblings: whether "other" ones beside a named thing are asked for too.
-    :param is_open: whether it asks "what", without a type.
+    :param is_open: whether it asks "what" or "who", without a type.
     :param where: whether a place is asked for.
     :param words: of the question, in all base forms.
     :param unread: words that were not read, as written.

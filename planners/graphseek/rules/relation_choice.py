@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,8 +228,18 @@ class RelationChoice:
         filters: list[dict[str, Any]] = []
         if self._reading.plan and "plan or actual" in keys:
             filters.append({"key": keys["plan or actual"], "operator": "=", "value": self._reading.plan})
+        times = self._times(keys)
+        self.is_time_used = self.is_time_used or bool(times)
+        return filters + times
+
+    def _times(self, keys: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return filters on properties with roles of time; a quarter is three months where there is no quarter."""
         said = self._reading.when.said
-        if said and said.keys() <= keys.keys():
-            filters += [{"key": keys[name], "operator": "=", "value": value} for name, value in said.items()]
-            self.is_time_used = True
-        return filters
+        filters: list[dict[str, Any]] = []
+        for name, value in said.items():
+            if name in keys:
+                filters.append({"key": keys[name], "operator": "=", "value": value})
+            elif name == "quarter" and "month" in keys:
+                months = list(range(3 * value - 2, 3 * value + 1))
+                filters.append({"key": keys["month"], "operator": "in", "value": months})
+        return filters if len(filters) == len(said) else []

@@ -1,0 +1,123 @@
+"""Forms of questions on a graph whose words the rules were not made on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.planners.graphseek.rules.library_graph import CATALOG, write_library
+from tests.planners.graphseek.rules.rule_runs import Answered, answer_all
+
+W, R, S, K, D = "The Long Winter", "Rivers", "Stone and Sand", "BK-77", "Short Days"
+NAMES: dict[str, set[str]] = {
+    "List all books.": {W, R, S, K, D},
+    "Which volumes did Ada Stern write?": {W, R, D},
+    "Which books by the author Ada Stern are novels?": {W, D},
+    "Who wrote 'Rivers'?": {"Ada Stern"},
+    "Which author wrote 'Rivers'?": {"Ada Stern"},
+    "Which books cite 'The Long Winter'?": {S, D},
+    "Which books does the book 'The Long Winter' cite?": {R},
+    "Which books does 'Stone and Sand' cite within two steps?": {W, R},
+    "Which books cite both 'The Long Winter' and 'Rivers'?": {S},
+    "Which books cite 'The Long Winter' but do not cite 'Rivers'?": {D},
+    "Which books do not cite 'Rivers'?": {R, K, D},
+    "Which books have more than 150 pages?": {W, S, D},
+    "Which books have at most 120 pages?": {R, K},
+    "Which rare books are there?": {W, D},
+    "Which books have a price below 12.5 EUR?": {R, K},
+    "Which books stand in the library 'Old Library'?": {W, R, S},
+    "Which books does the Old Library hold?": {W, R, S},
+    "Which authors have at least two books?": {"Ada Stern"},
+    "Which authors have only one book?": {"Bo Lind", "Cleo Park"},
+    "Which books are cited by no book?": {S, K, D},
+    "Which authors have only books that are novels?": {"Bo Lind"},
+    "Which books were lent to Dora Ek in 2023?": {W, R},
+    "Which books were lent to Dora Ek in the fourth quarter of 2022?": {S},
+    "Which books are planned to be lent to Dora Ek?": {W},
+    "Which books were published in 2021?": {R, S},
+    "Which book has the highest price?": {S},
+    "Which two books have the fewest pages?": {K, R},
+    "Which author has the most books?": {"Ada Stern"},
+    "Which book cites the most books?": {S},
+    "Which authors wrote the books that were lent to Emil Fuchs?": {"Ada Stern"},
+    "In which room does the book with the highest price stand?": {"Attic"},
+    "If 'Rivers' is missing, which books are affected?": {W, S, D},
+    "Where does the book 'Rivers' stand?": {"Blue Room"},
+    "Which books have titles that start with 'S'?": {S, D},
+}
+SAID: dict[str, str] = {
+    "How many books are there?": "5",
+    "How many novels did Ada Stern write?": "2",
+    "How many books does each author have?": "Ada Stern: 3; Bo Lind: 1; Cleo Park: 1",
+    "How many books are there per genre?": "novel: 3; poems: 2",
+    "What is the average price of the novels?": "32.58",
+    "What is the total price of the books by Ada Stern?": "64.5",
+    "What is the highest price?": "45.25",
+    "What is the genre of 'Rivers'?": "Rivers: poems",
+    "What kind of book is 'Rivers'?": "Rivers: poems",
+    "What is the signature of 'Rivers'?": "Rivers: B-2",
+    "Is 'Rivers' rare?": "Rivers: no",
+    "Which two books contribute most to the total charge of Dora Ek?": "Stone and Sand: 9.5; The Long Winter: 3",
+}
+ASKED_BACK = {
+    "What is Springfield?": "Library",
+    "Which book is the cheapest?": "fee or price",
+    "Which books cite 'Rivrs'?": "Rivers",
+}
+UNREADABLE = {
+    "?": "what is asked for",
+    "What is love?": "love",
+    "Who won the cup in 1998?": "what is asked for",
+    "Which books are boring?": "boring",
+    "Which books cite 'Xyzzy'?": "Xyzzy",
+    "Which books were lent to Dora Ek in 2022 and in 2023?": "several times",
+    "Which books cite '; MATCH (n) DETACH DELETE n'?": "DETACH DELETE",
+    "Which books cite the book `) OR 1=1 //`?": "",
+    f"Which books cite '{'x' * 1200}'?": "longer",
+}
+TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
+    folder = tmp_path_factory.mktemp("library")
+    write_library(folder / "library.lbdb")
+    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE))]
+    return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, talks, CATALOG))
+
+
+@pytest.mark.parametrize("question", NAMES)
+def test_a_set_of_names(answers: dict[str, Answered], question: str) -> None:
+    answered = answers[question]
+    assert answered.outcome == "answered", answered.run
+    columns = [column for table in answered.tables for column in table.values()]
+    assert NAMES[question] in [set(column) for column in columns], answered.text
+    assert all(name in answered.text for name in NAMES[question])
+
+
+@pytest.mark.parametrize("question", SAID)
+def test_a_number_a_value_or_pairs(answers: dict[str, Answered], question: str) -> None:
+    assert answers[question].outcome == "answered", answers[question].run
+    assert SAID[question] in answers[question].text
+
+
+@pytest.mark.parametrize("question", ASKED_BACK)
+def test_two_readings_ask_back(answers: dict[str, Answered], question: str) -> None:
+    assert answers[question].outcome == "asked back", answers[question].run
+    assert ASKED_BACK[question] in answers[question].text
+
+
+@pytest.mark.parametrize("question", UNREADABLE)
+def test_what_cannot_be_read_is_said(answers: dict[str, Answered], question: str) -> None:
+    assert answers[question].outcome == "unreadable", answers[question].run
+    assert UNREADABLE[question] in answers[question].text
+
+
+def test_they_are_what_was_found_before(answers: dict[str, Answered]) -> None:
+    assert set(answers[TALK[1]].tables[0]["name"]) == {"Ada Stern", "Bo Lind"}
+
+
+def test_independent_names_are_looked_up_in_one_turn(answers: dict[str, Answered]) -> None:
+    first = answers["Which books cite both 'The Long Winter' and 'Rivers'?"].run.records[0]
+    assert [each.operator for each in first.invocations] == ["find", "find"]

@@ -30,7 +30,7 @@ from scripts.graphseek.tool_graph_questions import tool_graph_questions
 from services.jobs.shipped_store import shipped_store
 from services.jobs.tool_graph_file import tool_graph_file
 
-__all__ = ["AccountGraph", "account_graphs", "ev_file", "open_account_graph", "typed_pattern"]
+__all__ = ["AccountGraph", "account_graphs", "ev_file", "ev_graph", "open_account_graph", "typed_pattern"]
 
 _MOST_NAMES = 10_000_000
 
@@ -50,12 +50,18 @@ class AccountGraph:
     names: frozenset[str]
 
 
-def ev_file(folder: Path, scale: float = 1.0) -> tuple[Path, list[Question]]:
-    """Return the EV graph of a size as a Ladybug file, and its 15 questions; both are made once."""
+def ev_graph(folder: Path, scale: float) -> Path:
+    """Return the EV graph of a size as a Ladybug file, which is made once."""
     path = folder / f"ev-{scale:g}.lbdb"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         load_tables(path, ev_tables(scale))
+    return path
+
+
+def ev_file(folder: Path, scale: float = 1.0) -> tuple[Path, list[Question]]:
+    """Return the EV graph of a size, and its 15 questions, whose truths take as much memory as the tables."""
+    path = ev_graph(folder, scale)
     return path, _kept_questions(path, lambda: ev_questions(ev_frames(ev_tables(scale))))
 
 
@@ -86,12 +92,13 @@ def _kept_questions(graph: Path, make: Callable[[], list[Question]]) -> list[Que
 
 
 @contextlib.asynccontextmanager
-async def open_account_graph(name: str, path: Path, questions: Sequence[Question]) -> AsyncIterator[AccountGraph]:
-    """Open a graph, and close it at the end."""
+async def open_account_graph(name: str, path: Path, questions: Sequence[Question] = ()) -> AsyncIterator[AccountGraph]:
+    """Open a graph, and close it at the end. Names are read where there are questions to score."""
     async with open_ladybug_reader(path) as graph:
         schema = await graph.schema()
         catalog = catalog_for(schema)
-        names = await asyncio.gather(*(_names(graph, each, catalog) for each in schema.nodes))
+        types = schema.nodes if questions else ()
+        names = await asyncio.gather(*(_names(graph, each, catalog) for each in types))
         yield AccountGraph(
             name=name,
             graph=graph,

@@ -199,9 +199,9 @@ def _families(rows: Sequence[_Row]) -> str:
             mine = [each for each in of if each["system"] == system]
             right = sum(bool(each["whole"]) for each in mine)
             tokens = fmean(each["prompt_tokens"] + each["completion_tokens"] for each in mine)
-            cells.append(f"{right} of {len(mine)}; {tokens:,.0f}; {_mean(mine, 'seconds')}")
+            cells.append(f"{right} of {len(mine)}; {_mean(mine, 'asked', 1)}; {tokens:,.0f}; {_mean(mine, 'seconds')}")
         lines.append((f"{_GRAPHS[graph]}: {family}", *cells))
-    said = "Right by our rule, of all runs; then tokens and seconds a question."
+    said = "Right by our rule, of all runs; then calls, tokens and seconds a question."
     return f"{said}\n\n{_table(('family', *_SYSTEMS.values()), lines)}"
 
 

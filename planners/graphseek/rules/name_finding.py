@@ -11,8 +11,8 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_reading import Stop
-from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import TwoReadingsError
+from planners.graphseek.rules.replayed_calls import ReplayedCalls
 
 __all__ = ["Found", "NameFinding", "NotFoundByNameError"]
 
@@ -43,7 +43,7 @@ class Found:
 class NameFinding:
     """Looks names up with ``find``; all of a question at once."""
 
-    def __init__(self, lexicon: Lexicon, calls: RecordedCalls, results: ResultStore) -> None:
+    def __init__(self, lexicon: Lexicon, calls: ReplayedCalls, results: ResultStore) -> None:
         self._lexicon, self._calls, self._results = lexicon, calls, results
 
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.rules.name_finding import Found, NameFinding, NotFoundByNameError
+from planners.graphseek.rules.name_finding import Found, NameFinding
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_reading import Counted, Reading, Stop
-from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
+from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of
+from planners.graphseek.rules.type_settling import TypeSettling
 
 __all__ = ["Planned", "plan_question"]
 
@@ -46,7 +46,7 @@ class Planned:
 async def plan_question(
     reading: Reading,
     lexicon: Lexicon,
-    calls: RecordedCalls,
+    calls: ReplayedCalls,
     schema: GraphSchema,
     results: ResultStore,
     earlier: Result | None = None,
@@ -68,8 +68,7 @@ async def plan_question(
         of = next(each.node_type for each in earlier.columns if each.node_type)
         found[_BACK] = Found("", {of: ""}, earlier.handle)
         reading.chains.append([Stop(at=_BACK, types=(of,), name=earlier.handle, related=True)])
-    settling = _Settling(reading, choice)
-    settling.settle({at: list(each.names) for at, each in found.items()})
+    TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
     sets = SetFinding(reading, lexicon, calls, choice, found)
     try:
         planned = _Plan(reading, calls, choice, sets).planned()
@@ -79,74 +78,8 @@ async def plan_question(
     return planned
 
 
-class _Settling:
-    """Decides of which type names and ambiguous words are."""
-
-    def __init__(self, reading: Reading, choice: RelationChoice) -> None:
-        self._reading, self._choice = reading, choice
-
-    def settle(self, found: dict[int, list[str]]) -> None:
-        reading = self._reading
-        for chain in (*reading.chains, *reading.without):
-            near = reading.target
-            for stop in chain:
-                self._settle_stop(stop, near, found.get(stop.at))
-                near = stop
-        if not reading.target.types:
-            reading.target.types = self._unsaid_target()
-        elif len(reading.target.types) > 1:
-            reading.target.types = self._cheapest(reading.target.types)
-        reading.asked = tuple(each for each in reading.asked if each.owner in reading.target.types) or reading.asked
-        for stop in (reading.target, *(stop for chain in (*reading.chains, *reading.without) for stop in chain)):
-            stop.conditions = [each for each in stop.conditions if each.of.owner in stop.types]
-
-    def _settle_stop(self, stop: Stop, near: Stop, found: list[str] | None) -> None:
-        possible = [each for each in (found or stop.types) if not stop.types or each in stop.types] or list(found or ())
-        if len(possible) > 1 and not stop.related:
-            possible = [each for each in possible if each in near.types] or possible
-        if len(possible) > 1 and near.types:
-            costs = {each: min(self._choice.cost(each, end) for end in near.types) for each in possible}
-            possible = [each for each in possible if costs[each] == min(costs.values())]
-        if len(possible) > 1:
-            raise TwoReadingsError(f"“{stop.name}” is the name of a {' and of a '.join(possible)}. Which is meant?")
-        if not possible:
-            raise NotFoundByNameError(f"nothing is called “{stop.name}”")
-        stop.types = (possible[0],)
-
-    def _cheapest(self, types: Sequence[str]) -> tuple[str, ...]:
-        far = [chain[0].types[0] for chain in self._reading.chains]
-        is_said = self._reading.is_target_said
-        costs = {
-            each: sum(0.0 if end == each and not is_said else self._choice.cost(end, each) for end in far)
-            for each in types
-        }
-        best = [each for each in types if costs[each] == min(costs.values())]
-        if len(best) > 1:
-            raise TwoReadingsError(f"This may be about {' or '.join(best)}. Which is meant?")
-        return tuple(best)
-
-    def _unsaid_target(self) -> tuple[str, ...]:
-        """Return the type where a question asks "where", or of the only thing that it names."""
-        named = [stop for chain in self._reading.chains for stop in chain if stop.name]
-        if not named:
-            raise UnconnectedError("it does not say what is asked for")
-        is_open = self._reading.is_open and not self._reading.asked
-        ends = (
-            self._choice.places(named[0].types[0], located=self._reading.where)
-            if self._reading.where or is_open
-            else []
-        )
-        if not ends and not self._reading.where:
-            return named[0].types
-        if len(ends) > 1:
-            raise TwoReadingsError(f"It may be asked for a {' or a '.join(ends)}. Which is meant?")
-        if not ends:
-            raise UnconnectedError(f"nothing says where a {named[0].types[0]} is")
-        return tuple(ends)
-
-
 class _Plan:
-    def __init__(self, reading: Reading, calls: RecordedCalls, choice: RelationChoice, sets: SetFinding) -> None:
+    def __init__(self, reading: Reading, calls: ReplayedCalls, choice: RelationChoice, sets: SetFinding) -> None:
         self._reading, self._calls, self._choice, self._sets = reading, calls, choice, sets
 
     def planned(self) -> Planned:

@@ -9,10 +9,11 @@ from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_planner import plan_question
-from planners.graphseek.rules.question_reader import UnreadableError, read_question
-from planners.graphseek.rules.recorded_calls import FailedError, NeededError, RecordedCalls
 from planners.graphseek.rules.relation_choice import TwoReadingsError, UnconnectedError
+from planners.graphseek.rules.replayed_calls import FailedError, NeededError, ReplayedCalls
 from planners.graphseek.rules.rule_answers import answer_of
+from planners.graphseek.rules.rules_reader import read_question
+from planners.graphseek.rules.said_question import UnreadableError
 
 __all__ = ["RulesTurns"]
 
@@ -35,7 +36,7 @@ class RulesTurns:
         if len(question) > _MOST_CHARS:
             return _unreadable(f"it is longer than {_MOST_CHARS:,} characters")
         lexicon = self._lexicon(view)
-        calls = RecordedCalls(view.records)
+        calls = ReplayedCalls(view.records)
         try:
             reading = read_question(question, lexicon)
             planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))

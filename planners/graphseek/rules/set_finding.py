@@ -9,8 +9,8 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.rules.name_finding import Found
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
-from planners.graphseek.rules.recorded_calls import RecordedCalls
 from planners.graphseek.rules.relation_choice import RelationChoice
+from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 
 __all__ = ["OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of"]
@@ -36,7 +36,7 @@ class SetFinding:
     """Finds sets by invocations."""
 
     def __init__(
-        self, reading: Reading, lexicon: Lexicon, calls: RecordedCalls, choice: RelationChoice, found: dict[int, Found]
+        self, reading: Reading, lexicon: Lexicon, calls: ReplayedCalls, choice: RelationChoice, found: dict[int, Found]
     ) -> None:
         self._reading, self._lexicon, self._calls, self._choice, self._found = reading, lexicon, calls, choice, found
 

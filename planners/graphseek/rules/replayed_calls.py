@@ -13,7 +13,7 @@ from ontology.json_object import canonical_text
 from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord
 from planners.graphseek.results.result import Result
 
-__all__ = ["FailedError", "NeededError", "RecordedCalls"]
+__all__ = ["FailedError", "NeededError", "ReplayedCalls"]
 
 _DIRECTION = re.compile(r"use direction (in|out|both)")
 _ROUNDED = re.compile(r"round|tolerance")
@@ -38,7 +38,7 @@ class FailedError(Exception):
         self.fault = fault
 
 
-class RecordedCalls:
+class ReplayedCalls:
     """The invocations of the turns so far.
 
     :ivar notes: what was done otherwise than it was read, for the answer.

@@ -1,0 +1,165 @@
+"""The conditions of a question, its relation words, and the words that are left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from planners.graphseek.rules.question_cues import Bound
+from planners.graphseek.rules.question_mentions import Mention
+from planners.graphseek.rules.question_reading import Condition, Reading, Relation, Stop
+from planners.graphseek.rules.said_question import (
+    MOST_GAP,
+    PLACES,
+    PLAN,
+    SaidQuestion,
+    UnreadableError,
+    free_values,
+    is_plural,
+    names_of,
+)
+
+__all__ = ["ConditionReading"]
+
+_ARTICLES = ("", "a", "an", "the")
+
+
+class ConditionReading:
+    """Reads them into a reading that knows what is asked for, and over which chains."""
+
+    def __init__(self, said: SaidQuestion, reading: Reading) -> None:
+        self._said, self._reading = said, reading
+
+    def read_conditions(self) -> None:
+        """Read values, comparisons and beginnings of names.
+
+        :raises UnreadableError: when it does not say with what names begin.
+        """
+        for each in self._said.rest:
+            if each.values and each not in self._said.used:
+                self._read_value(each)
+            elif each.properties and each not in self._said.used:
+                self._read_comparison(each)
+            elif each.is_cue("starts"):
+                self._read_start(each)
+
+    def _read_value(self, each: Mention) -> None:
+        plans = [value for value in each.values if value.property.role == PLAN]
+        if plans:
+            self._reading.plan = plans[0].value
+        rest = free_values(each)
+        if not rest:
+            return
+        stop = self._owner(each, [value.property.owner for value in rest])
+        before = self._said.before(each)
+        only = [cue.end for cue in self._said.cues("only")]
+        stop.only = (before is not None and before.is_cue("only")) or any(0 < stop.at - end <= 1 for end in only)
+        stop.conditions += [
+            Condition(of=value.property, operator="=", value=value.value)
+            for value in rest
+            if value.property.owner in stop.types
+        ]
+
+    def _read_comparison(self, each: Mention) -> None:
+        """Read a property with a number behind it, or a bound before or behind; a property of truths alone is true."""
+        bound: Bound | None = None
+        behind, before = self._said.next_to(each), self._said.before(each)
+        for near, text in ((behind, each), (before, before)):
+            if near is None or text is None:
+                continue
+            if near.is_cue("bound") and near.cue:
+                bound = near.cue.value
+            elif near.number is not None and near is behind:
+                bound = Bound("=", near.number)
+                self._said.used.add(near)
+            if bound:
+                break
+        owned = [found for found in each.properties if not found.of_relationship]
+        if bound is not None and owned:
+            stop = self._owner(each, [found.owner for found in owned])
+            stop.conditions += [
+                Condition(of=found, operator=bound.operator, value=bound.number)
+                for found in owned
+                if found.owner in stop.types and found.key.type in ("integer", "number")
+            ]
+        elif truths := [found for found in owned if found.key.type == "boolean"]:
+            is_not = before is not None and before.is_cue("not")
+            stop = self._owner(each, [found.owner for found in truths])
+            stop.conditions += [
+                Condition(of=found, operator="=", value=not is_not) for found in truths if found.owner in stop.types
+            ]
+
+    def _read_start(self, each: Mention) -> None:
+        behind = self._said.next_to(each)
+        if behind is None or not behind.name or each.cue is None:
+            raise UnreadableError("it does not say what the names start with")
+        for key in (
+            found
+            for found in self._said.lexicon.properties
+            if found.role == "name" and found.owner in self._reading.targets
+        ):
+            self._reading.target.conditions.append(Condition(of=key, operator=str(each.cue.value), value=behind.name))
+
+    def _owner(self, each: Mention, owners: Sequence[str]) -> Stop:
+        """Return the place of the type that a condition is on: the nearest one before it, or behind it; a new one where there is none."""
+        stops = [self._reading.target, *(stop for chain in self._reading.chains for stop in chain)]
+        fitting = [stop for stop in stops if set(stop.types) & set(owners)]
+        behind = self._said.next_to(each)
+        adjacent = [stop for stop in fitting if behind is not None and stop.at == behind.start and not stop.name]
+        before = [stop for stop in fitting if stop.at <= each.start]
+        if adjacent or fitting:
+            return (adjacent or sorted(before, key=lambda stop: -stop.at) or fitting)[0]
+        stop = Stop(at=each.start, types=tuple(dict.fromkeys(owners)))
+        self._reading.chains.append([stop])
+        return stop
+
+    def relations(self) -> Iterator[Relation]:
+        """Yield the relation words; chains that "not" leaves out are taken out of the others."""
+        for each in self._said.all:
+            if not each.relations or each in self._said.used:
+                continue
+            before = self._said.before(each)
+            negated = before is not None and before.is_cue("not") and not self._said.between(before, each).strip()
+            chain = self._chain_behind(each) if negated else None
+            if chain is not None:
+                self._reading.chains.remove(chain)
+                self._reading.without.append(chain)
+                yield Relation(mention=each, only_for=chain[0].at)
+            else:
+                yield Relation(mention=each, negated=negated)
+
+    def _chain_behind(self, relation: Mention) -> list[Stop] | None:
+        """The chain that a relation word stands before: "do not take the parameter …", but not "do not return it"."""
+        for chain in self._reading.chains:
+            between = self._said.text[relation.end : chain[0].at]
+            is_near = relation.end <= chain[0].at <= relation.end + MOST_GAP
+            if is_near and not re.search(r"\b(?:it|them)\b|,", between.lower()):
+                return chain
+        return None
+
+    def read_leftovers(self) -> None:
+        """Take words that were not read as names, where a relation has no other end; keep the others.
+
+        :raises UnreadableError: when a word means nothing, and nothing else was read.
+        """
+        unread = list(self._said.unread)
+        is_open = not any(stop.name for chain in self._reading.chains for stop in chain)
+        for each in unread[:]:
+            before = self._said.before(each)
+            follows = (
+                before is not None
+                and (before.relations or before.types)
+                and self._said.between(before, each).strip() in _ARTICLES
+            )
+            is_plain = (
+                before is not None and bool(before.types) and is_plural(before.text) and each.before not in PLACES
+            )
+            if is_open and before is not None and not is_plain and (follows or each.before in PLACES):
+                types = names_of(before.types) if not self._said.between(before, each).strip() else ()
+                self._reading.chains = [chain for chain in self._reading.chains if chain[-1].at != before.start]
+                self._reading.chains.append([Stop(at=each.start, types=types, name=each.text)])
+                unread.remove(each)
+                is_open = False
+        self._reading.unread = tuple(each.text for each in unread if each.text.lower() not in self._said.lexicon.units)
+        if self._reading.unread and not self._reading.is_narrowed:
+            raise UnreadableError(f"“{self._reading.unread[0]}” means nothing here")

@@ -1,0 +1,126 @@
+"""What a question counts, ranks and bounds, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from planners.graphseek.rules.phrase_lexicon import PropertyOf
+from planners.graphseek.rules.question_cues import Bound, Top
+from planners.graphseek.rules.question_mentions import Mention
+from planners.graphseek.rules.question_reading import Condition, Counted, Rank, Reading, When
+from planners.graphseek.rules.said_question import (
+    SaidQuestion,
+    UnreadableError,
+    names_of,
+    owners_of,
+    top_of,
+)
+
+__all__ = ["CountReading"]
+
+
+class CountReading:
+    """Reads it into a reading that knows what is asked for."""
+
+    def __init__(self, said: SaidQuestion, reading: Reading) -> None:
+        self._said, self._reading = said, reading
+
+    def read_counts(self) -> None:
+        """Read superlatives, bounds, "each", and how many of the first ones are asked for."""
+        for cue in self._said.cues("top"):
+            if self._reading.kind != "total":
+                self._read_top(cue)
+        for cue in self._said.cues("bound"):
+            behind = self._said.next_to(cue)
+            bound = cue.cue.value if cue.cue else None
+            if isinstance(bound, Bound) and behind and self._is_counted(behind):
+                self._reading.counted = self._counted(behind, bound=bound)
+        for cue in self._said.cues("each"):
+            behind = self._said.next_to(cue)
+            if behind and (behind.types or behind.properties):
+                self._said.used.add(behind)
+                self._reading.each, self._reading.each_words = names_of(behind.types), behind.text
+        numbers = [each for each in self._said.all if each.number is not None]
+        for each in numbers:
+            behind = self._said.next_to(each, skip=("top",))
+            if (
+                behind
+                and (behind in self._said.used or behind.is_cue("top"))
+                and behind.start == self._reading.target.at
+            ):
+                self._reading.limit = int(each.number or 1)
+                self._said.used.add(each)
+
+    def _read_top(self, cue: Mention) -> None:
+        top, behind = top_of(cue), self._said.next_to(cue, skip=("sum",))
+        is_number = "number" in cue.text
+        is_near = behind is not None and behind.start - cue.end <= 1
+        if behind and behind.properties and not is_number and (is_near or not behind.types):
+            self._rank(top, behind)
+        elif behind and self._is_counted(behind):
+            self._reading.counted = self._counted(behind, descending=top.descending)
+        else:
+            self._rank(top, None)
+
+    def _is_counted(self, each: Mention) -> bool:
+        """Whether a bound or a superlative before a word is one of the number of such neighbours."""
+        if each in self._said.used or self._said.is_property(each):
+            return False
+        return bool(each.types or set(owners_of(each)) - set(self._reading.targets))
+
+    def _counted(self, each: Mention, bound: Bound | None = None, *, descending: bool | None = None) -> Counted:
+        self._said.used.add(each)
+        values = [] if each.types else [value for value in each.values if value.property.owner in owners_of(each)]
+        conditions = tuple(Condition(of=value.property, operator="=", value=value.value) for value in values)
+        return Counted(at=each.start, types=owners_of(each), bound=bound, descending=descending, conditions=conditions)
+
+    def _rank(self, top: Top, mention: Mention | None) -> None:
+        """Take the first ones by a property; of an adjective alone by the one that it implies."""
+        mention = mention or self._by()
+        if mention is not None:
+            properties = mention.properties
+            self._said.used.add(mention)
+        else:
+            properties = [
+                each
+                for each in self._said.lexicon.properties
+                if each.owner in self._reading.targets and _fits(each, top.implied)
+            ]
+        if not properties:
+            raise UnreadableError("it does not say by what the first ones are found")
+        sums = [each for each in self._said.cues("sum") if mention and each.end <= mention.start]
+        total = str(sums[-1].cue.value) if sums and sums[-1].cue else ""
+        self._reading.target.rank = Rank(properties=tuple(properties), descending=top.descending, total=total)
+
+    def _by(self) -> Mention | None:
+        """Return a property behind "by": "the dearest ones, by their total cost"."""
+        for each in self._said.rest:
+            if (
+                each.properties
+                and each not in self._said.used
+                and re.search(r"\bby\b[^,.]*$", self._said.text[: each.start].lower())
+            ):
+                return each
+        return None
+
+    def read_times(self) -> None:
+        """Read times, steps, and words such as "other" and "or".
+
+        :raises UnreadableError: when there are several times.
+        """
+        said: dict[str, int] = {}
+        for cue in self._said.cues("year", "quarter", "month"):
+            kind, value = (cue.cue.kind, cue.cue.value) if cue.cue else ("", 0)
+            if said.setdefault(kind, value) != value:
+                raise UnreadableError("it names several times")
+        self._reading.when = When(**said)
+        steps = self._said.cues("steps")
+        self._reading.steps = min(6, max(1, int(steps[0].cue.value))) if steps and steps[0].cue else 0
+        self._reading.siblings = bool(self._said.cues("other"))
+        self._reading.either = bool(self._said.cues("or"))
+        self._reading.where = bool(self._said.cues("where"))
+
+
+def _fits(each: PropertyOf, implied: Sequence[str]) -> bool:
+    return each.key.type in ("integer", "number", "date") and any(word in each.words for word in implied)

@@ -1,0 +1,69 @@
+"""Reads a question into what the rules can plan: general forms of types, names, conditions and relation words, in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planners.graphseek.rules.condition_reading import ConditionReading
+from planners.graphseek.rules.count_reading import CountReading
+from planners.graphseek.rules.phrase_lexicon import Lexicon
+from planners.graphseek.rules.question_mentions import Mention
+from planners.graphseek.rules.question_reading import Reading, Stop
+from planners.graphseek.rules.said_question import SaidQuestion, names_of
+from planners.graphseek.rules.target_reading import TargetReading
+
+__all__ = ["read_question"]
+
+
+def read_question(question: str, lexicon: Lexicon) -> Reading:
+    """Return what a question asks for.
+
+    :raises UnreadableError: when that cannot be told.
+    """
+    said = SaidQuestion(question, lexicon)
+    target = TargetReading(said)
+    names = dict(target.named_stops())
+    reading = target.begin()
+    target.settle_asked(reading)
+    counts = CountReading(said, reading)
+    counts.read_counts()
+    counts.read_times()
+    for stop in names.values() if target.are_sorts else ():
+        stop.related = True  # "what types of area is England divided into"
+    _read_stops(said, reading, names)
+    conditions = ConditionReading(said, reading)
+    conditions.read_conditions()
+    reading.relations = list(conditions.relations())
+    reading.refers_back = bool(said.cues("it")) and not names
+    conditions.read_leftovers()
+    return reading
+
+
+def _read_stops(said: SaidQuestion, reading: Reading, names: Mapping[Mention, Stop]) -> None:
+    """Read chains of types and names; a name ends one."""
+    chain: list[Stop] = []
+    for each in said.rest:
+        if each in names:
+            chain.append(names[each])
+            reading.chains.append(chain)
+            chain = []
+        elif each.types and each not in said.used and not said.is_property(each):
+            said.used.add(each)
+            if reading.kind in ("loss", "change"):
+                reading.targets += names_of(each.types)
+            else:
+                chain.append(Stop(at=each.start, types=names_of(each.types)))
+    if chain:
+        reading.chains.append(chain)
+    _place_rank(reading)
+
+
+def _place_rank(reading: Reading) -> None:
+    """Move a rank to the type that has its property: "made of the component with the highest price"."""
+    rank = reading.target.rank
+    if rank is None or rank.total or any(each.owner in reading.targets for each in rank.properties):
+        return
+    for stop in (stop for chain in reading.chains for stop in chain):
+        if any(each.owner in stop.types for each in rank.properties):
+            stop.rank, reading.target.rank = rank, None
+            return

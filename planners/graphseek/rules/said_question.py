@@ -1,0 +1,122 @@
+"""A question with its mentions, and what stands next to what: what all that read it need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ontology.names import noun_lemma
+from planners.graphseek.rules.phrase_lexicon import Lexicon, TypeOf, ValueOf
+from planners.graphseek.rules.question_cues import Top
+from planners.graphseek.rules.question_mentions import Mention, mentions_of
+
+__all__ = [
+    "MOST_GAP",
+    "PLACES",
+    "PLAN",
+    "SaidQuestion",
+    "UnreadableError",
+    "free_values",
+    "is_plural",
+    "names_of",
+    "owners_of",
+    "top_of",
+]
+
+PLACES = frozenset("in at within inside from on".split())
+"""Words before a thing in which, at which or from which something is."""
+PLAN = "plan or actual"
+MOST_GAP = 40
+"""Characters between a superlative or bound and what it is of."""
+_YES_NO = re.compile(r"(?:is|are|was|were|does|do|has|have) ", re.IGNORECASE)
+
+
+class UnreadableError(Exception):
+    """A question that the rules cannot read; the text says what."""
+
+
+class SaidQuestion:
+    """A question.
+
+    :ivar rest: mentions that are read one by one.
+    :ivar used: those that were.
+    :ivar unread: words that mean nothing.
+    """
+
+    def __init__(self, question: str, lexicon: Lexicon) -> None:
+        self.text, self.lexicon = question, lexicon
+        mentions = mentions_of(question, lexicon)
+        self.all, self.unread, self.words = mentions.all, mentions.unread, mentions.words
+        self.rest = [each for each in mentions.all if not each.is_cue("it")]
+        self.used: set[Mention] = set()
+
+    def cues(self, *kinds: str) -> list[Mention]:
+        """Return the cues of these kinds."""
+        return [each for each in self.all if each.is_cue(*kinds)]
+
+    def between(self, left: Mention, right: Mention) -> str:
+        """Return the text between two mentions."""
+        return self.text[left.end : right.start]
+
+    def next_to(self, mention: Mention, skip: Sequence[str] = ()) -> Mention | None:
+        """Return the mention behind another one, if it is near.
+
+        :param skip: kinds of cues that are passed over.
+        """
+        for each in self.all:
+            if each.start >= mention.end and not each.is_cue(*skip):
+                return each if each.start - mention.end <= MOST_GAP else None
+        return None
+
+    def before(self, mention: Mention) -> Mention | None:
+        """Return the mention before another one."""
+        return next((each for each in reversed(self.all) if each.end <= mention.start), None)
+
+    def follows(self, mention: Mention, *kinds: str) -> bool:
+        """Whether the mention before is a cue of one of these kinds."""
+        before = self.before(mention)
+        return before is not None and before.is_cue(*kinds)
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Whether it asks whether something is true: "Is Austria landlocked?"."""
+        return _YES_NO.match(self.text) is not None
+
+    def is_property(self, each: Mention) -> bool:
+        """Whether a word that may be a type or a property is a property here: something is compared with it."""
+        if not each.properties or any(type_.own for type_ in each.types):
+            return bool(each.properties) and not each.types
+        before, behind = self.before(each), self.next_to(each)
+        measured = before is not None and before.is_cue("top", "sum") and each.start - before.end <= 2
+        return measured or (behind is not None and (behind.is_cue("bound") or behind.number is not None))
+
+
+def is_plural(text: str) -> bool:
+    """Whether the last word of a text is a plural."""
+    last = text.lower().split()[-1]
+    return last.endswith("s") and noun_lemma(last) != last
+
+
+def names_of(types: Iterable[TypeOf]) -> tuple[str, ...]:
+    """Return the names of types."""
+    return tuple(each.name for each in types)
+
+
+def free_values(mention: Mention) -> list[ValueOf]:
+    """Return the values of node properties that a mention means, without plan or actual."""
+    return [each for each in mention.values if not each.property.of_relationship and each.property.role != PLAN]
+
+
+def owners_of(mention: Mention) -> tuple[str, ...]:
+    """Return the types that a word before a name says: "the module", "the state of"."""
+    return names_of(mention.types) or tuple(dict.fromkeys(each.property.owner for each in free_values(mention)))
+
+
+def top_of(mention: Mention) -> Top:
+    """Return the superlative of a cue.
+
+    :raises UnreadableError: when it is none.
+    """
+    if mention.cue is None or not isinstance(mention.cue.value, Top):
+        raise UnreadableError("it has a superlative of nothing")
+    return mention.cue.value

@@ -1,0 +1,183 @@
+"""What a question asks for: its names with their types, the kind of answer, the type or the property."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from planners.graphseek.rules.question_mentions import Mention
+from planners.graphseek.rules.question_reading import Kind, Reading, Stop
+from planners.graphseek.rules.said_question import (
+    PLACES,
+    SaidQuestion,
+    UnreadableError,
+    free_values,
+    is_plural,
+    names_of,
+    owners_of,
+    top_of,
+)
+
+__all__ = ["TargetReading"]
+
+_GAP = re.compile(r"[\s'\"“‘,]*(?:of|named|called|the)?[\s'\"“‘]*")  # between a type and the name of one
+_IS_A = re.compile(r"\s*(?:is|was|are) (?:an?|the)\s*")
+_SORT_OF = re.compile(r"\b(?:type|kind|sort)(s?) of (?:\w+ )?$")
+# What makes "becomes unavailable" a cause, and "changes" no value.
+_IF = re.compile(r"\b(?:if|when|once|should|because|due|break\w*|affected|impact\w*|hit|get|shortage)\b")
+
+
+class TargetReading:
+    """Reads it, and marks the mentions that it used.
+
+    :ivar are_sorts: whether several sorts are asked for: "what types of area".
+    """
+
+    def __init__(self, said: SaidQuestion) -> None:
+        self._said = said
+        self.are_sorts = False
+
+    def named_stops(self) -> Iterator[tuple[Mention, Stop]]:
+        """Yield names with their types: of the type word before, or of "is a" behind."""
+        for each in self._said.all:
+            if not each.name or self._is_text_of_start(each):
+                continue
+            types: tuple[str, ...] = ()
+            before, behind = self._said.before(each), self._said.next_to(each)
+            related = each.before in PLACES
+            if before and self._is_of_type(before, each) and (types := owners_of(before)):
+                self._said.used.add(before)
+                related = related or before.before in PLACES
+                related = related or self._said.text[: before.start].rstrip().lower().endswith(
+                    (" in the", " at the", " from the")
+                )
+            elif behind and _IS_A.fullmatch(self._said.between(each, behind)) and (types := owners_of(behind)):
+                self._said.used.add(behind)
+            self._said.used.add(each)
+            yield each, Stop(at=each.start, types=types, name=each.name, related=related)
+
+    def _is_of_type(self, before: Mention, name: Mention) -> bool:
+        """Whether a word is the type of the name behind it: "battery module BM-1", "state of Morelos"; not "capital of France"."""
+        between = self._said.between(before, name)
+        if before.relations and before.text.lower().endswith((" of", " by", " in", " at", " to")):
+            return False
+        if re.search(r"\bof\b", between) and (before.relations or is_plural(before.text)):
+            return False
+        return _GAP.fullmatch(between) is not None
+
+    def _is_text_of_start(self, name: Mention) -> bool:
+        return self._said.follows(name, "starts")
+
+    def begin(self) -> Reading:
+        """Return a reading that knows what is asked for.
+
+        :raises UnreadableError: when that cannot be told.
+        """
+        kind = self._kind()
+        asking = self._said.cues("which", "count", "where")
+        start = asking[0].start if asking else 0
+        if any(re.match(r"\s*ones?\b(?! is an?\b)", self._said.text[each.end :].lower()) for each in asking):
+            start = 0
+        if kind == "change":  # "changes" is no value here
+            cued = [(each.start, each.end) for each in self._said.cues("change")]
+            self._said.rest = [
+                each for each in self._said.rest if each.cue or not any(s <= each.start < e for s, e in cued)
+            ]
+        reading = Reading(kind=kind, targets=(), target=Stop(at=start), words=self._said.words)
+        grouping = ("bound", "each") if kind == "count" or self._said.cues("sum") else ("bound",)
+        counted = {
+            each for cue in self._said.cues(*grouping) if (each := self._said.next_to(cue)) and not each.properties
+        }
+        self._find_target(reading, start, counted)
+        if not reading.targets and not reading.asked:
+            self._find_target(reading, 0, counted)
+        reading.is_target_said = bool(reading.targets)
+        reading.is_open = re.search(r"\b(?:what|who)\b", self._said.text.lower()) is not None and not reading.targets
+        if reading.asked and not reading.targets:
+            self._begin_with_property(reading)
+        if not reading.targets and not asking:
+            raise UnreadableError("it does not say what is asked for")
+        return reading
+
+    def _find_target(self, reading: Reading, start: int, counted: Collection[Mention]) -> None:
+        for each in self._said.rest:
+            if each.start < start or each in self._said.used or (each in counted and each.types):
+                continue
+            if self._asks_for(reading, each):
+                break
+
+    def _kind(self) -> Kind:
+        if self._said.cues("blueprint"):
+            return "blueprint"
+        is_if = _IF.search(self._said.text.lower()) is not None
+        if self._said.cues("loss") and is_if:
+            return "loss"
+        if self._said.cues("change") and is_if:
+            return "change"
+        return "count" if self._said.cues("count") and not self._is_top_count() else "list"
+
+    def _is_top_count(self) -> bool:
+        return all(self._said.follows(each, "top") for each in self._said.cues("count"))
+
+    def _asks_for(self, reading: Reading, each: Mention) -> bool:
+        """Take a mention as what is asked for, if it can be that; True ends the search."""
+        if each.types and (sort := _SORT_OF.search(self._said.text[: each.start].lower())):
+            names = names_of(each.types)
+            reading.asked = tuple(
+                key for key in self._said.lexicon.properties if key.role == "category" and key.owner in names
+            )
+            self._said.used.add(each)
+            self.are_sorts = sort[1] == "s"
+            return False
+        if each.types and not self._said.is_property(each):
+            reading.targets = tuple(type_.name for type_ in each.types)
+            reading.is_plural = is_plural(each.text)
+            reading.target.at = each.start
+            reading.target.types = reading.targets
+            self._said.used.add(each)
+            return True
+        asked = tuple(key for key in each.properties if key.key.type != "boolean" or self._said.is_yes_no)
+        behind = self._said.next_to(each)
+        if asked and behind and behind.is_cue("bound"):  # "modules cost more than"
+            reading.targets = reading.target.types = tuple(dict.fromkeys(key.owner for key in asked))
+            return True
+        if asked and not reading.asked and not each.values:
+            reading.asked = asked
+            self.are_sorts = is_plural(each.text.split(" of ")[0])
+            self._said.used.add(each)
+            return False
+        owners = free_values(each)
+        if owners and not (behind and behind.types and not self._said.between(each, behind).strip(" -")):
+            reading.targets = tuple(dict.fromkeys(value.property.owner for value in owners))
+            reading.target.at, reading.target.types = each.start, reading.targets
+            return True
+        return False
+
+    def _begin_with_property(self, reading: Reading) -> None:
+        """A property is asked for, and no type: that of its owner is."""
+        reading.targets = tuple(dict.fromkeys(each.owner for each in reading.asked if not each.of_relationship))
+        reading.target.types = reading.targets
+
+    def settle_asked(self, reading: Reading) -> None:
+        """Say what is done with a property that is asked for; "how much do they cost" asks for one behind."""
+        if self._said.cues("sum") and not reading.asked and reading.targets and not self._said.cues("top"):
+            for each in self._said.rest:
+                fitting = tuple(key for key in each.properties if key.owner in reading.targets)
+                if fitting and each not in self._said.used and self._next_number(each) is None:
+                    self._said.used.add(each)
+                    reading.asked = fitting
+                    break
+        if not reading.asked or reading.kind == "count":
+            return
+        fitting = tuple(each for each in reading.asked if each.owner in reading.targets)
+        tops, sums = self._said.cues("top"), self._said.cues("sum")
+        reading.asked = fitting or reading.asked
+        reading.kind = "total" if sums or tops else "property"
+        if sums:
+            reading.total = str(sums[0].cue.value) if sums[0].cue else ""
+        elif tops:
+            reading.total = "MAX" if top_of(tops[0]).descending else "MIN"
+
+    def _next_number(self, each: Mention) -> float | None:
+        behind = self._said.next_to(each)
+        return None if behind is None else behind.number

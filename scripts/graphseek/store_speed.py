@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -139,7 +138,9 @@ async def _cells(batches: AsyncIterator[Sequence[tuple[object, ...]]]) -> AsyncI
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Return the most memory that this process has held, in bytes; ``ru_maxrss`` would have that of its parent in it."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 async def census_ratio(folder: Path, tools: int = _TOOLS) -> Ratio:

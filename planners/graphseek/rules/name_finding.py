@@ -18,7 +18,7 @@ __all__ = ["Found", "NameFinding", "NotFoundByNameError"]
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _LEAST_STEM = 4
-"""Letters that an adjective and its name share at least."""
+"""Letters that an adjective and its name share at least: found on a paraphrase, "Mexican"."""
 _MOST = 25
 """Nodes of one name whose types are looked at."""
 _NOT_A_LETTER = re.compile(r"[\W_]+")

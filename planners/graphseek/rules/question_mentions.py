@@ -12,7 +12,7 @@ from planners.graphseek.rules.question_tokens import Token, number_of, tokens_of
 __all__ = ["Mention", "Mentions", "mentions_of"]
 
 _JOINTS = frozenset({"of", "the", "-", "–", "&", "de", "la", "da", "del"})
-# Words that tell nothing here: found on the questions of the cue lists.
+# Words that tell nothing here: found on the shipped questions.
 _LIGHT = frozenset(
     "a an the is are was were be been being do does did has have had having of in on at by to from for with as and or but not no that "
     "which who whose what when where how if then there one ones me us we you i it its they them their this these those all any some "
@@ -21,7 +21,7 @@ _LIGHT = frozenset(
     "within into out up down during through via between work works contribute contributes contributing thing things kind type step "
     "steps way entire whole full exactly produce each every per".split()
 )
-_MOST_TOPIC = 6  # words before a dash
+_MOST_TOPIC = 6  # words before a dash that begins a question: found on a paraphrase
 _MOST_SMALL = 4  # words of a name after its capital, up to its number
 
 

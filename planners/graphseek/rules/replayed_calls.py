@@ -71,15 +71,23 @@ class ReplayedCalls:
         invocation = Invocation(operator=operator, arguments=arguments)
         (outcome,) = self.outcomes(invocation)
         if isinstance(outcome, Result):
+            if outcome.cut and "limit" not in arguments:
+                self._note(
+                    f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
+                )
             return outcome
         other = _followed(arguments, outcome)
         if other is None:
             raise FailedError(invocation, outcome)
-        self.notes.append(f"{outcome.problem}; this was followed: {outcome.hint}")
+        self._note(f"{outcome.problem}; this was followed: {outcome.hint}")
         (second,) = self.outcomes(Invocation(operator=operator, arguments=other))
         if isinstance(second, Result):
             return second
         raise FailedError(invocation, second)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def stored(self, handle: str) -> Result:
         """Return a result by its handle."""

@@ -150,7 +150,8 @@ class SetFinding:
         return self._merged([result, *(each for each in negative if each.size)], "difference")
 
     def _any_of(self, at: Selected, hops: Sequence[Hop], far: Stop, near: Stop) -> Result:
-        """Follow a word that means several relationships along all of them; one that leads nowhere along its synonyms."""
+        """Follow a word that means several relationships along all of them; one that leads nowhere along its synonyms: found on the paraphrase
+        of a country that something is "part of"."""
         found = [self._traverse(at, hop, hops, near.conditions) for hop in hops]
         others = (
             self._choice.synonyms(hops[0], far.types[0], near.types[0]) if not any(each.size for each in found) else []

@@ -33,16 +33,17 @@ _LIMITS = QueryLimits(rows=_ROWS, seconds=SECONDS)
 def check_version(version: OperatorVersion, contract: OperatorContract, schema: GraphSchema) -> OperatorVersion:
     """Return a version with the template as it may go to the engine. Nothing is run.
 
-    :raises StatementError: when it breaks the contract, writes, or names what the schema lacks; or its post-processing is no Python.
+    :raises StatementError: when it breaks the contract, writes, or names what the schema lacks.
     """
     check_parameters(version.parameters, contract)
-    known, used = version.parameters["properties"], contract.parameters.get("required", ())
-    text = check_template(version.template, schema, known, [each for each in used if each not in version.process])
-    if version.process:
-        try:
-            compile(version.process, "process", "exec")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise StatementError(f"it is no Python: {error}", subject="post-processing", remedy="Correct it") from None
+    known: Mapping[str, Any] = version.parameters["properties"]
+    always = contract.parameters.get("required", ())
+    used = [each for each in always if each not in version.process]
+    text = check_template(version.template, schema, known, used)
+    for name in sorted(_parameters_of(text)):
+        if name not in always and "default" not in known[name]:
+            problem = f"the optional argument {name} has no default"
+            raise StatementError(problem, subject="contract", remedy="Give it one in parameters: a null has no type")
     return dataclasses.replace(version, template=text)
 
 
@@ -130,9 +131,10 @@ async def _rows(
 ) -> tuple[tuple[str, ...], list[tuple[Any, ...]], bool]:
     """Return columns, rows, and whether there were more."""
     known: Mapping[str, Any] = version.parameters["properties"]
-    values = {name: _value(arguments.get(name, each.get("default"))) for name, each in known.items()}
-    used = {token.text[1:] for token in cypher_tokens(version.template) if token.kind == "parameter"}
-    compiled = Compiled(text=version.template, parameters={name: values[name] for name in values if name in used})
+    given = {name: each["default"] for name, each in known.items() if "default" in each} | dict(arguments)
+    used = _parameters_of(version.template)
+    values = {name: _value(value) for name, value in given.items() if name in used}
+    compiled = Compiled(text=version.template, parameters=values)
     ran(compiled)
     async with graph.read(compiled.text, compiled.parameters, limits) as stream:
         rows: list[tuple[Any, ...]] = [tuple(row) async for batch in stream.batches() for row in batch]
@@ -155,6 +157,10 @@ def _column(name: str, values: Sequence[Any], schema: GraphSchema) -> ResultColu
         problem = f"the column {name} has what is no node of the graph"
         raise StatementError(problem, subject="post-processing", remedy="Hand nodes on as they are") from None
     return dataclasses.replace(column, node_type=types.pop() if len(types) == 1 else "")
+
+
+def _parameters_of(template: str) -> set[str]:
+    return {token.text[1:] for token in cypher_tokens(template) if token.kind == "parameter"}
 
 
 def _value(value: Any) -> Value | None:

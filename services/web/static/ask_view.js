@@ -138,6 +138,11 @@ class Turn {
     this.#of(step, nth).append(element("p", { class: "fault" }, `${problem}. ${hint}`));
   }
 
+  onOperatorAdapted({ step, operator, version, problem }) {
+    const made = version ? `version ${version} serves this question` : "no version of it passed the checks";
+    this.#of(step, 0).append(element("p", { class: version ? "quiet" : "fault" }, `${operator}: ${made}${problem ? ` (${problem})` : ""}`));
+  }
+
   onAnswerRejected({ step, text, ungrounded }) {
     this.#of(step, 0).append(element("p", { class: "fault" }, `Not let through: ${text} (in no result: ${ungrounded.join(", ")})`));
   }

@@ -164,6 +164,7 @@ def test_four_answers_at_most_are_asked_for_and_each_fault_is_told(service: Serv
         (proposal(RIGHT.replace("s AS", "m AS")), "has nodes of type BatteryModule"),
         (proposal(RIGHT.replace("s AS", "s.key AS")), "and has type string"),
         (proposal(f"{RIGHT} LIMIT 0"), "gives no rows"),
+        (proposal(f"{RIGHT} LIMIT $most", parameters={"most": {"type": "integer"}}), "most has no default"),
         (proposal(parameters={"module_name": {"type": "integer"}}), "module_name must take type string"),
         (proposal(parameters={"x": {"type": "object"}}), "'x' is neither a plain value"),
         (
@@ -178,7 +179,7 @@ def test_four_answers_at_most_are_asked_for_and_each_fault_is_told(service: Serv
         (proposal(process="def process(rows, arguments): return 3"), "must return a list"),
         (proposal(process="def process(rows, arguments): return [{'a': 1}, {'b': 1}]"), "different columns"),
         (proposal(process="def process(rows, arguments): return [{'factory_site': {'id': 1, 'label': 2}}]"), "no node"),
-        (proposal(process="def process(rows"), "no Python"),
+        (proposal(process="def process(rows"), "SyntaxError"),
     ],
 )
 def test_what_breaks_the_contract_or_the_limits_is_refused(
@@ -216,3 +217,17 @@ def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_non
         branched = loop.run(replay_question(journal, events.append))
     kinds = [getattr(each, "kind", "") for record in branched.records for each in record.outcomes]
     assert kinds == ["unknown name", "repeated"], "a version of another run does not serve it"
+
+
+def test_defaults_lists_and_post_processing_are_taken(service: Service, loop: asyncio.Runner) -> None:
+    template = RIGHT.replace(" RETURN", " AND (size($keys) = 0 OR m.key IN $keys) RETURN") + " LIMIT $most"
+    keys = {"type": "array", "items": {"type": "string"}, "default": []}
+    process = "def process(rows, arguments):\n    print('a note')\n    return [{**row, 'asked': arguments['module_name']} for row in rows]"
+    answer = proposal(template, parameters={"most": {"type": "integer", "default": 3}, "keys": keys}, process=process)
+    chosen = calls(("sites_of_module", {"module_name": "BM-9001", "keys": ["BMK-1"], "most": 1}))
+    ran = loop.run(service.ask(CALL, chosen, TOLD, versions=(answer,)))
+    assert ran.run.end.outcome == "answered", ran.events
+    (kept,) = ran.of(ResultKept)
+    assert kept.size == 1 and "asked" in kept.summary and "BM-9001" in kept.summary
+    (version,) = VersionFolder(service.versions).versions()
+    assert [each.name for each in version.columns] == ["factory_site", "name", "asked"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any, TypeVar
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
@@ -32,7 +33,6 @@ __all__ = ["LlmTurns"]
 T = TypeVar("T")
 
 _SETTINGS = AgentSettings()
-_THREADS = 8  # a run waits for one call, and its subtasks for one each
 _SUMMARY_TOKENS = 300
 _PROBLEM_CHARS = 300
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
@@ -88,7 +88,6 @@ class LlmTurns:
         self._summarises = summarises
         self._sample = sample
         self._tokens = PromptTokens()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="graphseek")
 
     async def turn(self, view: StepView) -> Turn:
         """See :class:`TurnMaker`."""
@@ -155,7 +154,7 @@ class LlmTurns:
         chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
         key = request.key(self._model.name, graphseek_prompt(name).version)
         try:
-            answer = await asyncio.get_running_loop().run_in_executor(self._threads, chat.call, request, key, read)
+            answer = await _on_a_thread(lambda: chat.call(request, key, read))
         finally:
             heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
             for event in heard.asked:
@@ -165,6 +164,21 @@ class LlmTurns:
         if answer.value is None:
             raise UnusableTurnError(answer.problem, subject=name, remedy="Another model may follow the form")
         return answer.value
+
+
+def _on_a_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+    """Run on a daemon thread: a process that is interrupted does not wait for its model before it ends."""
+    result: Future[T] = Future()
+    result.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # whoever waits gets it
+            result.set_exception(error)
+
+    Thread(target=run, name="graphseek-model", daemon=True).start()
+    return asyncio.wrap_future(result)
 
 
 def _repeats(view: StepView) -> bool:

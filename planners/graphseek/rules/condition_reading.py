@@ -161,5 +161,7 @@ class ConditionReading:
                 unread.remove(each)
                 is_open = False
         self._reading.unread = tuple(each.text for each in unread if each.text.lower() not in self._said.lexicon.units)
+        if self._reading.where and (self._reading.asked or self._reading.is_target_said):
+            self._reading.unread += ("where",)
         if self._reading.unread and not self._reading.is_narrowed:
             raise UnreadableError(f"“{self._reading.unread[0]}” means nothing here")

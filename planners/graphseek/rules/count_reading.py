@@ -93,6 +93,17 @@ class CountReading:
         total = str(sums[-1].cue.value) if sums and sums[-1].cue else ""
         self._reading.target.rank = Rank(properties=tuple(properties), descending=top.descending, total=total)
 
+    def _read_span(self, operator: str, year: int) -> None:
+        """Read "after 2020" as a condition on a date or a year of what is asked for."""
+        own = [each for each in self._said.lexicon.properties if each.owner in self._reading.targets]
+        for each in (each for each in own if each.role in ("date", "year")):
+            is_date = each.role == "date"
+            day = f"{year}-12-31" if operator in (">", "<=") else f"{year}-01-01"
+            condition = Condition(of=each, operator=operator, value=day if is_date else year)
+            self._reading.target.conditions.append(condition)
+            return
+        raise UnreadableError("nothing that is asked for says when it is")
+
     def _by(self) -> Mention | None:
         """Return a property behind "by": "the dearest ones, by their total cost"."""
         for each in self._said.rest:
@@ -115,6 +126,8 @@ class CountReading:
             if said.setdefault(kind, value) != value:
                 raise UnreadableError("it names several times")
         self._reading.when = When(**said)
+        for cue in self._said.cues("span"):
+            self._read_span(*(cue.cue.value if cue.cue else ("", 0)))
         steps = self._said.cues("steps")
         self._reading.steps = min(6, max(1, int(steps[0].cue.value))) if steps and steps[0].cue else 0
         self._reading.siblings = bool(self._said.cues("other"))

@@ -79,6 +79,7 @@ _COMPARED = {
     "<": "fewer than|less than|lower than|smaller than|below|under",
     "=": "exactly|only|just",
 }
+_SPANS = {"after": ">", "since": ">=", "before": "<", "until": "<=", "till": "<="}
 _BEHIND = {">=": "or more|or higher|or above", "<=": "or fewer|or less|or below"}
 
 _Read: TypeAlias = Callable[[re.Match[str]], Any]
@@ -96,7 +97,12 @@ def _top(match: re.Match[str]) -> Top:
     return Top(descending, implied)
 
 
+def _span(match: re.Match[str]) -> tuple[str, int]:
+    return _SPANS[match[1]], int(match[2])
+
+
 _CUES: tuple[tuple[str, str, _Read], ...] = (
+    ("span", rf"({'|'.join(_SPANS)}) (?:the year )?((?:19|20)\d\d)", _span),
     ("year", r"(?:in |of |during |for |from )?(?:the )?(?:year )?((?:19|20)\d\d)", lambda m: int(m[1])),
     ("quarter", rf"(?:in |of |during )?(?:the )?({'|'.join(_ORDINALS)}) quarter", lambda m: _ORDINALS[m[1]]),
     ("quarter", r"(?:in |of |during )?q([1-4])", lambda m: int(m[1])),

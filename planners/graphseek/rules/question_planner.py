@@ -34,7 +34,7 @@ class Planned:
     :param type: of what was asked for.
     :param results: that the answer rests on.
     :param asked: a property that is told.
-    :param shape: ``rows``; ``first``: the first ones of them; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
+    :param shape: ``rows``; ``first``, ``firsts``: the first ones of rows or pairs; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
     """
 
     type: str
@@ -104,7 +104,7 @@ class _Plan:
         reading = self._reading
         if reading.counted is not None:
             result = self._counted(nodes, reading.counted)
-            shape = "pairs" if reading.counted.bound is None else "size" if reading.kind == "count" else "rows"
+            shape = "firsts" if reading.counted.bound is None else "size" if reading.kind == "count" else "rows"
             return Planned(type=self._type, results=(result,), shape=shape)
         if reading.target.rank is not None:
             return self._ranked(nodes)
@@ -278,7 +278,7 @@ class _Plan:
             limit=reading.first,
             **({"relationship_filters": filters} if filters else {}),
         )
-        return Planned(type=self._type, results=(result,), shape="pairs")
+        return Planned(type=self._type, results=(result,), shape="firsts")
 
     def _with_siblings(self, result: Result) -> Planned:
         """What is asked for, and the others beside the named thing: one step back the same way."""

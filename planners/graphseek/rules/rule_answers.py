@@ -37,11 +37,11 @@ async def _said(planned: Planned, result: Result, lexicon: Lexicon, results: Res
     rows = await results.rows(result.handle, limit=_PAIRS)
     if planned.shape == "cell":
         return _cell(planned, result, rows[0][-1])
-    if planned.shape == "pairs" or _is_grouped(result):
-        return _pairs(result, rows)
+    rest = "." if planned.shape.startswith("first") else _rest(result, _SHOWN)
+    if planned.shape in ("pairs", "firsts") or _is_grouped(result):
+        return _pairs(result, rows, "." if planned.shape == "firsts" else _rest(result, len(rows)))
     at = _name_at(planned, result, lexicon)
     names = list(dict.fromkeys(_shown(row[at]) for row in rows if row[at] is not None))
-    rest = "." if planned.shape == "first" else _rest(result, _SHOWN)
     if planned.asked is not None and (key := planned.asked.key.name) in _columns(result):
         value_at = _columns(result).index(key)
         told = [f"{_shown(row[at])}: {_shown(row[value_at])}{_unit(planned)}" for row in rows[:_SHOWN]]
@@ -60,11 +60,11 @@ def _cell(planned: Planned, result: Result, value: Cell) -> str:
     return f"{asked[:1].upper()}{asked[1:]}: {_shown(value)}{_unit(planned)}."
 
 
-def _pairs(result: Result, rows: Sequence[tuple[Cell, ...]]) -> str:
+def _pairs(result: Result, rows: Sequence[tuple[Cell, ...]], rest: str) -> str:
     """Tell names with numbers; the column of nodes is left out."""
     at = [place for place, column in enumerate(result.columns) if column.type != "node"]
     told = [": ".join(_shown(row[place]) for place in at[:2]) for row in rows]
-    return "; ".join(told) + _rest(result, len(told))
+    return "; ".join(told) + rest
 
 
 def _is_grouped(result: Result) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from planners.graphseek.agent.turn import Answer, StepView, Turn
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon
@@ -28,7 +29,7 @@ class RulesTurns:
     """
 
     def __init__(self) -> None:
-        self._lexicons: dict[str, Lexicon] = {}
+        self._known: tuple[str, SemanticCatalog, Lexicon] | None = None
 
     async def turn(self, view: StepView) -> Turn:
         """Return invocations, or an answer."""
@@ -52,10 +53,10 @@ class RulesTurns:
             return _unreadable(f"{error.handle} does not fit the disk beside the other results")
 
     def _lexicon(self, view: StepView) -> Lexicon:
-        key = f"{view.schema.fingerprint} {view.catalog.fingerprint}"
-        if key not in self._lexicons:
-            self._lexicons = {key: Lexicon(view.schema, view.catalog)}
-        return self._lexicons[key]
+        fingerprint = view.schema.fingerprint
+        if self._known is None or self._known[0] != fingerprint or self._known[1] is not view.catalog:
+            self._known = (fingerprint, view.catalog, Lexicon(view.schema, view.catalog))
+        return self._known[2]
 
 
 def _earlier(view: StepView) -> Result | None:

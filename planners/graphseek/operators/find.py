@@ -137,4 +137,5 @@ OPERATOR: Operator = GraphOperator(
     forms=_forms,
     required=("text", "match"),
     runs=_run,
+    returns=_COLUMNS,
 )

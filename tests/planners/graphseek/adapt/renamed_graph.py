@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from planners.calling.fence_marks import FenceMarks
+from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import QueryLimits
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
@@ -80,7 +81,7 @@ class Service:
     def versions(self) -> Path:
         return self.folder / "versions"
 
-    def parts(self, server: StepServer, *, proposes: bool) -> QuestionParts:
+    def parts(self, server: StepServer, *, proposes: bool, finder: Finder | None = None) -> QuestionParts:
         self.results += 1
         model = server.chat()
         return QuestionParts(
@@ -89,17 +90,18 @@ class Service:
             operators=tuple(known_operators([SPECIAL]).values()),
             results=ResultStore(self.folder / f"results-{self.results}"),
             turns=LlmTurns(model, fence_key=b"key"),
+            finder=finder,
             adapter=OperatorAdapter(
                 self.versions, model if proposes else None, marks=FenceMarks(b"key"), limits=LIMITS
             ),
         )
 
-    async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), **settings: Any) -> Ran:
+    async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), finder: Finder | None = None) -> Ran:
         """Ask the question, with these answers of the model; without versions it proposes none."""
         events: list[AgentEvent] = []
         with StepServer(turn=list(turns), operator_version=list(versions)) as server:
-            parts = self.parts(server, proposes=bool(versions))
-            run = await answer_question(QUESTION, parts, AgentSettings(**settings), events.append)
+            parts = self.parts(server, proposes=bool(versions), finder=finder)
+            run = await answer_question(QUESTION, parts, AgentSettings(), events.append)
             return Ran(run=run, events=events, asked=server.of("operator_version"))
 
     async def propose(self, answer: Mapping[str, Any]) -> tuple[OperatorVersion | None, str]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from planners.finding.tool_finder import FoundTools
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphseek.adapt.version_folder import VersionFolder
-from planners.graphseek.agent.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept
+from planners.graphseek.agent.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept, StepBegun
 from planners.graphseek.agent.recorded_question import answer_recorded, branch_question, replay_question
 from planners.runs.run_journal import open_run_journal
 from tests.inference.loopback import as_json
@@ -28,8 +29,9 @@ from tests.planners.graphseek.adapt.renamed_graph import (
 )
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.agent.small_ev import write_small_ev
-from tests.planners.kgot.run_fakes import StepServer
+from tests.planners.kgot.run_fakes import FakeFinder, StepServer, tool
 
+REGION = calls(("traverse", {"start": {"handle": "t2"}, "relationship_types": ["LOCATED_IN"]}))
 PROCESS = "def process(rows, arguments):\n    return rows"
 
 
@@ -75,15 +77,16 @@ def test_a_version_serves_its_run_then_all_once_it_is_approved_and_none_when_it_
     (fault,) = fails.of(Faulted)
     assert (fault.kind, fails.run.end.outcome) == ("unknown name", "asked back"), "no model proposes anything"
 
-    made = loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS))))
+    made = loop.run(service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS))))
     assert (made.run.end.outcome, len(made.asked)) == ("answered", 2), made.events
     assert "'name' is no property of BatteryModule" in made.asked[1]["messages"][-1]["content"]
     (adapted,) = made.of(OperatorAdapted)
     assert (adapted.version, adapted.problem) == ("sites_of_module.1", "")
     assert "make the call again" in made.run.records[0].outcomes[0].hint  # type: ignore[union-attr]
-    (kept,) = made.of(ResultKept)
+    kept, region = made.of(ResultKept)
+    assert "Northern Europe" in region.summary, "its nodes are those that other operators take"
     assert kept.notes == ("By version sites_of_module.1, which is unverified.",)
-    assert made.run.model_calls == len(made.of(ModelAsked)) == 5
+    assert made.run.model_calls == len(made.of(ModelAsked)) == 6
 
     other = loop.run(service.ask(CALL, CALL, GIVES_UP))
     assert [each.kind for each in other.of(Faulted)] == ["unknown name", "repeated"], (
@@ -231,3 +234,39 @@ def test_defaults_lists_and_post_processing_are_taken(service: Service, loop: as
     assert kept.size == 1 and "asked" in kept.summary and "BM-9001" in kept.summary
     (version,) = VersionFolder(service.versions).versions()
     assert [each.name for each in version.columns] == ["factory_site", "name", "asked"]
+
+
+async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
+    import neo4j
+
+    from planners.graphs.bolt.bolt_reader import open_bolt_reader
+
+    with neo4j.GraphDatabase.driver(neo4j_address) as driver, driver.session() as session:
+        session.run("MATCH (n) DETACH DELETE n").consume()
+        module, site = (
+            "(:BatteryModule {title: 'BM-9001'})",
+            "(:FactorySite {name: 'Factory Alpha - Northern Division'})",
+        )
+        region = "(:Region {name: 'Northern Europe'})"
+        session.run(f"CREATE {module}-[:BUILT_AT]->{site}-[:LOCATED_IN]->{region}").consume()
+    async with open_bolt_reader(neo4j_address) as graph:
+        service = Service(graph, tmp_path, "another")
+        ran = await service.ask(CALL, CALL, REGION, TOLD, versions=(proposal(WRONG), proposal(process=PROCESS)))
+        assert ran.run.end.outcome == "answered", ran.events
+        assert [each.size for each in ran.of(ResultKept)] == [1, 1]
+        assert "'name' is no property of BatteryModule" in ran.asked[1]["messages"][-1]["content"]
+
+
+class FindsOnce:
+    """Finds the operator for the question alone, and for nothing that a fault adds to it."""
+
+    async def find(self, request: str) -> FoundTools:
+        found = (tool("sites_of_module"),) if request == QUESTION.text else ()
+        return await FakeFinder(*found).find(request)
+
+
+def test_an_operator_with_a_new_version_is_offered_again(service: Service, loop: asyncio.Runner) -> None:
+    ran = loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(),), finder=FindsOnce()))
+    assert ran.run.end.outcome == "answered", ran.events
+    offered = [each.operators for each in ran.of(StepBegun)]
+    assert [names[-1] for names in offered] == ["sites_of_module"] * 3 and len(offered[0]) == 5

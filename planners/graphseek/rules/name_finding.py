@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_reading import Stop
 from planners.graphseek.rules.relation_choice import TwoReadingsError
-from planners.graphseek.rules.replayed_calls import ReplayedCalls
+from planners.graphseek.rules.replayed_calls import FailedError, ReplayedCalls
 
 __all__ = ["Found", "NameFinding", "NotFoundByNameError"]
 
@@ -49,6 +50,7 @@ class NameFinding:
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
         """Return what names are of, by the places of their stops.
 
+        :raises FailedError: when they cannot be looked up.
         :raises NotFoundByNameError: when nothing is called so.
         :raises TwoReadingsError: when only other names are near.
         """
@@ -59,10 +61,14 @@ class NameFinding:
         for stop, outcome in zip(stops, outcomes, strict=True):
             if isinstance(outcome, Result) and outcome.size:
                 found[stop.at] = await self._found(outcome)
+            elif isinstance(outcome, Fault) and outcome.kind != "empty":
+                raise FailedError(self._invocation(stop, stop.name), outcome)
+            elif nearest := _nearest(stop.name, outcome):
+                near[stop.at] = nearest
             elif other := await self._by_other_name(stop):
                 found[stop.at] = other
             else:
-                near[stop.at] = _nearest(stop.name, outcome)
+                raise _not_found(stop.name, outcome)
         again = [stop for stop in stops if stop.at in near]
         outcomes = self._calls.outcomes(*(self._invocation(stop, near[stop.at]) for stop in again)) if again else []
         for stop, outcome in zip(again, outcomes, strict=True):
@@ -96,21 +102,30 @@ class NameFinding:
         return Found(str(rows[0][2]), {str(row[1]): str(row[2]) for row in rows}, result.handle)
 
 
+def _hinted(outcome: Result | Fault) -> list[str]:
+    """Return the names that a hint tells, as Python writes them."""
+    found = []
+    for each in _QUOTED.findall("" if isinstance(outcome, Result) else outcome.hint):
+        with contextlib.suppress(ValueError, SyntaxError):  # a name with marks of its own
+            found.append(str(ast.literal_eval(each)))
+    return found
+
+
 def _nearest(name: str, outcome: Result | Fault) -> str:
-    """Return the name of a hint that differs in writing only, or that a longer or shorter one begins with."""
-    hint = "" if isinstance(outcome, Result) else outcome.hint
-    known = [str(ast.literal_eval(each)) for each in _QUOTED.findall(hint)]
-    if not known:
-        raise NotFoundByNameError(f"nothing is called “{name}”")
-    wanted = _folded(name)
+    """Return the name of a hint that differs in writing only, or that the text goes on from; empty where there is none."""
+    known, wanted = _hinted(outcome), _folded(name)
     same = [each for each in known if _folded(each) == wanted]
     begun = [each for each in known if f"{name} ".casefold().startswith(f"{each} ".casefold())]
     if not same and not begun and name.isalpha() and name.istitle():  # "Mexican", "Mexico"
         begun = [each for each in known if _folded(each).isalpha() and _is_stem_shared(_folded(each), wanted)]
-    if same or begun:
-        return (same or begun)[0]
-    shown = " or ".join(f"“{each}”" for each in known)
-    raise TwoReadingsError(f"Nothing is called “{name}”. Is {shown} meant?")
+    return (same or begun or [""])[0]
+
+
+def _not_found(name: str, outcome: Result | Fault) -> Exception:
+    shown = " or ".join(f"“{each}”" for each in _hinted(outcome))
+    if shown:
+        return TwoReadingsError(f"Nothing is called “{name}”. Is {shown} meant?")
+    return NotFoundByNameError(f"nothing is called “{name}”")
 
 
 def _is_stem_shared(one: str, other: str) -> bool:

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _WRITE = os.environ.get("EGOTOOLS_WRITE_DOCS", "")
 """Set it to make the screenshot of docs/graphseek.md anew."""
 COUNT = "How many tools deal with each business object? Draw the first ones."
+ANSWER = "Most tools deal with currency (34), customer (25) and product (13)."
 GRAPH = "Show what surrounds the tool getCustomer."
 BUSY = {
     "start": {"type": "business_object"},
@@ -48,11 +49,12 @@ class Script:
         step = int(re.findall(r"This is step (\d+)", said)[-1])
         if asked == GRAPH:
             around = calls(("subgraph", {**AROUND, "max_hops": 1, "limit": 12, "direction": "out"}))
-            return [around, {"answer": "This surrounds it.", "of": ["g4"]}][step - 1]
+            return [around, {"answer": "It has 12 nodes and 12 relationships.", "of": ["g4"]}][step - 1]
         if asked == COUNT:
             self.charts += step == 3
-            chart = {"handle": "t2", "kind": "bar", "x": "name", "y": "count", "title": f"Tools, drawing {self.charts}"}
-            answer = {"answer": "The drawing shows the first 8.", "of": ["t2", "t1"]}
+            title = "Tools by business object" + (", once more" if self.charts > 1 else "")
+            chart = {"handle": "t2", "kind": "bar", "x": "name", "y": "count", "title": title}
+            answer = {"answer": ANSWER, "of": ["t2", "t1"]}
             return [calls(("degree", BUSY)), calls(("filter", FIRST)), calls(("chart", chart)), answer][step - 1]
         self.go_on.wait(10)
         return as_json({"error": "it is down"}, status=500)
@@ -73,13 +75,13 @@ async def test_a_conversation_about_the_tool_graph(browser: Any, web_store: Path
         async with web_page(web_store, ask=plan) as address, tab_at(browser, address) as tab:
             await tab.page.click("#to-questions")
             first = await ask(tab, COUNT)
-            await expect(first.locator(".outcome")).to_have_text("The drawing shows the first 8.")
+            await expect(first.locator(".outcome")).to_have_text(ANSWER)
             await expect(first.locator("svg.chart .bar")).to_have_count(8)
-            await expect(first.locator("figcaption")).to_contain_text("Tools, drawing 1")
+            await expect(first.locator("figcaption")).to_have_text("Tools by business object")
             second = await ask(tab, GRAPH)
             await second.locator("[data-drawn]").wait_for()
             await expect(second.locator(".node")).to_have_count(12)
-            await expect(second.locator(".outcome")).to_have_text("This surrounds it.")
+            await expect(second.locator(".outcome")).to_have_text("It has 12 nodes and 12 relationships.")
             await _pages(first)
             await _plan(first)
             await tab.page.evaluate("document.activeElement.blur()")
@@ -92,7 +94,7 @@ async def test_a_conversation_about_the_tool_graph(browser: Any, web_store: Path
 
             await first.get_by_text("Branch after this step").nth(0).click()
             third = tab.page.locator(".turn").nth(2)
-            await expect(third.locator("figcaption")).to_contain_text("Tools, drawing 2")
+            await expect(third.locator("figcaption")).to_have_text("Tools by business object, once more")
             assert server.steps == ["turn"] * (4 + 2 + 3), "the first step was taken over"
 
             fourth = await ask(tab, "What will hang?")
@@ -102,6 +104,24 @@ async def test_a_conversation_about_the_tool_graph(browser: Any, web_store: Path
             fifth = await ask(tab, "What is down?")
             await expect(fourth).to_be_visible()
             await expect(fifth.locator(".problem")).to_contain_text("With the same journal the command goes on with it")
+
+
+DRAWN = """async () => {
+  const { chartOf } = await import("/static/chart_view.js");
+  const columns = [{ name: "n", type: "string" }, { name: "x", type: "number" }, { name: "y", type: "number" }];
+  const tables = [[], [["a", 1, 5]], [["a", 3, -2], ["b", 1, 4.5], ["c", 2, null], ["d", 9, 1e9]]];
+  return ["bar", "line", "scatter", "histogram"].flatMap((kind) => tables.map((rows) =>
+    ["n", "x"].map((x) => chartOf({ kind, title: "", options: { x, y: "y" }, of: { columns, rows, total: rows.length } }).outerHTML))).flat();
+}"""
+
+
+async def test_charts_of_every_kind_are_drawn_for_few_rows_too(browser: Any, web_store: Path) -> None:
+    async with web_page(web_store) as address, tab_at(browser, address) as tab:
+        drawn = await tab.page.evaluate(DRAWN)
+        assert len(drawn) == 24 and [each for each in drawn if "NaN" in each or "Infinity" in each] == []
+        assert [each.count('class="dot"') for each in drawn[6:12]] == [0, 0, 1, 1, 3, 3], "a line has its points"
+        heights = [float(each) for each in re.findall(r'class="bar"[^>]* height="([\d.]+)"', drawn[-1])]
+        assert sum(height > 0 for height in heights) == 4, "of 3, 1, 2 and 9 each has a bin of its own"
 
 
 async def _pages(turn: Any) -> None:

@@ -351,7 +351,7 @@ class IsolationError(EgotoolsError):
     """Code of a model cannot be isolated on this machine; it was not run."""
 
     grpc_code = "FAILED_PRECONDITION"
-    exit_code = 24
+    exit_code = 25
 
 
 _BY_STATUS: dict[str, type[EgotoolsError]] = {

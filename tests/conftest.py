@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -98,19 +98,6 @@ def needs_sandbox(sandbox_fault: str) -> None:
         pytest.fail(sandbox_fault)
     if sandbox_fault:
         pytest.skip(sandbox_fault)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Run slow tests without coverage, whose tracer doubles their time: the quick ones walk the same code."""
-    measured = getattr(item.config.pluginmanager.get_plugin("_cov"), "cov_controller", None)
-    if measured is None or item.get_closest_marker("slow") is None:
-        return (yield)
-    measured.pause()
-    try:
-        return (yield)
-    finally:
-        measured.resume()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -31,7 +31,7 @@ _SYSTEMS = {
     "direct with catalog": "Cypher directly, catalog",
 }
 _GRAPHS = {"ev": "EV graph", "countries": "countries", "tool_graph": "tool graph"}
-_WORDINGS = {"asked": "as the tests phrase them", "paraphrase": "paraphrases, written before the rules"}
+_WORDINGS = {"asked": "as the tests phrase them", "paraphrase": "paraphrases, after the rules were extended on them"}
 _NO_FIGURES = "Not measured yet."
 
 

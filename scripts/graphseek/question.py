@@ -106,7 +106,7 @@ def question_of_record(record: Mapping[str, Any]) -> Question:
 
 
 def paraphrases(questions: Sequence[Question]) -> dict[str, str]:
-    """Return other words for questions by their ids. They were written before the rules were; nobody tunes on them."""
+    """Return other words for questions by their ids. They were written before the rules; since the first run the rules were extended on them."""
     lines = (TASKS / "paraphrases.jsonl").read_text(encoding="utf-8").splitlines()
     templates = {record["question"]: record["template"] for record in map(json.loads, lines)}
     return {each.id: templates[each.id].format(**each.parameters) for each in questions if each.id in templates}

@@ -1,4 +1,4 @@
-"""The questions without a model: rules on the questions as they are asked, and on paraphrases that were written before the rules."""
+"""The questions without a model: rules on the questions as they are asked, and on paraphrases."""
 
 from __future__ import annotations
 

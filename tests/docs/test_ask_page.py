@@ -79,7 +79,10 @@ def test_a_graph_of_your_own_is_described_asked_and_replayed(run: Run) -> None:
 
 def test_options_codes_and_operators_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    told = "".join(run(*words, "--help")[1] for words in (["ask"], ["catalog", "draft"], ["catalog", "check"]))
+    told = "".join(
+        run(*words, "--help")[1]
+        for words in (["ask"], ["catalog", "draft"], ["catalog", "check"], ["operators", "list"])
+    )
     missing = [option for option in set(re.findall(r"`(--[a-z-]+)", PAGE)) if option not in told]
     assert missing == []
     codes = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", PAGE, re.MULTILINE) for code in row.split(",")}

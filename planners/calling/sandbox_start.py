@@ -34,7 +34,7 @@ def start(options: dict[str, Any]) -> None:
         os.setgroups([])
         os.setresgid(options["uid"], options["uid"], options["uid"])
         os.setresuid(options["uid"], options["uid"], options["uid"])
-    os.closerange(3, options["limits"]["RLIMIT_NOFILE"][1])
+    os.closerange(3, max(options["lifeline"] + 1, options["limits"]["RLIMIT_NOFILE"][1]))
     for name, (soft, hard) in options["limits"].items():
         resource.setrlimit(getattr(resource, name), (soft, hard))
     sys.path.extend(options["path"])
@@ -53,7 +53,9 @@ def _await_first_process(lifeline: int) -> None:
         if time.monotonic() > end:
             sys.exit("the first process of the sandbox has no filter")
         time.sleep(0.001)
-    if select.select([lifeline], [], [], 0)[0]:
+    held = select.poll()  # select() takes no descriptor above 1,023, and a server has more
+    held.register(lifeline, select.POLLIN)
+    if held.poll(0):
         os._exit(1)
 
 

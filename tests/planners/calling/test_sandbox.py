@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import signal
 import site
 import socket
@@ -170,6 +171,22 @@ async def test_reads_files_by_name_although_only_their_owner_may(tmp_path: Path)
     assert await printed("print(open('t.csv').read(), __import__('os').listdir())", files={"t.csv": path}) == (
         "a;b\n1;ü\n ['t.csv']"
     )
+
+
+async def test_runs_where_a_thousand_files_are_open() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2_000:
+        pytest.skip("no process may have so many files open here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_000), hard))
+    opened: list[int] = []
+    try:
+        while not opened or opened[-1] < 1_100:
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+        assert await printed("import os; print(sorted(os.listdir('/proc/self/fd'))[:3])") == "['0', '1', '2']"
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_starts_threads() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from datagen.ev_graph.graph_table import GraphTable
 from datagen.ev_graph.ev_tables import ev_tables
+from datagen.ev_graph.graph_table import GraphTable
 from ontology.errors import InvalidArgumentError
 from tests.conftest import ROOT
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import TypeAdapter
 
@@ -213,24 +213,7 @@ AgentEvent: TypeAlias = (
     | SubtaskEnded
     | Ended
 )
-_KINDS: dict[str, type[AgentEvent]] = {
-    each.__name__: each
-    for each in (
-        QuestionBegun,
-        StepBegun,
-        ModelAsked,
-        Invoked,
-        QueryRun,
-        HandleRecomputed,
-        ResultKept,
-        Faulted,
-        OperatorAdapted,
-        AnswerRejected,
-        SubtaskBegun,
-        SubtaskEnded,
-        Ended,
-    )
-}
+_KINDS: dict[str, type[AgentEvent]] = {each.__name__: each for each in get_args(AgentEvent)}
 
 
 @cache

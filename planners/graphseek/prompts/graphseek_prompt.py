@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
+from ontology.yaml_data import read_yaml
 
 __all__ = ["GraphseekPrompt", "graphseek_prompt"]
 
@@ -26,5 +26,5 @@ class GraphseekPrompt(NamedTuple):
 @cache
 def graphseek_prompt(name: str) -> GraphseekPrompt:
     """Return a prompt by the name of its file."""
-    given = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    given = read_yaml(_FOLDER / f"{name}.yaml")
     return GraphseekPrompt(f"graphseek.{name}.{given['version']}", str(given["text"]).strip())

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from ontology.yaml_data import read_yaml
 from planners.graphseek.rules.question_tokens import NUMBER_WORDS, number_of
 
 __all__ = ["Bound", "Cue", "Top", "cues_in"]
@@ -47,6 +49,7 @@ class Top:
     implied: tuple[str, ...] = ()
 
 
+_WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 _N = rf"(\d[\d,]*(?:\.\d+)?|{'|'.join(NUMBER_WORDS)})"
 _ORDINALS = {
     "first": 1,
@@ -70,18 +73,8 @@ _IMPLIED = {
     "long": ("length", "duration"),
     "short": ("length", "duration"),
 }
-_HIGH = "highest|largest|biggest|greatest|maximum|maximal|dearest|costliest|longest|heaviest|latest|newest|most"
-_LOW = "lowest|smallest|fewest|minimum|minimal|least|cheapest|shortest|lightest|earliest|oldest"
-_COMPARED = {
-    ">=": "at least|no fewer than|no less than|not less than|a minimum of|minimum of",
-    "<=": "at most|no more than|not more than|up to|a maximum of|maximum of",
-    ">": "more than|greater than|higher than|larger than|over|above|exceeding",
-    "<": "fewer than|less than|lower than|smaller than|below|under",
-    "=": "exactly|only|just",
-}
+_HIGH, _LOW = "|".join(_WORDS["high"]), "|".join(_WORDS["low"])
 _SPANS = {"after": ">", "since": ">=", "before": "<", "until": "<=", "till": "<="}
-_BEHIND = {">=": "or more|or higher|or above", "<=": "or fewer|or less|or below"}
-
 _Read: TypeAlias = Callable[[re.Match[str]], Any]
 
 
@@ -113,10 +106,13 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ),
     ("month", rf"(?:in |of |during )({'|'.join(filter(None, _MONTHS))})", lambda m: _MONTHS[m[1]]),
     ("steps", rf"(?:within |in |over |up to |at most )?{_N} (?:step|hop)s?(?: of)?", lambda m: int(_number(m))),
-    *(("bound", rf"(?:{said}) {_N}", lambda m, op=op: Bound(op, _number(m))) for op, said in _COMPARED.items()),
     *(
-        ("bound", rf"{_N} (?:{said})(?: different| distinct)?", lambda m, op=op: Bound(op, _number(m)))
-        for op, said in _BEHIND.items()
+        ("bound", rf"(?:{'|'.join(said)}) {_N}", lambda m, op=op: Bound(op, _number(m)))
+        for op, said in _WORDS["compared"].items()
+    ),
+    *(
+        ("bound", rf"{_N} (?:{'|'.join(said)})(?: different| distinct)?", lambda m, op=op: Bound(op, _number(m)))
+        for op, said in _WORDS["behind"].items()
     ),
     ("bound", r"(?:more than one|several|multiple)(?: different)?", lambda m: Bound(">=", 2)),
     ("bound", r"(?:without any|without an?|lacks?|no)", lambda m: Bound("=", 0)),
@@ -140,12 +136,8 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
         lambda m: "starts_with",
     ),
     ("starts", r"(?:whose |with )?(?:names? )?(?:that )?end(?:s|ing)? (?:with|in)(?= ['\"“▮])", lambda m: "ends_with"),
-    (
-        "loss",
-        r"(?:run|runs|ran|running|is|are|becomes?|became) (?:short|unavailable|missing|out|scarce|lost|down)|affected|shortage of|fails?|failure of|stops? working|disrupted|(?:would |will )?be hit|(?:can['’]?t|cannot|can not) get|impact(?:ed|s)?",
-        lambda m: None,
-    ),
-    ("change", r"breaks?|broken|(?:is |are )?(?:changes|changed|renamed|removed|altered)", lambda m: None),
+    ("loss", "|".join(_WORDS["loss"]), lambda m: None),
+    ("change", "|".join(_WORDS["change"]), lambda m: None),
     ("where", r"where", lambda m: None),
     ("which", r"which|what|list|show|name(?= (?:all|the))|find|who", lambda m: None),
     ("it", r"it|its|they|them|their|this|that(?= \w+\?)|these|those", lambda m: None),

@@ -137,7 +137,7 @@ class ConditionReading:
                 return chain
         return None
 
-    def read_leftovers(self) -> None:
+    def read_remaining(self) -> None:
         """Take words that were not read as names, where a relation has no other end; keep the others.
 
         :raises UnreadableError: when a word means nothing, and nothing else was read.

@@ -35,7 +35,7 @@ def read_question(question: str, lexicon: Lexicon) -> Reading:
     conditions.read_conditions()
     reading.relations = list(conditions.relations())
     reading.refers_back = bool(said.cues("it")) and not names
-    conditions.read_leftovers()
+    conditions.read_remaining()
     return reading
 
 

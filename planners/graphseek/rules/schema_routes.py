@@ -12,9 +12,9 @@ from planners.graphs.graph_schema import GraphSchema
 __all__ = ["Hop", "Route", "routes_between"]
 
 _MOST_HOPS = 4
-"""Of a way: the longest that a question of the paper's leaves unsaid is two; each further one is a guess."""
+"""Of a way: the longest that a question of the paper's leaves unstated is two; each further one is a guess."""
 _COSTS = {3: 1.0, 2: 1.25, 1: 2.0, 0: 3.0}
-"""Of a hop by how it is said: the whole phrase, its verb, a word such as "in", not at all. Two said hops are before one unsaid."""
+"""Of a hop by how it is said: the whole phrase, its verb, a word such as "in", not at all. Two said hops are before one unstated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ class TypeSettling:
                 self._settle_stop(stop, near, found.get(stop.at))
                 near = stop
         if not reading.target.types:
-            reading.target.types = self._unsaid_target()
+            reading.target.types = self._implied_target()
         elif len(reading.target.types) > 1:
             reading.target.types = self._cheapest(reading.target.types)
         reading.asked = tuple(each for each in reading.asked if each.owner in reading.target.types) or reading.asked
@@ -64,7 +64,7 @@ class TypeSettling:
             raise TwoReadingsError(f"This may be about {' or '.join(best)}. Which is meant?")
         return tuple(best)
 
-    def _unsaid_target(self) -> tuple[str, ...]:
+    def _implied_target(self) -> tuple[str, ...]:
         """Return the type where a question asks "where", or of the only thing that it names."""
         named = [stop for chain in self._reading.chains for stop in chain if stop.name]
         if not named:

@@ -6,11 +6,10 @@ import asyncio
 import time
 from pathlib import Path
 
+from services.cli.ask_run import Asked, ask_opened
 from services.cli.console import plain, stdout
 from services.cli.show_ask import AskPrinter, show_end
 from services.jobs.ask_parts import AskPlan, OpenedGraph, open_asked_graph
-from services.jobs.conversation import next_turn
-from services.jobs.result_page import ShownResults
 
 __all__ = ["QUESTIONS", "ask_company"]
 
@@ -45,9 +44,6 @@ async def _ask_all(folder: Path, store: Path) -> None:
 
 async def _ask(graph: OpenedGraph, text: str, journal: Path) -> None:
     stdout.print(f"[bold]{plain(text)}[/]", soft_wrap=True, highlight=False)
-    question, turn = next_turn(journal, text)
-    printer, shown = AskPrinter(), ShownResults()
-    with turn.results() as results:
-        answered = await graph.answer(question, turn, results, shown.also(printer.tell))
-        show_end(answered.end, await shown.pages(results, answered.end.of, count=_ROWS))
+    told = await ask_opened(graph, Asked(text=text, journal=journal, rows=_ROWS), AskPrinter().tell)
+    show_end(told.answered.end, told.pages)
     stdout.print()

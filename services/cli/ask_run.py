@@ -16,12 +16,12 @@ from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import replay_question
 from planners.graphseek.operators.operator_registry import known_operators
 from services.cli.tools_client import tools_client
-from services.jobs.ask_parts import AskPlan, open_asked_graph
+from services.jobs.ask_parts import AskPlan, OpenedGraph, open_asked_graph
 from services.jobs.conversation import conversation_turns, next_turn
 from services.jobs.operator_store import operator_store
 from services.jobs.result_page import ShownResults
 
-__all__ = ["Asked", "Told", "ask", "replay", "with_lookup"]
+__all__ = ["Asked", "Told", "ask", "ask_opened", "replay", "with_lookup"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +69,20 @@ async def ask(plan: AskPlan, asked: Asked, observe: Callable[[AgentEvent], None]
     :raises EgotoolsError: when something cannot be opened, or the journal is of another run.
     """
     async with contextlib.AsyncExitStack() as stack:
-        journal = stack.enter_context(_journal(asked.journal))
         if lookup:
             plan = await stack.enter_async_context(with_lookup(plan))
         graph = await stack.enter_async_context(open_asked_graph(plan))
+        return await ask_opened(graph, asked, observe)
+
+
+async def ask_opened(graph: OpenedGraph, asked: Asked, observe: Callable[[AgentEvent], None]) -> Told:
+    """Ask a question of a graph that is open."""
+    with _journal(asked.journal) as journal:
         question, turn = next_turn(journal, asked.text, refine=asked.refine, branch=asked.branch)
-        results = stack.enter_context(turn.results())
         shown = ShownResults()
-        answered = await graph.answer(question, turn, results, shown.also(observe))
-        return Told(answered=answered, pages=await shown.pages(results, answered.end.of, count=asked.rows))
+        with turn.results() as results:
+            answered = await graph.answer(question, turn, results, shown.also(observe))
+            return Told(answered=answered, pages=await shown.pages(results, answered.end.of, count=asked.rows))
 
 
 async def replay(journal: Path, rows: int, observe: Callable[[AgentEvent], None]) -> Told:

@@ -1,26 +1,38 @@
-"""Errors of Bolt that a statement causes."""
+"""Errors of Bolt that a statement causes, and its limit of time."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
-from ingest.stores.bolt_connection import BoltAddress, shown_error
+from ingest.stores.bolt_connection import BoltAddress, bolt_errors, shown_error
 from ontology.errors import StatementError
 
-__all__ = ["bolt_statement_errors"]
+__all__ = ["bolt_statement"]
 
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
 """Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
+_GRACE_S = 5.0
+"""Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
+
+
+@contextlib.asynccontextmanager
+async def bolt_statement(place: BoltAddress, seconds: float) -> AsyncIterator[None]:
+    """Run a statement, or read rows of it; the server's answer is awaited a little longer than it may take.
+
+    :param seconds: its limit of time, which the server has too.
+    :raises StatementError: for each error that the statement causes, and when it takes too long.
+    :raises StorageError: for each other error of the driver.
+    """
+    with bolt_errors(place), _statement_errors(place, seconds):
+        async with asyncio.timeout(seconds + _GRACE_S):
+            yield
 
 
 @contextlib.contextmanager
-def bolt_statement_errors(place: BoltAddress, seconds: float) -> Iterator[None]:
-    """Turn errors that a statement causes into ones for its writer; others pass.
-
-    :param seconds: its limit of time.
-    :raises StatementError: for each of them.
-    """
+def _statement_errors(place: BoltAddress, seconds: float) -> Iterator[None]:
+    """Turn errors that a statement causes into ones for its writer; others pass."""
     from neo4j.exceptions import Neo4jError
 
     try:

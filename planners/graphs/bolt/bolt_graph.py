@@ -13,21 +13,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address
-from planners.graphs.bolt.bolt_faults import bolt_statement_errors
+from planners.graphs.bolt.bolt_faults import bolt_statement
 from planners.graphs.bolt.bolt_hold import BoltHold, hold_database
-from planners.graphs.bolt.bolt_rows import (
-    BoltRows,
-    bolt_parameters,
-    driver_text,
-    is_driver_value,
-    read_rows,
-    write_difference,
-)
+from planners.graphs.bolt.bolt_json import bolt_json, joined_labels
+from planners.graphs.bolt.bolt_rows import BoltRows, bolt_parameters, read_rows, write_difference
 from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_state import state_of_rows
 from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from planners.graphs.property_rows import apply_typed
-from planners.graphs.result_rows import json_value
 from planners.graphs.statement_effect import check_effect
 
 __all__ = ["BoltGraph", "open_bolt_graph"]
@@ -35,8 +28,6 @@ __all__ = ["BoltGraph", "open_bolt_graph"]
 _LIMITS = QueryLimits()
 _WRITE_S = 30.0
 """Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
-_GRACE_S = 5.0
-"""Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
 
 
 @contextlib.asynccontextmanager
@@ -124,13 +115,12 @@ class BoltGraph:
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
         """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
-        with bolt_errors(self._place), bolt_statement_errors(self._place, seconds):
-            async with (
-                asyncio.timeout(seconds + _GRACE_S),
-                self._driver.session(database=self._place.database, default_access_mode=mode) as session,
-                await session.begin_transaction(timeout=seconds) as transaction,
-            ):
-                yield transaction
+        async with (
+            bolt_statement(self._place, seconds),
+            self._driver.session(database=self._place.database, default_access_mode=mode) as session,
+            await session.begin_transaction(timeout=seconds) as transaction,
+        ):
+            yield transaction
 
 
 async def _run_statement(transaction: Any, statement: Statement, standing: BoltRows) -> BoltRows:
@@ -142,19 +132,10 @@ async def _run_statement(transaction: Any, statement: Statement, standing: BoltR
 
 
 def _json(value: Any) -> object:
-    """Return a value of the driver as a JSON value."""
-    from neo4j.graph import Node, Path, Relationship
+    return bolt_json(value, _entity_json)
 
-    if isinstance(value, Node):
-        return {"label": ":".join(sorted(value.labels)), "properties": _json(dict(value))}
-    if isinstance(value, Relationship):
-        return {"type": value.type, "properties": _json(dict(value))}
-    if isinstance(value, Path):
-        return {"nodes": [_json(node) for node in value.nodes], "edges": [_json(edge) for edge in value.relationships]}
-    if is_driver_value(value):
-        return driver_text(value)
-    if isinstance(value, Mapping):
-        return {str(name): _json(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(member) for member in value]
-    return json_value(value)
+
+def _entity_json(entity: Any) -> dict[str, object]:
+    from neo4j.graph import Node
+
+    return {"label": joined_labels(entity)} if isinstance(entity, Node) else {"type": entity.type}

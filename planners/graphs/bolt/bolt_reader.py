@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address
 from ontology.errors import StorageError
-from planners.graphs.bolt.bolt_faults import bolt_statement_errors
-from planners.graphs.bolt.bolt_rows import bolt_parameters, driver_text, is_driver_value
+from planners.graphs.bolt.bolt_faults import bolt_statement
+from planners.graphs.bolt.bolt_json import bolt_json, joined_labels
+from planners.graphs.bolt.bolt_rows import bolt_parameters
 from planners.graphs.bolt.bolt_schema import bolt_schema, bolt_shape
 from planners.graphs.graph_census import TYPE_PROPERTIES, graph_census
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits, Value
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphs.result_rows import json_value
 
 __all__ = ["BoltReader", "open_bolt_reader"]
 
 _LIMITS = QueryLimits()
 _BATCH_ROWS = 1_000
 """That the server sends at once, and of a batch: some 100 KiB of ordinary rows."""
-_GRACE_S = 5.0
-"""Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
 _SCHEMA_S = 60.0
 """Seconds that a schema stands while nothing is added: a server goes through the whole graph for it."""
 
@@ -92,18 +89,15 @@ class BoltReader:
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
     ) -> AsyncIterator[BoltStream]:
         """Run a query in a read transaction, which the server ends at the limit of time; reading the rows is part of it."""
-        values = {
-            **dict.fromkeys(parameters or {}),
-            **bolt_parameters({name: value for name, value in (parameters or {}).items() if value is not None}),
-        }
+        given = parameters or {}
+        values = {**dict.fromkeys(given), **bolt_parameters(given)}
         session = self._driver.session(
             database=self._place.database, default_access_mode="READ", fetch_size=_BATCH_ROWS
         )
         try:
-            with _errors(self._place, limits.seconds):
-                async with asyncio.timeout(limits.seconds + _GRACE_S):
-                    transaction = await session.begin_transaction(timeout=limits.seconds)
-                    result = await transaction.run(text, values)
+            async with bolt_statement(self._place, limits.seconds):
+                transaction = await session.begin_transaction(timeout=limits.seconds)
+                result = await transaction.run(text, values)
             yield BoltStream(result, limits, self._place)
         finally:
             with contextlib.suppress(StorageError), bolt_errors(self._place):  # of a server that is gone
@@ -133,9 +127,8 @@ class BoltStream:
         """Yield batches of rows, once."""
         left = self._limits.rows
         while True:
-            with _errors(self._place, self._limits.seconds):
-                async with asyncio.timeout(self._limits.seconds + _GRACE_S):
-                    found = await self._result.fetch(min(_BATCH_ROWS, left + 1))
+            async with bolt_statement(self._place, self._limits.seconds):
+                found = await self._result.fetch(min(_BATCH_ROWS, left + 1))
             rows = [tuple(_json(value) for value in record.values()) for record in found[:left]]
             if rows:
                 yield rows
@@ -145,29 +138,15 @@ class BoltStream:
                 return
 
 
-@contextlib.contextmanager
-def _errors(place: BoltAddress, seconds: float) -> Iterator[None]:
-    with bolt_errors(place), bolt_statement_errors(place, seconds):
-        yield
-
-
 def _json(value: Any) -> object:
-    """Return a value of the driver as a JSON value, nodes with their ids."""
-    if isinstance(value, str | int | float | None):
-        return json_value(value)
-    from neo4j.graph import Node, Path, Relationship
+    return bolt_json(value, _entity_json)
 
-    if isinstance(value, Node):
-        return {"id": value.element_id, "label": ":".join(sorted(value.labels)), "properties": _json(dict(value))}
-    if isinstance(value, Relationship):
-        source, target = (node.element_id if node is not None else "" for node in (value.start_node, value.end_node))
-        return {"type": value.type, "source": source, "target": target, "properties": _json(dict(value))}
-    if isinstance(value, Path):
-        return {"nodes": [_json(node) for node in value.nodes], "edges": [_json(edge) for edge in value.relationships]}
-    if is_driver_value(value):
-        return driver_text(value)
-    if isinstance(value, Mapping):
-        return {str(name): _json(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(member) for member in value]
-    return json_value(value)
+
+def _entity_json(entity: Any) -> dict[str, object]:
+    """Return the members of a node, with its id, or of a relationship, with those of its ends."""
+    from neo4j.graph import Node
+
+    if isinstance(entity, Node):
+        return {"id": entity.element_id, "label": joined_labels(entity)}
+    source, target = (node.element_id if node is not None else "" for node in (entity.start_node, entity.end_node))
+    return {"type": entity.type, "source": source, "target": target}

@@ -57,8 +57,8 @@ def quoted_name(name: str) -> str:
     return f"`{escaped}`"
 
 
-def bolt_parameters(values: Mapping[str, Value]) -> dict[str, Any]:
-    """Return values as the driver takes them.
+def bolt_parameters(values: Mapping[str, Value | None]) -> dict[str, Any]:
+    """Return values as the driver takes them, without those that are None.
 
     :raises StatementError: when one is none that stores keep.
     """

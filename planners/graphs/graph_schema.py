@@ -7,8 +7,9 @@ property. ``TypeMark`` says which, so that whoever reads a schema sees types alo
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from ontology.errors import NotFoundError
 from ontology.json_object import canonical_text
@@ -114,6 +115,9 @@ class RelationshipType:
     properties: tuple[PropertyKey, ...] = ()
 
 
+_T = TypeVar("_T", NodeType, RelationshipType)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSchema:
     """All types of a graph, sorted by name."""
@@ -126,20 +130,14 @@ class GraphSchema:
 
         :raises NotFoundError: when there is none of this name.
         """
-        for each in self.nodes:
-            if each.name == name:
-                return each
-        raise NotFoundError("the graph has no such node type", subject=name, remedy=_known(self.nodes))
+        return _named(self.nodes, name, "node type")
 
     def relationship(self, name: str) -> RelationshipType:
         """Return a relationship type.
 
         :raises NotFoundError: when there is none of this name.
         """
-        for each in self.relationships:
-            if each.name == name:
-                return each
-        raise NotFoundError("the graph has no such relationship type", subject=name, remedy=_known(self.relationships))
+        return _named(self.relationships, name, "relationship type")
 
     @property
     def fingerprint(self) -> str:
@@ -155,5 +153,9 @@ class GraphSchema:
         return hashlib.sha256(canonical_text([nodes, relationships]).encode()).hexdigest()
 
 
-def _known(types: tuple[NodeType, ...] | tuple[RelationshipType, ...]) -> str:
-    return f"Use one of {', '.join(each.name for each in types[:40])}"
+def _named(types: Sequence[_T], name: str, what: str) -> _T:
+    for each in types:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in types[:40])
+    raise NotFoundError(f"the graph has no such {what}", subject=name, remedy=f"Use one of {known}")

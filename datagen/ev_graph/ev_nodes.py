@@ -23,7 +23,16 @@ from datagen.ev_graph.ev_words import (
 )
 from datagen.ev_graph.graph_table import Columns, ColumnType, GraphTable
 
-__all__ = ["TIERS", "auxiliary_category", "first_named_model", "keys", "node_tables", "site_codes", "tier_of_drives"]
+__all__ = [
+    "TIERS",
+    "auxiliary_category",
+    "first_named_model",
+    "keys",
+    "month_columns",
+    "node_tables",
+    "site_codes",
+    "tier_of_drives",
+]
 
 _Maker: TypeAlias = Callable[[Draws, EvSizes, Ints], Columns]
 
@@ -77,7 +86,8 @@ def auxiliary_category(draws: Draws, at: Ints) -> Ints:
     return picked(draws.uniform("category", at), _CATEGORY_SHARES)
 
 
-def _month_columns(months: Ints, sizes: EvSizes) -> dict[str, Ints]:
+def month_columns(months: Ints, sizes: EvSizes) -> dict[str, Ints]:
+    """Return year, quarter and month by the numbers of months, from 0 on."""
     return {"year": sizes.first_year + months // 12, "quarter": months % 12 // 3 + 1, "month": months % 12 + 1}
 
 
@@ -87,7 +97,7 @@ def _named(names: tuple[str, ...], column: str = "name") -> _Maker:
 
 def _months(_draws: Draws, sizes: EvSizes, at: Ints) -> Columns:
     names = [f"{MONTHS[month % 12]} {sizes.first_year + month // 12}" for month in at.tolist()]
-    return {"name": names, **_month_columns(at, sizes)}
+    return {"name": names, **month_columns(at, sizes)}
 
 
 def _sites(_draws: Draws, _sizes: EvSizes, at: Ints) -> Columns:
@@ -177,7 +187,7 @@ def _auxiliaries(draws: Draws, sizes: EvSizes, at: Ints) -> Columns:
         "assemblyTier": picked(draws.uniform("auxiliary tier", at), TIERS),
         "cost": amounts(draws.uniform("auxiliary cost", at), 0.5, 900.0),
         "quantity": 1 + skewed(draws.uniform("auxiliary quantity", at), 200, 2.0),
-        **{name: with_nulls(values.tolist(), undated, 0.01) for name, values in _month_columns(months, sizes).items()},
+        **{name: with_nulls(values.tolist(), undated, 0.01) for name, values in month_columns(months, sizes).items()},
     }
 
 

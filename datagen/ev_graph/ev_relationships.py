@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from datagen.ev_graph.ev_draws import Draws, Ints, amounts, picked, skewed, spread
-from datagen.ev_graph.ev_nodes import TIERS, auxiliary_category, keys, tier_of_drives
+from datagen.ev_graph.ev_nodes import TIERS, auxiliary_category, keys, month_columns, tier_of_drives
 from datagen.ev_graph.ev_runs import PLAN, EvRuns, ev_runs, months_of, process_runs
 from datagen.ev_graph.ev_sizes import EvSizes
 from datagen.ev_graph.graph_table import Columns, ColumnType, GraphTable
@@ -85,9 +85,7 @@ class _Maker:
                 6,
             ),
             "quantity": 1 + skewed(self.draws.uniform(f"{name} quantity", same), 500, 2.5),
-            "year": self.sizes.first_year + months // 12,
-            "quarter": months % 12 // 3 + 1,
-            "month": months % 12 + 1,
+            **month_columns(months, self.sizes),
         }
 
 

@@ -11,13 +11,11 @@ from typing import Any
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.graph_query import MOST_ROWS
 from planners.graphseek.operators.neighbour_reach import MOST_HOPS
-from planners.graphseek.operators.property_filter import OPERATORS
-from planners.graphseek.operators.value_aggregation import GROUPING_TYPES
+from planners.graphseek.operators.property_filter import filter_schema
+from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.value_aggregation import aggregation_schema
 
 __all__ = ["ArgumentForms"]
-
-_SCALAR = {"type": ["string", "number", "boolean"]}
-_VALUE_TYPES = ["string", "number", "boolean", "date"]
 
 
 class ArgumentForms:
@@ -38,11 +36,11 @@ class ArgumentForms:
 
     def filters(self) -> dict[str, Any]:
         """Return the schema of filters on nodes."""
-        return _filters(self.property)
+        return _array(filter_schema(self.property))
 
     def relationship_filters(self) -> dict[str, Any]:
         """Return the schema of filters on relationships."""
-        return _filters(self._relationship_property)
+        return _array(filter_schema(self._relationship_property))
 
     def relationship_property(self) -> dict[str, Any]:
         """Return the schema of a property of relationships."""
@@ -50,10 +48,10 @@ class ArgumentForms:
 
     def selection(self) -> dict[str, Any]:
         """Return the schema of a selection: by type and filters, or a result."""
-        by_type = _object(["type"], type=self.node_type, filters=self.filters())
+        by_type = object_schema(["type"], type=self.node_type, filters=self.filters())
         if not self._handles:
             return by_type
-        by_handle = _object(
+        by_handle = object_schema(
             ["handle"],
             handle={"type": "string", "enum": self._handles},
             column={"type": "string"},
@@ -79,7 +77,7 @@ class ArgumentForms:
         """Return the schema of one aggregation."""
         known = self.property.get("enum")
         name = {"type": "string", "enum": [*known, *names, "*"]} if known else {"type": "string"}
-        return _object(["grouping_type"], grouping_type={"type": "string", "enum": list(GROUPING_TYPES)}, property=name)
+        return aggregation_schema(name)
 
     def reach(self, *, hops: int = MOST_HOPS, filters: bool = False) -> dict[str, dict[str, Any]]:
         """Return the schemas of what is followed, by name.
@@ -114,19 +112,3 @@ def _names(names: Any) -> dict[str, Any]:
 
 def _array(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": 1}
-
-
-def _object(required: Sequence[str], **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-def _filters(key: dict[str, Any]) -> dict[str, Any]:
-    return _array(
-        _object(
-            ["key", "operator"],
-            key=key,
-            operator={"type": "string", "enum": list(OPERATORS)},
-            value={"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]},
-            value_type={"type": "string", "enum": _VALUE_TYPES},
-        )
-    )

@@ -14,6 +14,7 @@ from planners.graphseek.operators.graph_query import TableQuery, as_cell, dialec
 from planners.graphseek.operators.neighbour_reach import match_reach, parse_end, parse_reach
 from planners.graphseek.operators.node_selection import match_selection, node_type, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.operators.value_aggregation import COUNT, Aggregation, aggregation_text, parse_aggregations
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
 
@@ -107,7 +108,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
     return {
         "of": forms.selections(),
-        "measure": {"type": "object", "properties": measure, "required": ["kind"], "additionalProperties": False},
+        "measure": object_schema(["kind"], **measure),
         **forms.reach(),
     }
 

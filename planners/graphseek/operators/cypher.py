@@ -10,6 +10,7 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
+from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import Cell, Result, TableRows
 
 __all__ = ["OPERATOR"]
@@ -29,8 +30,7 @@ class _Cypher:
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
         """See :class:`Operator`."""
-        properties = {"text": {"type": "string", "minLength": 1}}
-        return {"type": "object", "properties": properties, "required": ["text"], "additionalProperties": False}
+        return object_schema(["text"], text={"type": "string", "minLength": 1})
 
     async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
         """See :class:`Operator`. What the allow-list or the engine refuses is a StatementError, which is told like a fault."""

@@ -23,6 +23,7 @@ from planners.graphseek.operators.table_arguments import (
     stored,
 )
 from planners.graphseek.operators.table_filters import FILTERS, condition, on_equal_float, shown_filters
+from planners.graphseek.operators.value_aggregation import aggregation_schema
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.results.table_filling import TableQuery
 
@@ -41,11 +42,7 @@ _AGGREGATES = {
 }
 _AGGREGATIONS = {
     "type": "array",
-    "items": object_schema(
-        ["grouping_type"],
-        grouping_type={"type": "string", "enum": list(_AGGREGATES)},
-        property={"type": "string", "description": "name of a column; * counts rows"},
-    ),
+    "items": aggregation_schema({"type": "string", "description": "name of a column; * counts rows"}),
 }
 
 

@@ -12,15 +12,15 @@ from planners.graphs.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.graphs.property_graph import Scalar
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.operators.table_arguments import nearest_hint
+from planners.graphseek.operators.table_arguments import nearest_hint, object_schema
 
-__all__ = ["OPERATORS", "Filter", "Owner", "filter_conditions", "parse_filters", "property_of"]
+__all__ = ["Filter", "Owner", "filter_conditions", "filter_schema", "parse_filters", "property_of"]
 
 Owner: TypeAlias = NodeType | RelationshipType
 _COMPARED = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TEXTS = {"contains": "CONTAINS", "starts_with": "STARTS WITH", "ends_with": "ENDS WITH"}
 _NULLS = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL"}
-OPERATORS = (*_COMPARED, *_TEXTS, "in", *_NULLS)
+_OPERATORS = (*_COMPARED, *_TEXTS, "in", *_NULLS)
 _VALUE_TYPES = {
     "string": ("string", "date"),
     "integer": ("number",),
@@ -29,6 +29,7 @@ _VALUE_TYPES = {
     "date": ("date", "string"),
     "list": ("string", "number", "boolean"),
 }
+_SCALAR = {"type": ["string", "number", "boolean"]}
 _ORDERED = ("string", "integer", "number", "date")
 _MOST_VALUES = 1_000
 """Of ``in``: engines compare each with each node."""
@@ -47,6 +48,20 @@ class Filter:
         """As titles show it."""
         values = ", ".join(str(each) for each in self.values)
         return f"{self.key.name} {self.operator} {values}".strip()[:80]
+
+
+def filter_schema(key: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of one filter, on a property or on a column of a table.
+
+    :param key: the schema of its name.
+    """
+    return object_schema(
+        ["key", "operator"],
+        key=key,
+        operator={"type": "string", "enum": list(_OPERATORS)},
+        value={"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]},
+        value_type={"type": "string", "enum": ["string", "number", "boolean", "date"]},
+    )
 
 
 def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
@@ -80,8 +95,8 @@ def filter_conditions(text: CypherText, variable: str, filters: Sequence[Filter]
 
 def _parsed(raw: Mapping[str, Any], key: PropertyKey) -> Filter:
     operator, said = raw["operator"], raw.get("value_type")
-    if operator not in OPERATORS:
-        raise OperatorFault("arguments", f"{operator!r} is no operator", f"Use one of {', '.join(OPERATORS)}")
+    if operator not in _OPERATORS:
+        raise OperatorFault("arguments", f"{operator!r} is no operator", f"Use one of {', '.join(_OPERATORS)}")
     if operator in _NULLS:
         return Filter(key=key, operator=operator)
     if said and said not in _VALUE_TYPES[key.type]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR"]
@@ -26,7 +27,7 @@ class _Subtask:
         if handles:
             named = {"type": "string", "enum": list(handles)}
             properties["handles"] = {"type": "array", "items": named, "maxItems": 4}
-        return {"type": "object", "properties": properties, "required": ["request"], "additionalProperties": False}
+        return object_schema(["request"], **properties)
 
     async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
         """See :class:`Operator`."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.operators.property_filter import filter_schema
 from planners.graphseek.operators.table_arguments import COLUMN, column_place, column_sql, is_numeric
 from planners.graphseek.results.result import Cell, Result, ResultColumn
 
@@ -18,21 +19,10 @@ _TEXT = {
     "ends_with": "length(folded({cell})) >= length(folded(?)) AND substr(folded({cell}), -length(folded(?))) = folded(?)",
 }
 _NULLS = {"is_null": "{cell} IS NULL", "is_not_null": "{cell} IS NOT NULL"}
-_SCALAR = {"type": ["string", "number", "boolean"]}
 FILTERS: dict[str, Any] = {
     "type": "array",
     "description": "all must hold",
-    "items": {
-        "type": "object",
-        "properties": {
-            "key": COLUMN,
-            "operator": {"type": "string", "enum": [*_COMPARED, *_TEXT, "in", *_NULLS]},
-            "value": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]},
-            "value_type": {"type": "string", "enum": ["string", "number", "boolean", "date"]},
-        },
-        "required": ["key", "operator"],
-        "additionalProperties": False,
-    },
+    "items": filter_schema(COLUMN),
 }
 
 

@@ -10,11 +10,12 @@ from planners.graphs.graph_schema import PropertyKey
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Owner, property_of
+from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import ColumnType, ResultColumn
 
-__all__ = ["COUNT", "GROUPING_TYPES", "Aggregation", "aggregation_text", "column_type", "parse_aggregations"]
+__all__ = ["COUNT", "Aggregation", "aggregation_schema", "aggregation_text", "column_type", "parse_aggregations"]
 
-GROUPING_TYPES = ("COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX")
+_GROUPING_TYPES = ("COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX")
 _CALCULATED = ("SUM", "AVG")
 
 
@@ -35,6 +36,15 @@ class Aggregation:
 
 
 COUNT = Aggregation(kind="COUNT")
+
+
+def aggregation_schema(name: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of one aggregation, of a property or of a column of a table.
+
+    :param name: the schema of its name.
+    """
+    kinds = {"type": "string", "enum": list(_GROUPING_TYPES)}
+    return object_schema(["grouping_type"], grouping_type=kinds, property=name)
 
 
 def parse_aggregations(
@@ -69,8 +79,8 @@ def column_type(key: PropertyKey) -> ColumnType:
 
 def _parsed(raw: Mapping[str, Any], owners: Sequence[Owner], instead: str) -> Aggregation:
     kind, name = raw["grouping_type"], raw.get("property", "*")
-    if kind not in GROUPING_TYPES:
-        raise OperatorFault("arguments", f"{kind!r} is no aggregation", f"Use one of {', '.join(GROUPING_TYPES)}")
+    if kind not in _GROUPING_TYPES:
+        raise OperatorFault("arguments", f"{kind!r} is no aggregation", f"Use one of {', '.join(_GROUPING_TYPES)}")
     if name == "*" and kind in ("COUNT", "COUNT_DISTINCT"):
         return Aggregation(kind=kind)
     key = property_of(owners, instead or str(name))

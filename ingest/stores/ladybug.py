@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
 from ingest.stores.graph_store import Counts, check_counts, counts_of
+from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
 from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
 from ontology.errors import StorageError
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LadybugStore"]
 
-_CSV = """auto_detect=false, header=false, parallel=false, delim=',', quote='"', escape='"'"""
 _TYPES = {str: "STRING", int: "INT64", float: "DOUBLE"}
 
 
@@ -41,19 +40,11 @@ class LadybugStore:
 
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
         """Build the database in a temporary file, check its counts, and replace the old database."""
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        rows_file = temporary.with_name(f"{temporary.name}.csv")
-        try:
-            with self._storage_errors("written"):
-                with ladybug_connection(temporary) as connection:
-                    _fill(connection, graph, rows_file)
-                    found = _counts(connection)
-                check_counts(counts_of(graph), found, subject=str(self.path))
-                _sync(temporary)
-                _remove(_auxiliary_files(self.path))
-                temporary.replace(self.path)
-        finally:
-            _remove([temporary, rows_file, *_auxiliary_files(temporary)])
+        with self._storage_errors("written"), building_ladybug(self.path) as temporary:
+            with ladybug_connection(temporary) as connection:
+                _fill(connection, graph, temporary.with_name(f"{temporary.name}.csv"))
+                found = _counts(connection)
+            check_counts(counts_of(graph), found, subject=str(self.path))
         return found
 
     def counts(self) -> Counts:
@@ -98,7 +89,7 @@ def _copy(connection: Any, table: str, rows: Iterable[dict[str, Any]], columns: 
             written += 1
     if written:
         escaped_path = str(rows_file).replace("\\", "\\\\").replace("'", "\\'")
-        connection.execute(f"COPY {table} FROM '{escaped_path}' ({_CSV})")
+        connection.execute(f"COPY {table} FROM '{escaped_path}' ({COPY_OPTIONS})")
 
 
 def _counts(connection: Any) -> Counts:
@@ -106,19 +97,3 @@ def _counts(connection: Any) -> Counts:
     tables = connection.execute("CALL show_tables() WHERE type = 'REL' RETURN name").get_all()
     edges = sum(connection.execute(f"MATCH ()-[e:{table}]->() RETURN count(e)").get_next()[0] for (table,) in tables)
     return Counts(nodes=int(nodes), edges=int(edges))
-
-
-def _auxiliary_files(path: Path) -> list[Path]:
-    """Return the paths of the database's auxiliary files, for example its write-ahead log."""
-    return [path.with_name(f"{path.name}{suffix}") for suffix in (".wal", ".shadow", ".tmp")]
-
-
-def _remove(paths: list[Path]) -> None:
-    for path in paths:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())

@@ -11,10 +11,8 @@ from pathlib import Path
 from ontology.errors import DocumentError
 from planners.graphs.loading.loaded_tables import ColumnType
 
-__all__ = ["COPY_OPTIONS", "row_number", "write_rows"]
+__all__ = ["row_number", "write_rows"]
 
-COPY_OPTIONS = """auto_detect=false, header=false, parallel=false, delim=',', quote='"', escape='"'"""
-"""Not parallel: Ladybug then takes a line break in a value for the end of its row."""
 _BATCH_ROWS = 5_000
 """Rows that are turned into text at once; more were no faster."""
 _QUOTED = ("string", "date")

@@ -6,8 +6,6 @@ While the engine copies one table, the next is written as CSV: the two take abou
 from __future__ import annotations
 
 import contextlib
-import glob
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,10 +14,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ingest.stores.ladybug_connection import check_ladybug, open_ladybug
+from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
+from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
 from ontology.errors import DocumentError, StorageError
 from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
-from planners.graphs.loading.copied_rows import COPY_OPTIONS, row_number, write_rows
+from planners.graphs.loading.copied_rows import row_number, write_rows
 from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 
 __all__ = ["load_graph"]
@@ -28,7 +27,6 @@ _TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean":
 _DUPLICATE = re.compile(r"duplicated primary key value (.*), which violates", re.DOTALL)
 _NOT_FOUND = re.compile(r"Unable to find primary key value (.*)\.$", re.DOTALL)
 _LINE = re.compile(r"on line (\d+)")
-_AUXILIARY = (".wal", ".shadow", ".tmp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +51,12 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
     """
     check_ladybug("graphs in Ladybug files")
     nodes, relationships = list(nodes), list(relationships)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with _storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            database, connection = open_ladybug(temporary)
-            try:
-                _define(connection, nodes, relationships)
-                _copy_all(connection, list(_copies(nodes, relationships)), temporary)
-                connection.execute("CHECKPOINT")
-            finally:
-                connection.close()
-                database.close()
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            _remove(path.with_name(f"{path.name}{suffix}") for suffix in _AUXILIARY)
-            temporary.replace(path)
-    finally:
-        _remove(temporary.parent.glob(f"{glob.escape(temporary.name)}*"))
+    with _storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
+            _define(connection, nodes, relationships)
+            _copy_all(connection, list(_copies(nodes, relationships)), temporary)
+            connection.execute("CHECKPOINT")
 
 
 def _define(connection: Any, nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable]) -> None:
@@ -217,9 +203,3 @@ def _storage_errors(path: Path) -> Iterator[None]:
             subject=str(path),
             remedy="Check that its folder is writable and has room",
         ) from None
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from inference.chat import ChatModel, Message
@@ -22,14 +23,14 @@ from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_contract import OperatorContract
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version, tried_version
+from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.argument_check import check_arguments
-from planners.graphseek.agent.heard_model import HeardModel
 from planners.graphseek.agent.turn import Fault
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
-from planners.runs.step_log import emit
+from planners.runs.heard_model import HeardModel
 
 __all__ = ["DRY_RUN", "VersionMaker", "VersionRequest"]
 
@@ -129,14 +130,9 @@ class VersionMaker:
     async def _answer(self, messages: Sequence[Message]) -> tuple[str] | str:
         """Return the text of an answer, or why there is none."""
         request = StructuredRequest(messages=tuple(messages), schema=_ANSWER, schema_name=_NAME, max_tokens=_TOKENS)
-        heard = HeardModel(self._model, _NAME)
-        chat = StructuredChat(heard, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
-        try:
+        with HeardModel(self._model, _NAME, partial(ModelAsked, prompt=_NAME)) as heard:
+            chat = StructuredChat(heard, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
             given = await asyncio.get_running_loop().run_in_executor(self._threads, chat.call, request, "", str)
-        finally:
-            heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
-            for event in heard.asked:
-                emit(event)
         return (given.text,) if given.failure is None else clean_text(str(given.failure))
 
     def _messages(self, request: VersionRequest) -> list[Message]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -15,10 +16,10 @@ from inference.structured_chat import StructuredChat, StructuredRequest, Unusabl
 from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.finding.prompt_tokens import PromptTokens
+from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
-from planners.graphseek.agent.heard_model import HeardModel
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
@@ -26,7 +27,7 @@ from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
-from planners.runs.step_log import emit
+from planners.runs.heard_model import HeardModel
 
 __all__ = ["LlmTurns"]
 
@@ -150,15 +151,10 @@ class LlmTurns:
         request = StructuredRequest(
             messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
         )
-        heard = HeardModel(self._model, name)
-        chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
         key = request.key(self._model.name, graphseek_prompt(name).version)
-        try:
+        with HeardModel(self._model, name, partial(ModelAsked, prompt=name)) as heard:
+            chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
             answer = await _on_a_thread(lambda: chat.call(request, key, read))
-        finally:
-            heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
-            for event in heard.asked:
-                emit(event)
         if answer.failure is not None:
             raise answer.failure
         if answer.value is None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from inference.budget import Budget
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import GREEDY, ChatModel, Sample
 from inference.result_cache import ResultCache
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
-from ontology.errors import BudgetExceededError, ModelError
 from ontology.json_object import canonical_text
 from planners.calling.fence_marks import FenceMarks
 from planners.kgot.kgot_events import Executor, ModelAsked
@@ -22,14 +20,13 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_makers import UnusableStepError
-from planners.runs.step_log import emit
+from planners.runs.heard_model import HeardModel
 
 __all__ = ["ModelAsker", "closed_object"]
 
 T = TypeVar("T")
 
 _THREADS = 16  # calls at once: votes, final answers and fixes of one run wait for a model, and use no processor
-_FREE = Budget()
 _KIND = "kgot"
 
 
@@ -56,7 +53,7 @@ class ModelAsker:
         self._settings = settings
         self._marks = marks
         self._cache = cache
-        self._budget: Budget = budget or getattr(model, "budget", None) or _FREE
+        self._budget = budget
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"kgot-{executor}")
 
     async def ask(
@@ -89,18 +86,18 @@ class ModelAsker:
             max_tokens=self._settings.max_answer_tokens,
             sample=sample,
         )
-        heard = _HeardModel(self._model, self._budget, name, self._executor)
-        chat = StructuredChat(
-            heard,
-            kind=_KIND,
-            repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
-            cache=self._cache,
-            attempts=1 + self._settings.max_json_reasks,
-            whole_only=True,
-        )
+        made = partial(ModelAsked, step=name, executor=self._executor)
         parser = _parser(canonical_text(schema))
         key = request.key(self._model.name, prompt_version(name, form))
-        try:
+        with HeardModel(self._model, name, made, budget=self._budget) as heard:
+            chat = StructuredChat(
+                heard,
+                kind=_KIND,
+                repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
+                cache=self._cache,
+                attempts=1 + self._settings.max_json_reasks,
+                whole_only=True,
+            )
             answer = await asyncio.get_running_loop().run_in_executor(
                 self._threads,
                 chat.call,
@@ -108,10 +105,6 @@ class ModelAsker:
                 key,
                 lambda text: read(_value(parser, text, repaired=self._settings.repair_json)),
             )
-        finally:
-            heard.is_wanted = False  # a thread goes on when its run is cancelled; it asks no further
-            for event in heard.asked:
-                emit(event)
         if answer.failure is not None:
             raise answer.failure
         if answer.problem:
@@ -128,61 +121,6 @@ class ModelAsker:
 
 
 _SEEDS = 1_000  # more than votes of a decision, so that each iteration draws anew
-
-
-class _HeardModel:
-    """Keeps an event of each call, and makes no further one when nobody waits for it."""
-
-    def __init__(self, model: ChatModel, budget: Budget, step: str, executor: Executor) -> None:
-        self._model = model
-        self._budget = budget
-        self._step = step
-        self._executor: Executor = executor
-        self.asked: list[ModelAsked] = []
-        self.is_wanted = True
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        if not self.is_wanted:
-            raise ModelError("the run has ended", subject=self._step)
-        started = time.perf_counter()
-        try:
-            completion = self._model.complete(
-                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=sample
-            )
-        except BudgetExceededError:
-            raise  # nothing was asked
-        except ModelError as error:
-            self._tell(started, None, error.problem)
-            raise
-        self._tell(started, completion, "")
-        return completion
-
-    def _tell(self, started: float, completion: Completion | None, problem: str) -> None:
-        read = completion.prompt_tokens if completion else 0
-        written = completion.completion_tokens if completion else 0
-        self.asked.append(
-            ModelAsked(
-                step=self._step,
-                executor=self._executor,
-                prompt_tokens=read,
-                completion_tokens=written,
-                usd=self._budget.usd(prompt_tokens=read, completion_tokens=written),
-                seconds=round(time.perf_counter() - started, 6),
-                problem=problem,
-            )
-        )
 
 
 def closed_object(**properties: Mapping[str, Any]) -> dict[str, Any]:

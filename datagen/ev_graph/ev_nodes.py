@@ -53,6 +53,7 @@ TIERS = (0.3, 0.3, 0.2, 0.12, 0.08)
 """Shares of drive assemblies by assembly tier: tier 0 goes into vehicles, each further one into the tier before it."""
 _CATEGORIES = ("scrap", "side assembly", "rework", "packaging")
 _CATEGORY_SHARES = (0.55, 0.25, 0.15, 0.05)
+"""Of auxiliary modules, in the order of the categories; invented, as the paper gives no counts of nodes by category."""
 _NAMED_MODELS_AT = 0.02
 """Where in the order of models, from those with most flows to those with fewest, the models with fixed names stand. Their
 numbers of flows are then about the same at each size of the graph: a dozen modules, as in listing 5."""

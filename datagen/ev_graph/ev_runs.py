@@ -21,10 +21,13 @@ _SITES_OF_MODEL = (0.05, 0.47, 0.26, 0.12, 0.06, 0.04)
 _SCHEDULED = (0.35, 0.4, 0.15, 0.07, 0.03)
 """Shares of a model's sites by the periods in which they are scheduled."""
 _MOST_DONE = 6
+"""Actual runs of a model at a site; most have fewer."""
 _QUARTERS_BETWEEN = 5
 """Between two scheduled periods: they then differ as months, as quarters and as years, so that "two periods" has one meaning."""
 _DUPLICATES = 0.04
+"""Share of runs that stand twice. The paper says that there are such flows, not how many."""
 _MOST_PROCESSES = 5
+"""Of a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,17 +111,17 @@ def process_runs(draws: Draws, sizes: EvSizes, runs: EvRuns) -> tuple[EvRuns, In
     """
     number = np.arange(len(runs.model), dtype=np.int64)
     models = np.arange(sizes.nodes["VehicleModel"], dtype=np.int64)
-    pool = 1 + draws.below("processes of a model", models, _MOST_PROCESSES)
+    process_counts = 1 + draws.below("processes of a model", models, _MOST_PROCESSES)
     # The first actual runs of a model take its processes in turn; of so many, plans choose.
     is_done = (runs.cost_class != PLAN).astype(np.int64)
     order = np.lexsort((number, 1 - is_done, runs.model))
     turn = np.empty_like(number)
     turn[order] = np.arange(len(order)) - np.searchsorted(runs.model[order], runs.model[order])
-    used = np.minimum(pool, np.bincount(runs.model, weights=is_done, minlength=len(models)).astype(np.int64))
-    choice = np.where(is_done == 1, turn % pool[runs.model], turn % np.maximum(used[runs.model], 1))
+    used = np.minimum(process_counts, np.bincount(runs.model, weights=is_done, minlength=len(models)).astype(np.int64))
+    choice = np.where(is_done == 1, turn % process_counts[runs.model], turn % np.maximum(used[runs.model], 1))
     second = number[(is_done == 1) & (draws.uniform("second process", number) < 0.35)]
     rows = np.concatenate([number, second])
-    choices = np.concatenate([choice, (choice[second] + 1) % pool[runs.model[second]]])
+    choices = np.concatenate([choice, (choice[second] + 1) % process_counts[runs.model[second]]])
     slot = runs.model[rows] * _MOST_PROCESSES + choices
     process = skewed(draws.uniform("process of a model", slot), sizes.nodes["AssemblyProcess"], 1.3)
     return runs.of(rows), process

@@ -14,6 +14,7 @@ _RELATIONSHIPS = 313_635
 """At size 1: the counts of the paper's industry graph (appendix B.2)."""
 _FIRST_YEAR = 2020
 _YEARS = 5
+"""Of the calendar."""
 _SHARES = {
     "AssemblyLine": 0.0027,
     "VehicleModel": 0.0063,

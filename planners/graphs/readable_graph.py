@@ -73,6 +73,6 @@ class ReadableGraph(Protocol):
         """Run a query in a transaction that cannot write. What a model wrote passes ``allowed_cypher`` first: it is the caller's duty.
 
         :raises StatementError: when the query is refused or fails.
-        :raises StorageError: when the engine cannot be reached, is locked, or died.
+        :raises StorageError: when the engine cannot be reached, is locked, or failed.
         """
         ...

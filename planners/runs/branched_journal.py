@@ -22,7 +22,7 @@ def branch_journal(
     :param target: where no file may be; the source stays as it is.
     :param begun: the data of its first record.
     :param takes_over: whether a record of a step is taken over.
-    :raises InvalidArgumentError: when the target exists, or a payload of the source is gone or was altered.
+    :raises InvalidArgumentError: when the target exists, or a payload of the source is missing or was altered.
     :raises StorageError: when it cannot be written.
     """
     if target.exists():

@@ -100,7 +100,7 @@ class BoltReader:
                 result = await transaction.run(text, values)
             yield BoltStream(result, limits, self._place)
         finally:
-            with contextlib.suppress(StorageError), bolt_errors(self._place):  # of a server that is gone
+            with contextlib.suppress(StorageError), bolt_errors(self._place):  # of a server that is unavailable
                 await session.close()
 
 

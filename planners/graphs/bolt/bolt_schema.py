@@ -47,6 +47,7 @@ _TYPES: Mapping[str, PropertyType] = {
     "DateTime": "date",
     "LocalDateTime": "date",
 }
+"""Names of types that Neo4j's own procedures give, without ``Array``; others have no operator."""
 
 
 async def bolt_shape(graph: ReadableGraph) -> tuple[object, ...]:

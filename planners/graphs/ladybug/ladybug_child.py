@@ -28,8 +28,6 @@ _ANSWER_CHARACTERS = 32 * 2**20
 """Of the rows that a query of a model gives."""
 _LIST_OFFSETS = 200
 """Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
-
-
 _CHUNK_ROWS = 100
 """Rows that are read at once, before the characters of a batch are counted."""
 _SCALARS = frozenset(

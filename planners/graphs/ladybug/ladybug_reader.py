@@ -139,7 +139,7 @@ class LadybugReader:
         if self._file_stamp_or_none() != self._stamp:
             await process.end()
             return
-        with contextlib.suppress(StatementError, StorageError):  # it is gone: the next call starts another
+        with contextlib.suppress(StatementError, StorageError):  # it has ended: the next call starts another
             await process.stop_stream()
             self._idle.append(process)
 

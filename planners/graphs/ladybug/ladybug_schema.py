@@ -18,6 +18,7 @@ __all__ = ["ladybug_schema"]
 _INTEGERS = ("INT", "UINT", "SERIAL")
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
 _DATES = ("DATE", "TIMESTAMP")
+"""Beginnings of the names of Ladybug's types: INT8 to INT128, TIMESTAMP_NS and so on."""
 
 
 async def ladybug_schema(graph: ReadableGraph, type_properties: Mapping[str, str]) -> GraphSchema:

@@ -27,6 +27,7 @@ _TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean":
 _DUPLICATE = re.compile(r"duplicated primary key value (.*), which violates", re.DOTALL)
 _NOT_FOUND = re.compile(r"Unable to find primary key value (.*)\.$", re.DOTALL)
 _LINE = re.compile(r"on line (\d+)")
+"""What Ladybug 0.22 says of a row that it refuses; found by loading such rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

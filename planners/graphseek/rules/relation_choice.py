@@ -86,7 +86,7 @@ class RelationChoice:
         return [hop for rank, hop in best.values() if rank == most]
 
     def _connects(self, name: str, source: str, target: str) -> bool:
-        ends = next((each.ends for each in self._schema.relationships if each.name == name), ())
+        ends = self._schema.relationship(name).ends
         return any((end.source, end.target) == (source, target) for end in ends)
 
     def _hop(self, name: str, direction: str, start: str, end: str) -> Hop | None:
@@ -134,7 +134,7 @@ class RelationChoice:
         :param located: whether a place is asked for: only along relationships, and those called "located" are said.
         """
         found: dict[str, int] = {}
-        times = {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
+        times = self._time_types()
         for each in self._schema.relationships:
             score = max(self.scores.get(each.name, 0), _SAID if located and "LOCAT" in each.name.upper() else 0)
             ends = {end.target for end in each.ends if end.source == type_}
@@ -143,6 +143,10 @@ class RelationChoice:
                 if score >= _SAID:
                     found[end] = max(score, found.get(end, 0))
         return sorted(name for name, score in found.items() if score == max(found.values()))
+
+    def _time_types(self) -> set[str]:
+        """Return the types of nodes that have a property with a role of time."""
+        return {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
 
     def nearest(self, type_: str, others: Sequence[str]) -> tuple[str, ...]:
         """Return which of several types that a word means is nearest to a type."""
@@ -187,8 +191,7 @@ class RelationChoice:
 
     def sources(self, name: str) -> list[str]:
         """Return the types that a relationship begins at."""
-        ends = next((each.ends for each in self._schema.relationships if each.name == name), ())
-        return sorted({end.source for end in ends})
+        return sorted({end.source for end in self._schema.relationship(name).ends})
 
     def plan_value(self, name: str) -> str:
         """Return how a relationship says that something is planned; empty where it does not."""
@@ -199,7 +202,7 @@ class RelationChoice:
 
     def to_times(self, type_: str) -> list[str]:
         """Return the relationships from a type to nodes of time whose words are best said."""
-        times = {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
+        times = self._time_types()
         scores = {
             each.name: self.scores.get(each.name, 0)
             for each in self._schema.relationships

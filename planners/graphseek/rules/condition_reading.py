@@ -64,8 +64,8 @@ class ConditionReading:
         """Read a property with a number behind it, or a bound before or behind; a property of truths alone is true."""
         bound: Bound | None = None
         behind, before = self._said.next_to(each), self._said.before(each)
-        for near, text in ((behind, each), (before, before)):
-            if near is None or text is None:
+        for near in (behind, before):
+            if near is None:
                 continue
             if near.is_cue("bound") and near.cue:
                 bound = near.cue.value
@@ -102,7 +102,7 @@ class ConditionReading:
 
     def _owner(self, each: Mention, owners: Sequence[str]) -> Stop:
         """Return the place of the type that a condition is on: the nearest one before it, or behind it; a new one where there is none."""
-        stops = [self._reading.target, *(stop for chain in self._reading.chains for stop in chain)]
+        stops = [self._reading.target, *self._reading.stops]
         fitting = [stop for stop in stops if set(stop.types) & set(owners)]
         behind = self._said.next_to(each)
         adjacent = [stop for stop in fitting if behind is not None and stop.at == behind.start and not stop.name]
@@ -143,7 +143,7 @@ class ConditionReading:
         :raises UnreadableError: when a word means nothing, and nothing else was read.
         """
         unread = list(self._said.unread)
-        is_open = not any(stop.name for chain in self._reading.chains for stop in chain)
+        is_open = not self._reading.named
         for each in unread[:]:
             before = self._said.before(each)
             follows = (

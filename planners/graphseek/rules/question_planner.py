@@ -34,7 +34,8 @@ class Planned:
     :param type: of what was asked for.
     :param results: that the answer rests on.
     :param asked: a property that is told.
-    :param shape: ``rows``; ``first``, ``firsts``: the first ones of rows or pairs; ``size``: their number is the answer; ``cell``: the only number of the only row is; ``pairs``: each with a number.
+    :param shape: ``rows``; ``first``, ``firsts``: the first ones of rows or pairs; ``size``: their number is the answer;
+        ``cell``: the only number of the only row is; ``pairs``: each with a number.
     """
 
     type: str
@@ -141,31 +142,36 @@ class _Plan:
 
     def _total(self, nodes: Selected) -> Planned:
         reading = self._reading
-        keys = [each for each in reading.asked if each.owner == self._type]
-        if len(keys) != 1:
-            names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or reading.asked))
-            raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
+        asked = self._asked()
         grouped: dict[str, Any] = {}
         if reading.each_words:
             by = self._choice.property_like(self._type, reading.each_words, reading.each)
             if by is None:
                 raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
             grouped = {"group_by": [by.key.name]}
-        aggregation = {"grouping_type": reading.total, "property": keys[0].key.name}
+        aggregation = {"grouping_type": reading.total, "property": asked.key.name}
         operator = "get_nodes" if "type" in nodes else "filter"
         result = self._calls.result(operator, **_of(nodes), **grouped, aggregations=[aggregation])
-        return Planned(type=self._type, results=(result,), asked=keys[0], shape="pairs" if grouped else "cell")
+        return Planned(type=self._type, results=(result,), asked=asked, shape="pairs" if grouped else "cell")
 
     def _property(self, nodes: Selected) -> Planned:
+        asked = self._asked()
+        result = self._listed(nodes)
+        if asked.role == "category" and result.size > 1:
+            grouping = {"group_by": [asked.key.name], "aggregations": [{"grouping_type": "COUNT"}]}
+            result = self._calls.result("filter", handle=result.handle, **grouping)
+        return Planned(type=self._type, results=(result,), asked=asked)
+
+    def _asked(self) -> PropertyOf:
+        """Return the one property of the target that is asked for.
+
+        :raises TwoReadingsError: when there is none of it, or several.
+        """
         keys = [each for each in self._reading.asked if each.owner == self._type]
         if len(keys) != 1:
             names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or self._reading.asked))
             raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
-        result = self._listed(nodes)
-        if keys[0].role == "category" and result.size > 1:
-            grouping = {"group_by": [keys[0].key.name], "aggregations": [{"grouping_type": "COUNT"}]}
-            result = self._calls.result("filter", handle=result.handle, **grouping)
-        return Planned(type=self._type, results=(result,), asked=keys[0])
+        return keys[0]
 
     def _counted(self, nodes: Selected, counted: Counted) -> Result:
         near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
@@ -299,7 +305,7 @@ class _Plan:
     def _impact(self) -> Planned:
         """What is missed down the chain where a thing is; only what uses it directly where it changes."""
         reading = self._reading
-        named = [stop for chain in reading.chains for stop in chain if stop.name]
+        named = reading.named
         if not named:
             raise UnconnectedError("it does not say what is missing or changes")
         start = self._sets.start(named[0])
@@ -319,7 +325,7 @@ class _Plan:
         if reading.counted is not None:
             reading.plan = planned
             return Planned(type=self._type, results=(self._counted(self._first_ones(), reading.counted),))
-        named = [stop for chain in reading.chains for stop in chain if stop.name]
+        named = reading.named
         start = self._sets.start(named[0]) if named else self._first_ones()
         graph = self._calls.result(
             "blueprints", start=start, relationship_types=[flow], max_hops=_BLUEPRINT_HOPS, **plan
@@ -348,13 +354,13 @@ def _fulfils(number: float, bound: Bound) -> bool:
 
 
 def _bounds(operator: str, number: float) -> dict[str, int]:
-    least, most = int(number), int(number)
+    whole = int(number)
     if operator == ">":
-        return {"at_least": least + 1}
+        return {"at_least": whole + 1}
     if operator == ">=":
-        return {"at_least": least}
+        return {"at_least": whole}
     if operator == "<":
-        return {"at_most": max(0, most - 1)}
+        return {"at_most": max(0, whole - 1)}
     if operator == "<=":
-        return {"at_most": most}
-    return {"at_least": least, "at_most": most} if least else {"at_most": 0}
+        return {"at_most": whole}
+    return {"at_least": whole, "at_most": whole} if whole else {"at_most": 0}

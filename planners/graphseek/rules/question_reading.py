@@ -153,6 +153,16 @@ class Reading:
     unread: tuple[str, ...] = ()
 
     @property
+    def stops(self) -> list[Stop]:
+        """Places of the chains, without those that are left out."""
+        return [stop for chain in self.chains for stop in chain]
+
+    @property
+    def named(self) -> list[Stop]:
+        """Those of them that have a name."""
+        return [stop for stop in self.stops if stop.name]
+
+    @property
     def first(self) -> int:
         """How many of the first ones are asked for: what is said, else ten of "the dearest modules" and one of "the dearest module"."""
         return self.limit or (_FIRST if self.is_plural else 1)

@@ -63,7 +63,7 @@ def _place_rank(reading: Reading) -> None:
     rank = reading.target.rank
     if rank is None or rank.total or any(each.owner in reading.targets for each in rank.properties):
         return
-    for stop in (stop for chain in reading.chains for stop in chain):
+    for stop in reading.stops:
         if any(each.owner in stop.types for each in rank.properties):
             stop.rank, reading.target.rank = rank, None
             return

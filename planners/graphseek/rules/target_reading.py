@@ -131,7 +131,7 @@ class TargetReading:
             self.are_sorts = sort[1] == "s"
             return False
         if each.types and not self._said.is_property(each):
-            reading.targets = tuple(type_.name for type_ in each.types)
+            reading.targets = names_of(each.types)
             reading.is_plural = is_plural(each.text)
             reading.target.at = each.start
             reading.target.types = reading.targets

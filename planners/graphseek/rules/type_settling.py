@@ -66,7 +66,7 @@ class TypeSettling:
 
     def _implied_target(self) -> tuple[str, ...]:
         """Return the type where a question asks "where", or of the only thing that it names."""
-        named = [stop for chain in self._reading.chains for stop in chain if stop.name]
+        named = self._reading.named
         if not named:
             raise UnconnectedError("it does not say what is asked for")
         is_open = self._reading.is_open and not self._reading.asked

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
+from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.table_arguments import object_schema
-from planners.graphseek.results.result import Cell, Result, TableRows
+from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR"]
 
@@ -45,12 +46,7 @@ class _Cypher:
         columns = tuple(column_of(name, [row[at] for row in rows]) for at, name in enumerate(names))
         cells = [tuple(cell_of(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
         notes = (f"There are more than {_ROWS} rows.",) if cut else ()
-        kept = TableRows(columns=columns, batches=_batch(cells))
-        return await context.results.keep_table(kept, title=_TITLE, most=_ROWS, notes=notes)
-
-
-async def _batch(rows: Sequence[tuple[Cell, ...]]) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-    yield rows
+        return await context.results.keep_table(table_of(columns, cells), title=_TITLE, most=_ROWS, notes=notes)
 
 
 OPERATOR: Operator = _Cypher()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import Properties
+from planners.graphseek.operators.graph_query import as_cell, table_of
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.row_types import column_of
 from planners.graphseek.operators.table_arguments import MOST_ROWS, handle_schema, nearest_hint, object_schema, stored
-from planners.graphseek.results.result import Cell, ColumnType, GraphPart, Result, ResultColumn, TableRows
+from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
 
 __all__ = ["OPERATOR", "node_rows"]
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 
 
@@ -45,13 +46,8 @@ class _ToTable:
         if kind and kind not in known:
             raise OperatorFault("unknown name", f"{handle} has no {what} of type {kind}", nearest_hint(kind, known))
         columns, rows = (node_rows if what == "nodes" else _edge_rows)(part, kind)
-
-        async def batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-            yield rows
-
-        table = TableRows(columns=tuple(columns), batches=batches())
         title = f"{kind or 'all'} {what} of {handle}"
-        return await context.results.keep_table(table, title=title, most=MOST_ROWS)
+        return await context.results.keep_table(table_of(columns, rows), title=title, most=MOST_ROWS)
 
 
 def node_rows(part: GraphPart, kind: str = "") -> Rows:
@@ -62,7 +58,7 @@ def node_rows(part: GraphPart, kind: str = "") -> Rows:
     nodes = [each for each in part.nodes if not kind or each.type == kind]
     types = {each.type for each in nodes}
     only = types.pop() if len(types) == 1 else ""
-    first = ResultColumn(name=_HUMP.sub("_", only).lower() or "node", type="node", node_type=only)
+    first = ResultColumn(name=_BOUNDARY.sub("_", only).lower() or "node", type="node", node_type=only)
     if only:
         return _with_properties([first], [((each.id,), each.properties) for each in nodes])
     named = [first, ResultColumn(name="type", type="string")]
@@ -82,23 +78,10 @@ def _edge_rows(part: GraphPart, kind: str) -> Rows:
 
 def _with_properties(columns: list[ResultColumn], members: Sequence[tuple[tuple[Cell, ...], Properties]]) -> Rows:
     names = list(dict.fromkeys(name for _, properties in members for name in properties))
-    rows = [(*cells, *(_cell(properties.get(name)) for name in names)) for cells, properties in members]
+    rows = [(*cells, *(as_cell(properties.get(name)) for name in names)) for cells, properties in members]
     for at, name in enumerate(names, len(columns)):
-        columns.append(ResultColumn(name=name, type=_type([row[at] for row in rows])))
+        columns.append(column_of(name, [row[at] for row in rows]))
     return columns, rows
-
-
-def _cell(value: object) -> Cell:
-    return value if value is None or isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
-
-
-def _type(cells: Sequence[Cell]) -> ColumnType:
-    types = {type(cell) for cell in cells if cell is not None}
-    if types == {bool}:
-        return "boolean"
-    if types == {int}:
-        return "integer"
-    return "number" if types and types <= {int, float} else "string"
 
 
 OPERATOR: Operator = _ToTable()

@@ -1,4 +1,4 @@
-"""Rows whose types are known only when they are there: of queries that somebody else wrote."""
+"""Rows whose types are known only when they are there: of queries that somebody else wrote, and of properties of a graph."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from planners.graphseek.results.result import Cell, Result, ResultColumn, TableR
 __all__ = [
     "DEFAULT_ROWS",
     "DIALECTS",
-    "MOST_ROWS",
     "Explain",
     "ReadRow",
     "Row",
@@ -35,8 +34,6 @@ __all__ = [
 
 DEFAULT_ROWS = 10_000
 """Of a table, where the plan asks for no number."""
-MOST_ROWS = 1_000_000
-"""Of a table: four times the nodes of the paper's graph."""
 SECONDS = 30.0
 """Of one query: some hundred times the slowest of the paper's 15 questions on a graph of its size."""
 DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}

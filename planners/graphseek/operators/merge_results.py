@@ -9,6 +9,7 @@ from typing import Any
 
 from ontology.json_object import canonical_text
 from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import (
     MOST_ROWS,
@@ -24,7 +25,6 @@ from planners.graphseek.results.table_filling import TableQuery
 
 __all__ = ["OPERATOR"]
 
-_MOST_NODES, _MOST_EDGES = 2_000, 5_000  # of a graph that is a result
 _KEPT = {"union": "", "intersection": " HAVING COUNT(DISTINCT place) = {count}", "difference": " HAVING SUM(place) = 0"}
 
 
@@ -58,7 +58,7 @@ class _Merge:
                 _query(results, columns, how), title=title, most=MOST_ROWS, notes=notes
             )
         part = _merged([await context.results.graph(each.handle) for each in results], how)
-        cut = len(part.nodes) > _MOST_NODES or len(part.edges) > _MOST_EDGES
+        cut = len(part.nodes) > MOST_NODES or len(part.edges) > MOST_EDGES
         return await context.results.keep_graph(_cut(part) if cut else part, title=title, cut=cut)
 
 
@@ -134,10 +134,10 @@ def _keyed(edges: Sequence[ResultEdge]) -> dict[str, ResultEdge]:
 
 
 def _cut(part: GraphPart) -> GraphPart:
-    nodes = part.nodes[:_MOST_NODES]
+    nodes = part.nodes[:MOST_NODES]
     known = {each.id for each in nodes}
     edges = [each for each in part.edges if each.source in known and each.target in known]
-    return GraphPart(nodes=nodes, edges=tuple(edges[:_MOST_EDGES]))
+    return GraphPart(nodes=nodes, edges=tuple(edges[:MOST_EDGES]))
 
 
 OPERATOR: Operator = _Merge()

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 1_000_000
-"""Of a table that is made of others: four times the nodes of the paper's graph; a join of all with all ends here."""
+"""Of a table: four times the nodes of the paper's graph; a join of all with all ends here."""
 _MOST_NAMED = 12  # columns in a hint
 COLUMN: dict[str, Any] = {"type": "string", "description": "name of a column"}
 COLUMNS: dict[str, Any] = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}

@@ -49,13 +49,9 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
         part = _of_plan(part, str(said), context)
     ids = [each.id for each in starts]
     flows = flows_into(part, ids, resolved["max_hops"], along=resolved["direction"] == "in")
-    owners = {each.name: each for each in _owners(context.schema)}
-
-    def amounts(type_: str) -> frozenset[str]:
-        owner = owners.get(type_)
-        return frozenset(properties_with_role(owner, context.catalog, "amount") if owner else ())
-
-    merged = merged_flows(flows, ids, NodeReader(context.schema, context.catalog).name, amounts)
+    amounts = {e.name: frozenset(properties_with_role(e, context.catalog, "amount")) for e in _owners(context.schema)}
+    named = NodeReader(context.schema, context.catalog).name
+    merged = merged_flows(flows, ids, named, lambda type_: amounts.get(type_, frozenset()))
     before, after = (f"{len(each.nodes):,} nodes and {len(each.edges):,} relationships" for each in (flows, merged))
     notes = [f"Equal flows were merged: {before} became {after}; merged counts them."]
     notes += ["There is more than the limit of a graph."] if cut else []
@@ -73,8 +69,9 @@ def _of_plan(part: GraphPart, said: str, context: OperatorContext) -> GraphPart:
     """
     meant: dict[str, tuple[str, frozenset[str]]] = {}
     for owner in _owners(context.schema):
+        names = properties_with_role(owner, context.catalog, "plan or actual")
         for key in owner.properties:
-            if key.name in properties_with_role(owner, context.catalog, "plan or actual"):
+            if key.name in names:
                 values = plan_values(key, said, owner, context.catalog)
                 meant[owner.name] = (key.name, frozenset(str(value).lower() for value in values))
     if not meant.keys() & ({each.type for each in part.nodes} | {each.type for each in part.edges}):

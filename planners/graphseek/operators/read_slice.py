@@ -61,8 +61,9 @@ def _fitting(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, place
     """Return as many rows as fit: cells are cut only where no whole row fits, and then columns are left out."""
     while True:
         for cell in _CELLS:
+            lines = [shown_row(row, places, cell) for row in rows]
             for count in range(len(rows), 0, -1):
-                text = _text(table, rows[:count], offset, places, cell)
+                text = _text(table, lines[:count], offset, places)
                 if fits(text):
                     return text
         if len(places) == 1:
@@ -70,11 +71,10 @@ def _fitting(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, place
         places = places[: len(places) // 2]
 
 
-def _text(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, places: Sequence[int], cell: int) -> str:
+def _text(table: Result, rows: Sequence[str], offset: int, places: Sequence[int]) -> str:
     names = " | ".join(shown_text(table.columns[at].name, _NAME) for at in places)
     end = offset + len(rows)
-    lines = [f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):"]
-    lines += [shown_row(row, places, cell) for row in rows]
+    lines = [f"{table.handle}: rows {offset + 1} to {end} of {table.size} ({names}):", *rows]
     if end < table.size:
         lines.append(f"the next row has offset {end}")
     return "\n".join(lines)

@@ -64,20 +64,19 @@ async def surroundings(
     """
     query = compile_query(arguments, context.schema, context.catalog, dialect_of(context), direction)
     start = parse_selection(arguments["start"], context.schema)
+    reach = parse_reach(arguments, context.schema, direction=direction)
     starts, cut = await nodes_of(context, start, most=query.most)
     if not starts:
         await explain_empty(context, start)()
         raise OperatorFault("empty", f"there is no {start.shown}", "Look for it with find")
     rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
-        reach = parse_reach(arguments, context.schema, direction=direction)
         end = parse_end(context.schema, start, reach, arguments.get("node_types") or ())
         await explain_empty(context, start, reach, end)()
     reader = NodeReader(context.schema, context.catalog)
     found = {each.id: each for each in (*starts, *(reader.node(row[0]) for row in rows))}
     nodes = list(found.values())[: query.most]
-    types = parse_reach(arguments, context.schema).types
-    edges, more = await edges_among(context, [each.id for each in nodes], types)
+    edges, more = await edges_among(context, [each.id for each in nodes], reach.types)
     return (
         GraphPart(nodes=tuple(nodes), edges=tuple(edges)),
         starts,

@@ -9,13 +9,15 @@ from typing import Any
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.property_graph import Properties, Value
 from planners.graphseek.catalog.property_roles import roles_of
-from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
+from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.results.result import ResultColumn, ResultNode
+from planners.graphseek.results.result_record import with_tuples
 
 __all__ = [
     "NodeReader",
+    "described_by",
     "name_property",
     "name_value",
     "naming_properties",
@@ -25,14 +27,19 @@ __all__ = [
     "without_nulls",
 ]
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-]+")
+_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-]+")
 _NEARLY_UNIQUE = 0.9
 """Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
 
 
+def described_by(owner: Owner, catalog: SemanticCatalog) -> NodeDescriptor | RelationshipDescriptor | None:
+    """Return what the catalog says of a type; None where it says nothing."""
+    return (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
+
+
 def roles_of_owner(owner: Owner, catalog: SemanticCatalog) -> dict[str, Role]:
     """Return the roles of properties by name: as the catalog says; where it says none, as their names do."""
-    described = (catalog.nodes if isinstance(owner, NodeType) else catalog.relationships).get(owner.name)
+    described = described_by(owner, catalog)
     known = {each.name for each in owner.properties}
     said = {name: each.role for name, each in described.properties.items() if each.role} if described else {}
     return {name: role for name, role in said.items() if name in known} or roles_of(owner)
@@ -67,7 +74,7 @@ def node_column(type_: NodeType | None) -> ResultColumn:
     """Return the column of nodes of a type: ``vehicle_model``; ``node`` of several types."""
     if type_ is None:
         return ResultColumn(name="node", type="node")
-    name = _HUMP.sub("_", type_.name).lower()
+    name = _BOUNDARY.sub("_", type_.name).lower()
     return ResultColumn(name=name, type="node", node_type=type_.name)
 
 
@@ -137,5 +144,4 @@ def _has_label(wanted: str, labels: str) -> bool:
 
 def without_nulls(properties: Mapping[str, Any]) -> Properties:
     """Return the properties that have a value; lists as tuples."""
-    present: Sequence[tuple[str, Any]] = [(k, v) for k, v in properties.items() if v is not None]
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in present}
+    return with_tuples({name: value for name, value in properties.items() if value is not None})

@@ -10,9 +10,8 @@ __all__ = ["NEAR", "near_names", "nearness"]
 
 NEAR = 0.6
 """Nearness from which a name is shown: the cutoff of :func:`difflib.get_close_matches`."""
-_CONTAINED = (
-    0.8  # least nearness of a name that contains the text: above those with a typing error in every third letter
-)
+_CONTAINED = 0.8
+"""Least nearness of a name that contains the text: above those with a typing error in every third letter."""
 _LONG = 8  # characters from which two errors are looked for, not one
 _COMPARED = 200  # characters of a text
 

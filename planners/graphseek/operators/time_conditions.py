@@ -11,7 +11,7 @@ from planners.graphs.graph_schema import PropertyKey
 from planners.graphs.property_graph import Scalar
 from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.operators.node_naming import properties_with_role
+from planners.graphseek.operators.node_naming import described_by, properties_with_role
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Owner
 
@@ -124,7 +124,7 @@ def plan_values(key: PropertyKey, said: str, owner: Owner, catalog: SemanticCata
     """Return the values of a property of plan or actual that a word means, in lower case."""
     word = said.strip().lower()
     word = _SAID.get(word, word)
-    described = getattr(catalog, "relationships" if hasattr(owner, "ends") else "nodes").get(owner.name)
+    described = described_by(owner, catalog)
     words = described.properties[key.name].values if described and key.name in described.properties else {}
     stem = word.removesuffix("s")
     meant = [words[each] for each in (said.strip().lower(), word, stem) if each in words]

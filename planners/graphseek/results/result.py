@@ -23,7 +23,7 @@ __all__ = [
 
 Cell: TypeAlias = Scalar | None
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "node"]
-"""``node``: the id of a node, which :class:`Selection <planners.graphseek.operators.operator.Selection>` takes."""
+"""``node``: the id of a node, from which :class:`Selection <planners.graphseek.operators.node_selection.Selection>` is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

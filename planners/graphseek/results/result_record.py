@@ -10,7 +10,7 @@ from typing import Any
 
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge, ResultNode
 
-__all__ = ["ResultRecord", "graph_json", "order_of", "parsed_graph"]
+__all__ = ["ResultRecord", "graph_json", "order_of", "parsed_graph", "with_tuples"]
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -68,10 +68,11 @@ def parsed_graph(text: str) -> GraphPart:
     """Read what :func:`graph_json` wrote."""
     body = json.loads(text)
     return GraphPart(
-        nodes=tuple(ResultNode(id=i, type=t, properties=_tuples(p)) for i, t, p in body["nodes"]),
-        edges=tuple(ResultEdge(type=t, source=s, target=g, properties=_tuples(p)) for t, s, g, p in body["edges"]),
+        nodes=tuple(ResultNode(id=i, type=t, properties=with_tuples(p)) for i, t, p in body["nodes"]),
+        edges=tuple(ResultEdge(type=t, source=s, target=g, properties=with_tuples(p)) for t, s, g, p in body["edges"]),
     )
 
 
-def _tuples(properties: dict[str, Any]) -> dict[str, Any]:
+def with_tuples(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties with tuples for lists: JSON and the engines give lists."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in properties.items()}

@@ -24,7 +24,7 @@ from planners.graphseek.results.result import (
     ResultColumn,
     TableRows,
 )
-from planners.graphseek.results.result_record import ResultRecord, graph_json, order_of, parsed_graph
+from planners.graphseek.results.result_record import ResultRecord, graph_json, order_of, parsed_graph, with_tuples
 from planners.graphseek.results.result_slot import ResultSlot
 from planners.graphseek.results.shown_cell import shown_text
 from planners.graphseek.results.store_file import StoreFile
@@ -173,7 +173,7 @@ class ResultStore:
         """Return a presentation."""
         self._present(handle, "presentation")
         fields = json.loads(await self._body(handle))
-        options = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.pop("options").items()}
+        options = with_tuples(fields.pop("options"))
         return Presentation(**fields, options=options)
 
     async def has_value(self, value: str | float, *, tolerance: float = 0.0, of: Sequence[str] = ()) -> str | None:

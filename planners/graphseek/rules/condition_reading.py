@@ -22,6 +22,7 @@ from planners.graphseek.rules.said_question import (
 __all__ = ["ConditionReading"]
 
 _ARTICLES = ("", "a", "an", "the")
+"""Between a relation word and a word that is a name: found on the questions on the tool graph, "identify a supplier"."""
 
 
 class ConditionReading:

@@ -21,7 +21,7 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _LEAST_STEM = 4
 """Letters that an adjective and its name share at least: found on a paraphrase, "Mexican"."""
 _MOST = 25
-"""Nodes of one name whose types are looked at."""
+"""Nodes of one name whose types are looked at: more than the ten that ``find`` gives where no limit is said."""
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 

@@ -20,7 +20,9 @@ from planners.graphseek.rules.question_tokens import Token, base_forms, noun_for
 __all__ = ["Lexicon", "Meaning", "PropertyOf", "RelationOf", "TypeOf", "ValueOf"]
 
 _NODE, _NOTHING, _RELATION = NodeDescriptor(), PropertyDescriptor(), RelationshipDescriptor()
+# Articles between the words of a phrase, and "be" before it: ordinary English; no shipped question depends on them.
 _FILLERS = frozenset({"a", "an", "the", "be"})
+# Before the verb of a phrase: found on the questions on countries and on the tool graph.
 _AUXILIARIES = frozenset("is are was were be been has have can may".split())
 # Words of phrases that do not tell one relationship from another: those of the phrases of the shipped catalogs.
 _LIGHT = _AUXILIARIES | frozenset("a an the by in into at to from of on for with as".split())

@@ -11,8 +11,10 @@ from planners.graphseek.rules.question_tokens import Token, number_of, tokens_of
 
 __all__ = ["Mention", "Mentions", "mentions_of"]
 
+# Small words and marks inside names: "of" was found on the questions on countries, the dash on the sites of the EV graph; the others are
+# ordinary in names of places.
 _JOINTS = frozenset({"of", "the", "-", "–", "&", "de", "la", "da", "del"})
-# Words that tell nothing here: found on the shipped questions.
+# Words that tell nothing here: found on the shipped questions and the paraphrases; other forms and ordinary synonyms were added.
 _LIGHT = frozenset(
     "a an the is are was were be been being do does did has have had having of in on at by to from for with as and or but not no that "
     "which who whose what when where how if then there one ones me us we you i it its they them their this these those all any some "
@@ -22,7 +24,7 @@ _LIGHT = frozenset(
     "steps way entire whole full exactly produce each every per".split()
 )
 _MOST_TOPIC = 6  # words before a dash that begins a question: found on a paraphrase
-_MOST_SMALL = 4  # words of a name after its capital, up to its number
+_MOST_SMALL = 4  # words of a name after its capital, up to its number: found on processes of the EV graph, "Inspect inverter 2222"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ _HOPS = 6
 _BACK = -1
 """The place of "it": before the question."""
 _BLUEPRINT_HOPS = 3
+"""As far as the truth of the second use case (paper, section 5.3) goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -72,7 +72,7 @@ class InvocationExecutor:
         made = sum(len(record.invocations) for record in records if record.number > 0)
         before: dict[str, Outcome] = {}
         for record in records:
-            for each, outcome in _pairs([record]):
+            for each, outcome in record.pairs:
                 if record.number > self.renewed.get(each.operator, -1):
                     before.setdefault(_key(each), outcome)
         calls = []
@@ -154,8 +154,8 @@ class InvocationExecutor:
     async def _with_inputs(self, operator: Operator, call: _Call) -> Result:
         """Run an operator; inputs that were evicted, or that only the journal knows, are computed again first."""
         async with self.again:
-            for handle in _leaves(call.invocation.arguments):
-                await self._restore(handle, call.records)
+            for named in call.invocation.scalars():
+                await self._restore(named, call.records)
         for _ in range(_MOST_AGAIN):
             try:
                 return await self._run(operator, call.invocation, self._view(call.number, call.invocation))
@@ -165,12 +165,13 @@ class InvocationExecutor:
                     await self._again(evicted.handle, invocation, call.records, 0)
         return await self._run(operator, call.invocation, self._view(call.number, call.invocation))
 
-    async def _restore(self, handle: str, records: Sequence[StepRecord]) -> None:
-        if handle in self.results.handles:
+    async def _restore(self, named: Any, records: Sequence[StepRecord]) -> None:
+        """Compute the result again that an argument names, where it names one that is not there."""
+        if named in self.results.handles:
             return
-        for invocation, outcome in _pairs(records):
-            if isinstance(outcome, Result) and outcome.handle == handle:
-                await self._again(handle, invocation, records, 0)
+        for invocation, outcome in (pair for record in records for pair in record.pairs):
+            if isinstance(outcome, Result) and outcome.handle == named:
+                await self._again(outcome.handle, invocation, records, 0)
 
     async def _again(self, handle: str, invocation: Invocation, records: Sequence[StepRecord], depth: int) -> None:
         """Run the operator that made a result once more; the result gets the handle that it had."""
@@ -180,8 +181,8 @@ class InvocationExecutor:
         if operator is None or depth > _MOST_AGAIN:
             raise OperatorFault("no such handle", f"{handle} is gone and cannot be computed again", "Ask for it anew")
         emit(HandleRecomputed(handle=handle, operator=operator.name))
-        for inner in _leaves(invocation.arguments):
-            await self._restore(inner, records)
+        for named in invocation.scalars():
+            await self._restore(named, records)
         is_known = handle in self.results.handles
         for _ in range(_MOST_AGAIN):
             view = self.results.again(handle) if is_known else self._view(int(handle[1:].split(".")[-1]), invocation)
@@ -254,20 +255,3 @@ def _refuse_repeated(earlier: Outcome | None) -> None:
 
 def _key(invocation: Invocation) -> str:
     return canonical_text([invocation.operator, dict(invocation.arguments)])
-
-
-def _pairs(records: Sequence[StepRecord]) -> Iterator[tuple[Invocation, Outcome]]:
-    for record in records:
-        yield from zip(record.invocations, record.outcomes, strict=True)
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _leaves(inner)

@@ -160,7 +160,7 @@ def _failed(records: Sequence[StepRecord], operator: Operator, schema: GraphSche
     return [
         (call, outcome)
         for record in records
-        for call, outcome in zip(record.invocations, record.outcomes, strict=True)
+        for call, outcome in record.pairs
         if call.operator == operator.name
         and isinstance(outcome, Fault)
         and outcome.kind in _OF_OPERATORS

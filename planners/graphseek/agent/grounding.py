@@ -11,7 +11,7 @@ from typing import Protocol
 
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.answer_claims import Claim, claims_of
-from planners.graphseek.agent.turn import Invocation, Outcome, Question, StepRecord
+from planners.graphseek.agent.turn import Question, StepRecord
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import Result
 
@@ -69,12 +69,12 @@ class _Known:
     ) -> None:
         texts = [question.text, *(asked for asked, _ in question.earlier)]
         numbers: list[float] = []
-        for invocation, outcome in _pairs(records):
+        for invocation, outcome in (pair for record in records for pair in record.pairs):
             if isinstance(outcome, Result):
                 numbers.append(float(outcome.size))
                 texts += [outcome.summary, *outcome.notes]
                 if outcome.size:
-                    texts += [str(each) for each in _leaves(invocation.arguments)]
+                    texts += [str(each) for each in invocation.scalars()]
         self.text = _folded("\n".join(texts))
         self.numbers = [*numbers, *(float(each.replace(",", "")) for each in _NUMBER.findall(self.text))]
         self.vocabulary = frozenset(_vocabulary(schema, catalog))
@@ -148,22 +148,6 @@ async def _is_part_of_name(claim: Claim, answer: str, values: HeldValues) -> boo
             if text != claim.text and "\n" not in text and await values.has_value(text):
                 return True
     return False
-
-
-def _pairs(records: Sequence[StepRecord]) -> Iterable[tuple[Invocation, Outcome]]:
-    for record in records:
-        yield from zip(record.invocations, record.outcomes, strict=True)
-
-
-def _leaves(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _leaves(inner)
-    else:
-        yield value
 
 
 def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:

@@ -84,10 +84,9 @@ class RunAdaptation:
             return parts
         self.renewed[made.operator] = step
         last = records[-1]
-        pairs = zip(last.invocations, last.outcomes, strict=True)
         told = tuple(
             replace(outcome, hint=_NEW) if call.operator == made.operator and isinstance(outcome, Fault) else outcome
-            for call, outcome in pairs
+            for call, outcome in last.pairs
         )
         records[-1] = replace(last, outcomes=told)
         if parts is None or parts.adapter is None:

@@ -41,7 +41,7 @@ def trace_text(
 
 def _step(record: StepRecord, fenced: Callable[[str], str], *, is_short: bool) -> str:
     lines = [f"Step {record.number}" if record.number else "Given"]
-    for invocation, outcome in zip(record.invocations, record.outcomes, strict=True):
+    for invocation, outcome in record.pairs:
         arguments = json.dumps(dict(invocation.arguments), ensure_ascii=False)
         lines += [f"{invocation.operator} {arguments}", _outcome(outcome, fenced, is_short=is_short)]
     if record.rejected is not None:

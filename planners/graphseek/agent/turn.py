@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -34,6 +34,10 @@ class Invocation:
 
     operator: str
     arguments: Mapping[str, Any]
+
+    def scalars(self) -> Iterator[Any]:
+        """Yield the texts, numbers, truth values and nulls in the arguments."""
+        return _scalars(self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,11 @@ class StepRecord:
     outcomes: tuple[Outcome, ...] = ()
     rejected: Answer | None = None
     why: str = ""
+
+    @property
+    def pairs(self) -> tuple[tuple[Invocation, Outcome], ...]:
+        """Each invocation with what it gave."""
+        return tuple(zip(self.invocations, self.outcomes, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +126,17 @@ def known_handles(stored: Sequence[str], records: Sequence[StepRecord]) -> tuple
     """
     made = (each.handle for record in records for each in record.outcomes if isinstance(each, Result))
     return tuple(dict.fromkeys((*stored, *made)))
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _scalars(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _scalars(inner)
+    else:
+        yield value
 
 
 class UnusableTurnError(ModelError):

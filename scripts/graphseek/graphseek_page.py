@@ -8,10 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from eval.bootstrap import interval, resampled_means
-from eval.graph_quality.proportion import Proportion
+from scripts.account_tables import markdown_table, paired_difference, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
@@ -21,7 +18,6 @@ __all__ = ["FIGURES", "PAGE", "page_blocks", "write_page"]
 PAGE = ROOT / "docs" / "graphseek.md"
 FIGURES = ROOT / "docs" / "graphseek.json"
 _Row: TypeAlias = Mapping[str, Any]
-_RESAMPLES = 10_000
 _SYSTEMS = {
     "basic": "operators by lookup",
     "special tools": "the same, with special operators",
@@ -50,22 +46,13 @@ def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
         "lookup": ("tokens", _lookup),
         "real": ("real", _real),
         "real-families": ("real", _families),
-        "speed": ("speed", _speed),
+        "speed": ("speed", ratio_table),
     }
     return {name: make(figures[of]) if figures.get(of) else _NO_FIGURES for name, (of, make) in makers.items()}
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
-    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
-
-
 def _share(rows: Sequence[_Row], rule: str) -> str:
-    hits = sum(bool(each[rule]) for each in rows)
-    found = Proportion(hits, len(rows))
-    if found.low is None or found.high is None:
-        return "–"
-    return f"{hits} of {len(rows)} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
+    return share(sum(bool(each[rule]) for each in rows), len(rows))
 
 
 def _mean(rows: Sequence[_Row], key: str, digits: int = 0) -> str:
@@ -79,7 +66,7 @@ def _rules(rows: Sequence[_Row]) -> str:
             of = [each for each in rows if each["graph"] == graph and each["wording"] == wording]
             if of:
                 lines.append((f"{label}, {said}", _share(of, "paper"), _share(of, "whole"), _mean(of, "seconds", 2)))
-    return _table(("questions", "right by the paper's rule", "right by ours", "seconds, mean"), lines)
+    return markdown_table(("questions", "right by the paper's rule", "right by ours", "seconds, mean"), lines)
 
 
 def _constant(section: Mapping[str, Any]) -> str:
@@ -103,7 +90,7 @@ def _constant(section: Mapping[str, Any]) -> str:
         "both against 1 ×",
         "most of a question",
     )
-    return _table(head, lines)
+    return markdown_table(head, lines)
 
 
 def _percent(value: float) -> str:
@@ -124,7 +111,7 @@ def _lookup(section: Mapping[str, Any]) -> str:
         if way in ways
     ]
     head = ("operators", "tokens of messages a call", "tokens of the schema a call", "needed ones offered", "answered")
-    return _table(head, lines)
+    return markdown_table(head, lines)
 
 
 def _with_special(rows: Sequence[_Row]) -> list[_Row]:
@@ -168,16 +155,14 @@ def _real(rows: Sequence[_Row]) -> str:
         lines.append((label, _share(first, "paper"), _share(first, "whole"), *mean, against, *used))
     asked = len({each["question"] for each in whole})
     said = f"{asked} questions; run 1 of {runs} is greedy, the others are drawn. Shares with their 95 % intervals are of run 1; means a question."
-    return f"{said}\n\n{_table(head, lines)}"
+    return f"{said}\n\n{markdown_table(head, lines)}"
 
 
 def _paired(rows: Sequence[_Row], system: str) -> str:
     """The difference of a system's shares and the basic system's over questions, all runs, with a paired bootstrap interval of 95 %."""
     shares = {name: _by_question([each for each in rows if each["system"] == name]) for name in ("basic", system)}
     gains = [shares[system][question] - shares["basic"][question] for question in sorted(shares["basic"])]
-    means = resampled_means(np.array([gains], dtype=np.float32).T, resamples=_RESAMPLES, seed=7, stratum="graphseek")
-    low, high = (float(each[0]) for each in interval(means))
-    return f"{100 * fmean(gains):+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+    return paired_difference(gains, "graphseek")
 
 
 def _by_question(rows: Iterable[_Row]) -> dict[str, float]:
@@ -202,19 +187,4 @@ def _families(rows: Sequence[_Row]) -> str:
             cells.append(f"{right} of {len(mine)}; {_mean(mine, 'asked', 1)}; {tokens:,.0f}; {_mean(mine, 'seconds')}")
         lines.append((f"{_GRAPHS[graph]}: {family}", *cells))
     said = "Right by our rule, of all runs; then calls, tokens and seconds a question."
-    return f"{said}\n\n{_table(('family', *_SYSTEMS.values()), lines)}"
-
-
-def _speed(rows: Sequence[_Row]) -> str:
-    return _table(
-        ("ratio", "measured", "bound", ""),
-        (
-            (
-                each["name"] + (f" ({each['note']})" if each["note"] else ""),
-                f"{each['above'] / each['below']:.2f}",
-                f"{'≥' if each['at_least'] else '≤'} {each['most']:g}",
-                "met" if each["met"] else "**missed**",
-            )
-            for each in rows
-        ),
-    )
+    return f"{said}\n\n{markdown_table(('family', *_SYSTEMS.values()), lines)}"

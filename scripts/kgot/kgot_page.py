@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
-from eval.bootstrap import interval, resampled_means
-from eval.graph_quality.proportion import Proportion
 from ontology.files import write_file
+from scripts.account_tables import markdown_table, paired_difference, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.kgot.tools_shown import ORACLE_TEXTS
@@ -22,7 +19,6 @@ __all__ = ["FIGURES", "PAGE", "keep_section", "page_blocks", "write_page"]
 
 PAGE = ROOT / "docs" / "kgot.md"
 FIGURES = ROOT / "docs" / "kgot.json"
-_RESAMPLES = 10_000
 _SYSTEMS = {
     "kgot": "task graph",
     "no graph": "the same, no graph",
@@ -53,7 +49,7 @@ def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
         "tools-shown": _tools_shown,
         "real": _real,
         "real-runs": _real_runs,
-        "speed": _speed,
+        "speed": ratio_table,
     }
     sections = {"real-runs": "real", "tools-shown": "tools"}
     return {
@@ -62,21 +58,9 @@ def page_blocks(figures: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
-    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
-
-
-def _share(hits: int, of: int) -> str:
-    found = Proportion(hits, of)
-    if found.low is None or found.high is None:
-        return "–"
-    return f"{hits} of {of} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
-
-
 def _oracle(rows: Sequence[Mapping[str, Any]]) -> str:
     head = ("store", "retrieval", "solved", "answer in the graph")
-    return _table(
+    return markdown_table(
         head,
         (
             (
@@ -94,12 +78,12 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
     rates = sorted({each["rate"] for each in rows})
     layers = list(dict.fromkeys(each["layers"] for each in rows))
     found = {(each["layers"], each["rate"]): each for each in rows}
-    return _table(
+    return markdown_table(
         ("containment", *(f"{100 * rate:.0f} % faults" for rate in rates)),
         (
             (
                 name,
-                *(_share(one["solved"], one["tasks"]) if (one := found.get((name, rate))) else "–" for rate in rates),
+                *(share(one["solved"], one["tasks"]) if (one := found.get((name, rate))) else "–" for rate in rates),
             )
             for name in layers
         ),
@@ -111,7 +95,7 @@ def _complete_and_found(row: Mapping[str, Any]) -> tuple[str, str]:
     pairs = (row["complete"], row["n"]), (row["found"], row["needed"])
     if row["requests"].startswith(ORACLE_TEXTS):
         return f"{pairs[0][0]} of {pairs[0][1]}", f"{pairs[1][0]} of {pairs[1][1]}"
-    return _share(*pairs[0]), _share(*pairs[1])
+    return share(*pairs[0]), share(*pairs[1])
 
 
 def _tools_shown(section: Mapping[str, Any]) -> str:
@@ -126,7 +110,7 @@ def _tools_shown(section: Mapping[str, Any]) -> str:
         "every needed tool shown",
         "needed tools shown",
     )
-    table = _table(
+    table = markdown_table(
         head,
         (
             (
@@ -170,7 +154,7 @@ def _real(section: Mapping[str, Any]) -> str:
         lines.append(
             (
                 label,
-                _share(verdicts["solved"], len(ours)),
+                share(verdicts["solved"], len(ours)),
                 verdicts["wrong"],
                 verdicts["not attempted"],
                 *(
@@ -183,7 +167,7 @@ def _real(section: Mapping[str, Any]) -> str:
     kinds = Counter(by_system[systems[0]][task]["kind"] for task in tasks)
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     said = f"{len(tasks)} of {section['planned']} planned tasks were run by all systems ({counted}); means a task."
-    return f"{said}\n\n{_table(head, lines)}"
+    return f"{said}\n\n{markdown_table(head, lines)}"
 
 
 def _complete(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -194,9 +178,7 @@ def _complete(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _paired(ours: Mapping[str, Any], others: Mapping[str, Any], tasks: Sequence[str]) -> str:
     """The difference of shares solved, the task graph's minus the other's, with a paired bootstrap interval of 95 %."""
     gains = [float(ours[task]["verdict"] == "solved") - float(others[task]["verdict"] == "solved") for task in tasks]
-    means = resampled_means(np.array([gains], dtype=np.float32).T, resamples=_RESAMPLES, seed=7, stratum="kgot")
-    low, high = (float(each[0]) for each in interval(means))
-    return f"{100 * fmean(gains):+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+    return paired_difference(gains, "kgot")
 
 
 def _real_runs(section: Mapping[str, Any]) -> str:
@@ -213,21 +195,5 @@ def _real_runs(section: Mapping[str, Any]) -> str:
         whole = [list(each.values()) for each in by_task.values() if len(each) == runs]
         solved = sum("solved" in each for each in whole)
         most = sum(2 * each.count("solved") > len(each) for each in whole)
-        lines.append((_SYSTEMS[name], len(whole), _share(solved, len(whole)), _share(most, len(whole))))
-    return _table(("system", "tasks", f"solved by any of {runs} runs", f"solved by most of {runs}"), lines)
-
-
-def _speed(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = ("ratio", "measured", "bound", "")
-    return _table(
-        head,
-        (
-            (
-                each["name"] + (f" ({each['note']})" if each["note"] else ""),
-                f"{each['above'] / each['below']:.2f}",
-                f"{'≥' if each['at_least'] else '≤'} {each['most']:g}",
-                "met" if each["met"] else "**missed**",
-            )
-            for each in rows
-        ),
-    )
+        lines.append((_SYSTEMS[name], len(whole), share(solved, len(whole)), share(most, len(whole))))
+    return markdown_table(("system", "tasks", f"solved by any of {runs} runs", f"solved by most of {runs}"), lines)

@@ -102,6 +102,8 @@ def _chosen(part: GraphPart, most: int) -> tuple[list[ResultNode], list[ResultEd
         first.setdefault((edge.type, known[edge.source].type, known[edge.target].type), edge)
     chosen: dict[str, None] = {}
     for edge in [*first.values(), *joined]:
+        if len(chosen) == most:
+            break
         ends = dict.fromkeys((edge.source, edge.target))
         if len(chosen | ends) <= most:
             chosen |= ends

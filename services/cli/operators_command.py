@@ -105,7 +105,7 @@ def rollback_version(
 ) -> None:
     """Take the newest approval of an operator back: the version approved before it serves again, or the operator as it is shipped."""
     versions = _opened(folder)
-    approved = [each for each in versions.versions() if each.operator == operator and each.status == "approved"]
+    approved = _approved(operator, versions)
     if not approved:
         remedy = "See `egotools operators list`"
         raise InvalidArgumentError("no version of it is approved", subject=operator, remedy=remedy)
@@ -125,13 +125,13 @@ def _opened(folder: Path | None) -> VersionFolder:
     return VersionFolder(folder or versions_folder())
 
 
+def _approved(operator: str, versions: VersionFolder) -> list[OperatorVersion]:
+    """Return the approved versions of an operator, the newest last."""
+    return [each for each in versions.versions() if each.operator == operator and each.status == "approved"]
+
+
 def _approved_before(new: OperatorVersion, versions: VersionFolder) -> OperatorVersion | None:
-    earlier = [
-        each
-        for each in versions.versions()
-        if each.operator == new.operator and each.status == "approved" and each.number < new.number
-    ]
-    return earlier[-1] if earlier else None
+    return next((each for each in reversed(_approved(new.operator, versions)) if each.number < new.number), None)
 
 
 def _check(version: OperatorVersion) -> None:

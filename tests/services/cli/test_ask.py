@@ -17,6 +17,7 @@ from services.jobs.ask_outcome import outcome_error
 from services.jobs.conversation import conversation_turns
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
+from tests.services.cli.csv_plants import write_plants
 from tests.services.cli.processes import started
 from tests.services.conftest import Run
 from tests.waiting import LIMIT_S, wait_until
@@ -43,14 +44,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def graph(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Two plants and two cars, as CSV files."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    tables = {
-        "nodes_Plant.csv": "key:ID(Plant),name:string\nP1,North\nP2,South\n",
-        "nodes_Car.csv": "key:ID(Car),name:string,price:double\nC1,Ant,1.5\nC2,Bee,2.5\n",
-        "relationships_BUILT_AT.csv": ":START_ID(Car),:END_ID(Plant)\nC1,P1\nC2,P1\n",
-    }
-    for name, text in tables.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return f"csv:{tmp_path}"
+    return write_plants(tmp_path)
 
 
 def by(server: StepServer, graph: str, *more: object) -> Sequence[object]:

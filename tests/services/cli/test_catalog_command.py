@@ -9,6 +9,7 @@ import pytest
 
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from tests.ingest.extract.llm_server import Body, Reply, chat_server
+from tests.services.cli.csv_plants import write_plants
 from tests.services.conftest import Run
 
 
@@ -17,14 +18,7 @@ def graph(tmp_path: Path) -> str:
     """A folder of CSV files: two plants and two cars."""
     folder = tmp_path / "graph"
     folder.mkdir()
-    tables = {
-        "nodes_Plant.csv": "key:ID(Plant),name:string\nP1,North\nP2,South\n",
-        "nodes_Car.csv": "key:ID(Car),name:string,price:double\nC1,Ant,1.5\nC2,Bee,2.5\n",
-        "relationships_BUILT_AT.csv": ":START_ID(Car),:END_ID(Plant)\nC1,P1\nC2,P1\n",
-    }
-    for name, text in tables.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return f"csv:{folder}"
+    return write_plants(folder)
 
 
 def test_a_draft_is_written_checked_and_accepted(run: Run, graph: str, tmp_path: Path) -> None:

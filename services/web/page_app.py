@@ -85,7 +85,7 @@ async def _session(request: Request) -> JSONResponse:
             "planner": context.runs.plan is not None,
             "domains": list(context.domains),
             "solves": context.solves is not None,
-            "talks": context.talks is not None and (context.access.is_open or await _is_admin(request)),
+            "talks": context.talks is not None and await _is_admin(request),
         }
     )
 

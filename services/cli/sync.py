@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from services.cli.console import print_json, stdout
 from services.cli.options import Json, Store
 from services.cli.server_options import CaFile, TokenFile
 from services.jobs.plans import DEFAULT_STORE
+from services.jobs.user_folders import state_folder
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
@@ -91,9 +91,8 @@ def _sink(connection: AdminConnection, store: Path) -> ServerSink | StoreSink:
 
 def _server_state(sink: ServerSink | StoreSink) -> Path:
     """The file for the catalogue of a server: one for each, of this user."""
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     digest = hashlib.sha256(f"{sink.tenant}@{sink.target}".encode()).hexdigest()[:16]
-    return home / "egotools" / f"sync-{digest}.json"
+    return state_folder() / f"sync-{digest}.json"
 
 
 def _shown(done: Iterable[SourceSync], *, as_json: bool) -> Iterator[SourceSync]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pathlib import Path
 from ontology.files import disk_errors
 from services.threads import pin_threads
 
-__all__ = ["cache_folder", "cached_store"]
+__all__ = ["cached_store"]
 
 
 def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) -> Path:
@@ -44,9 +43,3 @@ def cached_store(documents: str, folder: Path, write: Callable[[Path], Path]) ->
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return store
-
-
-def cache_folder(name: str) -> Path:
-    """Return a folder of the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or (Path.home() / ".cache")
-    return Path(home) / "egotools" / name

@@ -9,7 +9,8 @@ from ontology.files import write_file
 from planners.calling.sandbox import Sandbox
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from services.jobs.cached_store import cache_folder, cached_store
+from services.jobs.cached_store import cached_store
+from services.jobs.user_folders import cache_folder
 
 __all__ = ["integrated_documents", "integrated_store"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from services.jobs.user_folders import state_folder
+
 __all__ = ["versions_folder"]
 
 
@@ -12,5 +14,4 @@ def versions_folder() -> Path:
     """Return the folder: ``EGOTOOLS_OPERATORS``, else one in the user's folder of state."""
     if named := os.environ.get("EGOTOOLS_OPERATORS"):
         return Path(named)
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return home / "egotools" / "operators"
+    return state_folder() / "operators"

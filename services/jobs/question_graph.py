@@ -11,8 +11,8 @@ from ontology.errors import InvalidArgumentError
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.open_readable import READABLE_ADDRESSES, open_readable
 from planners.graphs.readable_graph import ReadableGraph
-from services.jobs.cached_store import cache_folder
 from services.jobs.tool_graph_file import tool_graph_file
+from services.jobs.user_folders import cache_folder
 
 __all__ = ["open_question_graph"]
 

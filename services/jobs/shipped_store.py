@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from services.company.shipped_documents import SHIPPED_CATALOG
-from services.jobs.cached_store import cache_folder, cached_store
+from services.jobs.cached_store import cached_store
+from services.jobs.user_folders import cache_folder
 
 __all__ = ["shipped_store"]
 

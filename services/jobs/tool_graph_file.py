@@ -19,7 +19,7 @@ from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, Relatio
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
-from services.jobs.cached_store import cache_folder
+from services.jobs.user_folders import cache_folder
 
 if TYPE_CHECKING:
     import networkx as nx

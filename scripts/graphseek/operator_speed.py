@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.operator_cases import keyed_cases, operator_cases
 from scripts.graphseek.timed_graph import TimedGraph, read_all
-from scripts.kgot.graph_speed import Ratio
+from scripts.kgot.graph_speed import Ratio, seconds_of
 
 __all__ = ["growth_ratios", "operator_ratios", "overhead_ratio", "play"]
 
@@ -130,7 +130,7 @@ async def operator_ratios(graph: AccountGraph, rounds: int) -> list[Ratio]:
         step = Invocation(operator=case.operator, arguments=case.arguments)
         ours, theirs = list[_Played](), list[float]()
         for nth in range(rounds + 1):  # by turns, so that what else the machine does meets both
-            played, read = await play(graph, [step]), await _seconds(partial(read_all, graph.graph, case.cypher))
+            played, read = await play(graph, [step]), await seconds_of(partial(read_all, graph.graph, case.cypher))
             if nth:
                 ours.append(played)
                 theirs.append(read)
@@ -155,9 +155,3 @@ async def growth_ratios(small: AccountGraph, large: AccountGraph, rounds: int, n
         Ratio(name=f"{name}, tenfold graph", above=grown, below=before, most=2.0, note=note)
         for name, (before, grown) in times.items()
     ]
-
-
-async def _seconds(work: Callable[[], Awaitable[object]]) -> float:
-    started = time.perf_counter()
-    await work()
-    return time.perf_counter() - started

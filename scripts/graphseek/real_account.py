@@ -80,7 +80,7 @@ async def measure_real(
                     outcome = f"{type(error).__name__}: {error}"
                     given = SystemAnswer(answer=Answer(), outcome=outcome, steps=0)
                 seconds = round(time.perf_counter() - started, 1)
-                if tallied.tally["failed"]:  # of a server that is gone, nothing is kept
+                if tallied.tally["failed"]:  # of a server that is unavailable, nothing is kept
                     await asyncio.to_thread(model.complete, [Message(role="user", content="Say yes.")], max_tokens=8)
                 counts = {key: tallied.tally[key] for key in ("asked", "prompt_tokens", "completion_tokens")}
                 rows.add(

@@ -19,7 +19,7 @@ from planners.graphs.property_graph import DeleteNode, MergeEdge, MergeNode, Nod
 from planners.kgot.kgot_events import GraphChanged, event_json
 from planners.runs.run_journal import open_run_journal
 
-__all__ = ["NODES", "Ratio", "graph_ratios", "journal_ratio", "sandbox_ratio", "task_operations"]
+__all__ = ["NODES", "Ratio", "graph_ratios", "journal_ratio", "sandbox_ratio", "seconds_of", "task_operations"]
 
 NODES = 522
 """Of the paper's largest task graph."""
@@ -89,9 +89,9 @@ async def graph_ratios(folder: Path) -> list[Ratio]:
             for nth in range(_ROUNDS):
                 if nth:
                     await graph.apply(_deleted(NODES - _STEP, _STEP))
-                writes.append(await _timed(partial(graph.apply, task_operations(NODES - _STEP, _STEP))))
-                queries.append(await _timed(lambda: graph.query(_QUERIES[graph.language])))
-                states.append(await _timed(graph.state))
+                writes.append(await seconds_of(partial(graph.apply, task_operations(NODES - _STEP, _STEP))))
+                queries.append(await seconds_of(lambda: graph.query(_QUERIES[graph.language])))
+                states.append(await seconds_of(graph.state))
             steps[store] = median(writes) + median(queries) + median(states)
             kept = await _bookkeeping(graph, folder / f"{store}.jsonl")
             if store == "ladybug":
@@ -118,7 +118,8 @@ async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
     return median(times)
 
 
-async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+async def seconds_of(work: Callable[[], Awaitable[object]]) -> float:
+    """Return the seconds that an awaited call takes."""
     started = time.perf_counter()
     await work()
     return time.perf_counter() - started
@@ -130,7 +131,7 @@ async def sandbox_ratio() -> Ratio:
     await sandbox.check()
     inside, bare = [], []
     for _ in range(_ROUNDS):
-        inside.append(await _timed(lambda: sandbox.run("print(1)")))
+        inside.append(await seconds_of(lambda: sandbox.run("print(1)")))
         started = time.perf_counter()
         subprocess.run([sys.executable, "-c", "print(1)"], check=True, capture_output=True)
         bare.append(time.perf_counter() - started)

@@ -4,6 +4,7 @@ import { errorOf, get, post } from "./api.js";
 import { MOST_POINTS, chartOf, tableOf, worded } from "./chart_view.js";
 import { byId, count, cut, element, showProblem } from "./dom.js";
 import { GraphView, spiral } from "./graph_view.js";
+import { cancelRun, followRun } from "./live_run.js";
 
 const ROWS = 10;
 const MOST_NODES = 200; // of a drawn graph
@@ -71,26 +72,12 @@ class Turn {
 
   follow(talk, run) {
     Object.assign(this, { talk, run });
-    this.source = new EventSource(`/api/runs/${run}/events`);
-    this.source.onmessage = (message) => {
-      const event = JSON.parse(message.data);
-      this[`on${event.event}`]?.(event);
-    };
-    this.source.onopen = () => showProblem(this.problem, null);
-    this.source.onerror = () => {
-      if (this.source.readyState === EventSource.CLOSED) this.#failed({ message: "the server does not know this run any more", remedy: "Ask again" });
-      else showProblem(this.problem, { message: "The connection to the server is lost", remedy: "The page tries again by itself" });
-    };
+    const hear = (event) => this[`on${event.event}`]?.(event);
+    this.source = followRun(run, { hear, problem: this.problem, failed: (error) => this.#failed(error) });
   }
 
   async cancel() {
-    if (!this.run || this.ended) return;
-    this.status.textContent = "Cancelling …";
-    try {
-      await post(`/api/runs/${this.run}/cancel`);
-    } catch (failure) {
-      showProblem(this.problem, errorOf(failure));
-    }
+    if (this.run && !this.ended) await cancelRun(this.run, { status: this.status, problem: this.problem });
   }
 
   onTurnBegun({ turn, question }) {

@@ -3,6 +3,7 @@
 import { errorOf, get, post } from "./api.js";
 import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
 import { GraphView } from "./graph_view.js";
+import { cancelRun, followRun } from "./live_run.js";
 
 const MOST_LINES = 500;
 const TITLES = ["title", "subject", "name", "url", "value", "id"];
@@ -14,7 +15,7 @@ export class RunView {
     this.graph = new GraphView(byId("run-graph"), { label: "Query graph", open: (node) => this.#results(node.id), legend: LEGEND });
     this.source = null;
     this.id = "";
-    byId("cancel").addEventListener("click", () => this.#cancel());
+    byId("cancel").addEventListener("click", () => cancelRun(this.id, { status: byId("run-status"), problem: byId("run-problem") }));
   }
 
   async ask(query, domain) {
@@ -50,17 +51,11 @@ export class RunView {
     this.id = id;
     byId("cancel").hidden = false;
     byId("log-box").hidden = false;
-    this.source = new EventSource(`/api/runs/${id}/events`);
-    this.source.onmessage = (message) => {
-      const event = JSON.parse(message.data);
+    const hear = (event) => {
       this[`on${event.event}`]?.(event);
       this.#log(event);
     };
-    this.source.onopen = () => showProblem(byId("run-problem"), null);
-    this.source.onerror = () => {
-      if (this.source.readyState === EventSource.CLOSED) this.#failed({ message: "the server does not know this run any more", remedy: "Ask again" });
-      else showProblem(byId("run-problem"), { message: "The connection to the server is lost", remedy: "The page tries again by itself" });
-    };
+    this.source = followRun(id, { hear, problem: byId("run-problem"), failed: (error) => this.#failed(error) });
   }
 
   onGraphMade({ graph, notes }) {
@@ -185,15 +180,6 @@ export class RunView {
     byId("consent").hidden = true;
     for (const { row } of this.vars.values()) row.classList.remove("now");
     this.drawn.then(() => this.graph.current(null));
-  }
-
-  async #cancel() {
-    byId("run-status").textContent = "Cancelling …";
-    try {
-      await post(`/api/runs/${this.id}/cancel`);
-    } catch (failure) {
-      showProblem(byId("run-problem"), errorOf(failure));
-    }
   }
 
   // Candidates only change by being narrowed down, so the row shows every step.

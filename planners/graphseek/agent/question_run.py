@@ -234,17 +234,18 @@ class _Run:
     async def _offered(self) -> tuple[list[str], str]:
         """Return the names of the operators of this step, and why a search gave none."""
         left_out = {_CYPHER, *({_SUBTASK} if self.is_subtask else ())}
-        every = [each.name for each in self.known.operators if each.name not in left_out]
+        known = [each.name for each in self.known.operators]
+        every = [name for name in known if name not in left_out]
         core = [name for name in dict.fromkeys((*CORE, *self.adaptation.renewed)) if name in every]
-        last = [_CYPHER] if self._failed() >= self.settings.failed_before_cypher else []
-        last = [name for name in last if any(each.name == name for each in self.known.operators)]
+        others = [name for name in every if name not in core]
+        last = [_CYPHER] if _CYPHER in known and self._failed() >= self.settings.failed_before_cypher else []
         if self.known.finder is None:
-            return [*core, *(name for name in every if name not in core), *last], ""
+            return [*core, *others, *last], ""
         try:
             found = await self.known.finder.find(self._request())
         except (ClientError, EgotoolsError) as error:
-            return [*core, *(name for name in every if name not in core), *last], clean_text(str(error))
-        names = [each.tool.name for each in found.tools if each.tool.name in every and each.tool.name not in core]
+            return [*core, *others, *last], clean_text(str(error))
+        names = [each.tool.name for each in found.tools if each.tool.name in others]
         return [*core, *names[: self.settings.found_operators], *last], ""
 
     def _request(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from ontology.json_object import canonical_text
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.operator import Operator
+from planners.graphseek.operators.table_arguments import object_schema
 
 __all__ = ["MOST_CALLS", "operator_lines", "turn_schema"]
 
@@ -22,11 +23,17 @@ def turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Seq
 
     :param operators: without any, the turn can only be an answer or a question back.
     """
-    calls = [_object(operator={"const": each.name}, arguments=each.parameters(schema, handles)) for each in operators]
-    answer = _object(answer=_text(), of={"type": "array", "items": {"type": "string"}, "maxItems": 8})
-    answer["required"] = ["answer"]
+    calls = [
+        object_schema(
+            ["operator", "arguments"], operator={"const": each.name}, arguments=each.parameters(schema, handles)
+        )
+        for each in operators
+    ]
     called = {"type": "array", "items": {"anyOf": calls}, "minItems": 1, "maxItems": MOST_CALLS}
-    return _shared({"anyOf": [*([_object(calls=called)] if calls else []), answer, _object(ask=_text())]})
+    of = {"type": "array", "items": {"type": "string"}, "maxItems": 8}
+    answer = object_schema(["answer"], answer=_text(), of=of)
+    ask = object_schema(["ask"], ask=_text())
+    return _shared({"anyOf": [*([object_schema(["calls"], calls=called)] if calls else []), answer, ask]})
 
 
 def operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> str:
@@ -42,15 +49,6 @@ def operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles: 
 
 def _text() -> dict[str, Any]:
     return {"type": "string", "minLength": 1}  # a bound of thousands of characters makes grammars that servers refuse
-
-
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _shared(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,6 +23,7 @@ from planners.graphseek.adapt.version_contract import OperatorContract
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version, tried_version
 from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.argument_check import check_arguments
+from planners.graphseek.agent.model_thread import on_a_thread
 from planners.graphseek.agent.turn import Fault
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
@@ -104,7 +103,6 @@ class VersionMaker:
         self._marks = marks
         self._limits = limits
         self._attempts = attempts
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="graphseek-version")
 
     async def made(self, request: VersionRequest) -> tuple[OperatorVersion | None, str]:
         """Return a version that passed every check, or why there is none.
@@ -132,7 +130,7 @@ class VersionMaker:
         request = StructuredRequest(messages=tuple(messages), schema=_ANSWER, schema_name=_NAME, max_tokens=_TOKENS)
         with HeardModel(self._model, _NAME, partial(ModelAsked, prompt=_NAME)) as heard:
             chat = StructuredChat(heard, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
-            given = await asyncio.get_running_loop().run_in_executor(self._threads, chat.call, request, "", str)
+            given = await on_a_thread(lambda: chat.call(request, "", str))
         return (given.text,) if given.failure is None else clean_text(str(given.failure))
 
     def _messages(self, request: VersionRequest) -> list[Message]:

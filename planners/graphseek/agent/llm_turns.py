@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
-from threading import Thread
 from typing import Any, TypeVar
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
@@ -20,6 +17,7 @@ from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
+from planners.graphseek.agent.model_thread import on_a_thread
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
@@ -154,27 +152,12 @@ class LlmTurns:
         key = request.key(self._model.name, graphseek_prompt(name).version)
         with HeardModel(self._model, name, partial(ModelAsked, prompt=name)) as heard:
             chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
-            answer = await _on_a_thread(lambda: chat.call(request, key, read))
+            answer = await on_a_thread(lambda: chat.call(request, key, read))
         if answer.failure is not None:
             raise answer.failure
         if answer.value is None:
             raise UnusableTurnError(answer.problem, subject=name, remedy="Another model may follow the form")
         return answer.value
-
-
-def _on_a_thread(work: Callable[[], T]) -> asyncio.Future[T]:
-    """Run on a daemon thread: a process that is interrupted does not wait for its model before it ends."""
-    result: Future[T] = Future()
-    result.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as error:  # whoever waits gets it
-            result.set_exception(error)
-
-    Thread(target=run, name="graphseek-model", daemon=True).start()
-    return asyncio.wrap_future(result)
 
 
 def _repeats(view: StepView) -> bool:

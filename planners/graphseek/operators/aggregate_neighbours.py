@@ -13,9 +13,9 @@ from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, keep_query
 from planners.graphseek.operators.group_rows import GroupColumn, write_groups
-from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
 from planners.graphseek.operators.node_naming import name_value, node_column
-from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Owner, property_of
 from planners.graphseek.operators.value_aggregation import Aggregation, column_type, parse_aggregations
@@ -30,7 +30,7 @@ def compile_query(
     arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of groups of neighbours: those of one node, one neighbour, or those of one value."""
-    start, reach, end = _asked(arguments, schema)
+    start, reach, end = parse_neighbours(arguments, schema)
     group_by = arguments.get("group_by", _NODE)
     along = str(arguments.get("relationship_property", ""))
     aggregations = _aggregations(arguments, schema, reach, end, group_by)
@@ -57,13 +57,6 @@ def compile_query(
     return write_groups(text, groups, aggregations, "e0" if along else "n1", arguments, title=title)
 
 
-def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
-    start = parse_selection(arguments["start"], schema)
-    reach = parse_reach(arguments, schema)
-    names = [arguments["neighbour_type"]] if arguments.get("neighbour_type") else []
-    return start, reach, parse_end(schema, start, reach, names, arguments.get("neighbour_filters") or ())
-
-
 def _aggregations(
     arguments: Mapping[str, Any], schema: GraphSchema, reach: Reach, end: End, group_by: str
 ) -> tuple[Aggregation, ...]:
@@ -81,7 +74,7 @@ def _aggregations(
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
     resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
     query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
-    return await keep_query(context, query, explain=explain_empty(context, *_asked(resolved, context.schema)))
+    return await keep_query(context, query, explain=explain_empty(context, *parse_neighbours(resolved, context.schema)))
 
 
 def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:

@@ -12,9 +12,9 @@ from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
-from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, parse_reach
+from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
 from planners.graphseek.operators.node_naming import name_value, node_column
-from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import Selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import property_of
 from planners.graphseek.results.result import Result, ResultColumn
@@ -52,10 +52,7 @@ def compile_query(
 
 
 def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
-    start = parse_selection(arguments["start"], schema)
-    reach = parse_reach({**arguments, "max_hops": 1}, schema)
-    names = [arguments["neighbour_type"]] if arguments.get("neighbour_type") else []
-    return start, reach, parse_end(schema, start, reach, names, arguments.get("neighbour_filters") or ())
+    return parse_neighbours({**arguments, "max_hops": 1}, schema)
 
 
 def _bounds(arguments: Mapping[str, Any]) -> tuple[int, int | None]:

@@ -11,7 +11,13 @@ from typing import Any, Literal, TypeAlias
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.dialects.cypher_text import CypherText, Steps
-from planners.graphseek.operators.node_selection import Selection, node_type, relationship_types, selection_conditions
+from planners.graphseek.operators.node_selection import (
+    Selection,
+    node_type,
+    parse_selection,
+    relationship_types,
+    selection_conditions,
+)
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Filter, filter_conditions, parse_filters
 
@@ -23,6 +29,7 @@ __all__ = [
     "end_conditions",
     "match_reach",
     "parse_end",
+    "parse_neighbours",
     "parse_reach",
     "reached_types",
     "reversed_direction",
@@ -118,6 +125,17 @@ def parse_end(
         raise _unreachable(schema, start, reach, wanted, possible)
     only = types[0] if len(types) == 1 else None
     return End(type=only, types=types, filters=parse_filters(filters, types), is_narrowed=bool(wanted))
+
+
+def parse_neighbours(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
+    """Return what arguments say of starts, and of their neighbours: ``neighbour_type`` and ``neighbour_filters``.
+
+    :raises OperatorFault: as :func:`parse_selection`, :func:`parse_reach` and :func:`parse_end` do.
+    """
+    start = parse_selection(arguments["start"], schema)
+    reach = parse_reach(arguments, schema)
+    names = [arguments["neighbour_type"]] if arguments.get("neighbour_type") else []
+    return start, reach, parse_end(schema, start, reach, names, arguments.get("neighbour_filters") or ())
 
 
 def reached_types(schema: GraphSchema, starts: Sequence[NodeType], reach: Reach) -> tuple[NodeType, ...]:

@@ -16,7 +16,10 @@ _COMPARED = ("=", "!=", "<", "<=", ">", ">=")
 _TEXT = {
     "contains": "instr(folded({cell}), folded(?)) > 0",
     "starts_with": "substr(folded({cell}), 1, length(folded(?))) = folded(?)",
-    "ends_with": "length(folded({cell})) >= length(folded(?)) AND substr(folded({cell}), -length(folded(?))) = folded(?)",
+    "ends_with": (
+        "length(folded({cell})) >= length(folded(?)) "
+        "AND substr(folded({cell}), length(folded({cell})) - length(folded(?)) + 1) = folded(?)"
+    ),
 }
 _NULLS = {"is_null": "{cell} IS NULL", "is_not_null": "{cell} IS NOT NULL"}
 FILTERS: dict[str, Any] = {

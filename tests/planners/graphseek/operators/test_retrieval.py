@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planners.finding.prompt_tokens import PromptTokens
@@ -94,6 +94,13 @@ async def rows_of(store: ResultStore, operator: Operator, **arguments: Any) -> l
     order=st.sampled_from([None, "name", "cost", "tier"]),
     descending=st.booleans(),
     limit=st.integers(1, 15),
+)
+@example(
+    rows=[("Alpha", 0.1, 1, True)],
+    wanted=[{"key": "name", "operator": "ends_with", "value": ""}],
+    order=None,
+    descending=False,
+    limit=1,
 )
 def test_filter_selects_and_orders_like_a_list(
     store: ResultStore, rows: list[Row], wanted: list[dict[str, Any]], order: str | None, descending: bool, limit: int

@@ -140,7 +140,7 @@ async def replay_recorded(
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
     """
-    header, ended = header_of(journal), _ended(journal)
+    header, ended = header_of(journal), journal.end
     if header is None or ended is None:
         raise InvalidArgumentError(
             "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
@@ -173,7 +173,7 @@ async def replay_recorded(
 
 def event_lines(journal: RunJournal) -> Iterator[bytes]:
     """Yield the events of a run as canonical JSON without measured seconds: equal runs give equal bytes."""
-    index, ended = JournalIndex(journal), _ended(journal)
+    index, ended = JournalIndex(journal), journal.end
     n = 0
     while (ended is None or n < ended["events"]) and (record := index.last(_EVENT, _EVENT, n)) is not None:
         yield canonical_text(_event_of(journal, record)).encode("utf-8", "surrogatepass") + b"\n"
@@ -198,7 +198,7 @@ def header_of(journal: RunJournal) -> Mapping[str, Any] | None:
 
 def run_is_ended(journal: RunJournal) -> bool:
     """Whether the run of a journal has come to its end: not killed, and not stopped by a silent model, budget, deadline or the user."""
-    return _ended(journal) is not None
+    return journal.end is not None
 
 
 class _Events:
@@ -252,10 +252,6 @@ def _same_event(record: RunRecord, plain: Mapping[str, Any], state: Any) -> bool
 def _event_of(journal: RunJournal, record: RunRecord) -> dict[str, Any]:
     what = {name: value for name, value in record.data["what"].items() if name != "seconds"}
     return what if "state" not in record.data else {**what, "state": journal.payload(record.data["state"])}
-
-
-def _ended(journal: RunJournal) -> Mapping[str, Any] | None:
-    return next((record.data for record in journal.records if record.kind == "run_ended"), None)
 
 
 async def _begun(same: Mapping[str, Any], journal: RunJournal, parts: SolveParts) -> Mapping[str, Any]:

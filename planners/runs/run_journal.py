@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -60,6 +60,11 @@ class RunJournal:
     def path(self) -> Path:
         """The file."""
         return self._path
+
+    @property
+    def end(self) -> Mapping[str, Any] | None:
+        """What the record of the run's end says; None where the run has not ended."""
+        return next((record.data for record in self.records if record.kind == "run_ended"), None)
 
     def append(self, kind: str, **data: Any) -> RunRecord:
         """Append a record.

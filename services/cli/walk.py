@@ -137,8 +137,7 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
     :raises InvalidArgumentError: when the journal is of another domain, its run has not ended, or the answer is another one.
     """
     journal = read_run_journal(path)
-    header = _header(journal)
-    ended = next((record.data for record in journal.records if record.kind == "run_ended"), None)
+    header, ended = _header(journal), journal.end
     if header is None or ended is None:
         raise InvalidArgumentError(
             "the run of this journal has not ended", subject=str(path), remedy="Let it go on first"

@@ -81,7 +81,7 @@ class OpenedGraph:
         """
         with open_run_journal(turn.journal, sync="batch", kept="file") as journal:
             answered = await answer_recorded(question, journal, self.parts(results), self.plan.settings, observe)
-            if any(record.kind == "run_ended" for record in journal.records):
+            if journal.end is not None:
                 await results.close_for_writing()
         return answered
 

@@ -100,18 +100,19 @@ def next_turn(
         question = branch_question(journal, branch, new.journal)
         new.take_results(turn, upto=_results_upto(journal, branch))
         return question, new
-    before = question_of(turns[-1].read())
-    if not refine and text in ("", before.text):
-        return before, turns[-1]
-    while over_stopped and turns and not _has_ended(turns[-1].read()):
-        turns.pop()
-    if not turns:
-        return Question(text=text), new
     journal = turns[-1].read()
     before = question_of(journal)
+    if not refine and text in ("", before.text):
+        return before, turns[-1]
+    while over_stopped and journal.end is None:
+        turns.pop()
+        if not turns:
+            return Question(text=text), new
+        journal = turns[-1].read()
     if refine:
         question = refine_question(journal, text, new.journal)
     else:
+        before = question_of(journal)
         question = Question(text=text, earlier=(*before.earlier, (before.text, _answer(journal))))
     new.take_results(turns[-1])
     return question, new
@@ -124,16 +125,12 @@ def _is_begun(turn: ConversationTurn) -> bool:
         return False
 
 
-def _has_ended(journal: RunJournal) -> bool:
-    return any(record.kind == "run_ended" for record in journal.records)
-
-
 def _answer(journal: RunJournal) -> str:
     """Return what a run answered.
 
     :raises InvalidArgumentError: when it has not ended.
     """
-    ended = next((record.data for record in journal.records if record.kind == "run_ended"), None)
+    ended = journal.end
     if ended is None:
         raise InvalidArgumentError(
             "the turn before has not ended", subject=str(journal.path), remedy="Ask its question again, and it goes on"

@@ -67,7 +67,7 @@ async def answer_recorded(
         )
     check_records(journal)
     journal.check_payloads()
-    if _ended(journal) is not None:
+    if journal.end is not None:
         return await replay_question(journal, observe)
     started, heard = time.perf_counter(), _Heard(observe)
     begun_with = _SETTINGS_JSON.validate_python(header["settings"])
@@ -90,7 +90,7 @@ async def replay_question(journal: RunJournal, observe: Observe = _unheard) -> A
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.
     """
-    header, ended = _header(journal), _ended(journal)
+    header, ended = _header(journal), journal.end
     if header is None or ended is None:
         raise InvalidArgumentError(
             "the run of this journal has not ended", subject=str(journal.path), remedy="Let it go on first"
@@ -136,7 +136,7 @@ def refine_question(journal: RunJournal, request: str, target: Path) -> Question
     :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
     :raises InvalidArgumentError: when the run has not ended, or there is no request, or the target exists.
     """
-    header, ended = _begun(journal), _ended(journal)
+    header, ended = _begun(journal), journal.end
     if ended is None:
         raise InvalidArgumentError("the run has not ended", subject=str(journal.path), remedy="Let it go on first")
     if not request.strip():
@@ -209,10 +209,6 @@ def _begun(journal: RunJournal) -> Mapping[str, Any]:
     if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
     return header
-
-
-def _ended(journal: RunJournal) -> Mapping[str, Any] | None:
-    return next((record.data for record in journal.records if record.kind == "run_ended"), None)
 
 
 def _step_of(record: RunRecord) -> int:

@@ -34,7 +34,7 @@ QUESTION = Question(text="At which site is BM-9001 built?")
 CALL = calls(("sites_of_module", {"module_name": "BM-9001"}))
 TOLD = {"answer": 'It is built at "Factory Alpha - Northern Division".'}
 LIMITS = QueryLimits(rows=10, seconds=3.0)
-SANDBOX = process_sandbox(1.0)
+SANDBOX = process_sandbox(3.0)
 GIVES_UP = {"ask": "Which module do you mean?"}
 WRONG = "MATCH (m:BatteryModule)-[:BUILT_AT]->(s:FactorySite) WHERE m.name = $module_name RETURN s AS factory_site, s.name AS name"
 RIGHT = WRONG.replace("m.name", "m.title")

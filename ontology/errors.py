@@ -32,7 +32,7 @@ gRPC status code and one exit code of the command::
     ├── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
     ├── UnauthenticatedError         UNAUTHENTICATED      22   a call without valid credentials
     ├── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
-    └── IsolationError               FAILED_PRECONDITION  24   code that cannot be isolated here, and so was not run
+    └── IsolationError               FAILED_PRECONDITION  25   code that cannot be isolated here, and so was not run
 """
 
 from __future__ import annotations

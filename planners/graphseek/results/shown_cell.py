@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring
 
 from planners.graphseek.results.result import Cell
 
@@ -23,7 +24,7 @@ def shown_cell(cell: Cell, most: int) -> str:
     """Return a cell. Strings are JSON strings of at most ``most`` characters; numbers are never cut, so they can be read back."""
     if not isinstance(cell, str):
         return json.dumps(cell)
-    text = on_one_line(json.dumps(cell[:most], ensure_ascii=False))
+    text = on_one_line(encode_basestring(cell[:most]))
     return text if len(cell) <= most else text + CUT
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.results.result import Cell
@@ -50,14 +51,31 @@ _DETAILS = (
 _LIKELY = 4  # characters of a token; a text of more than 600 times this is not counted at all, since counting takes most of the time
 
 
+class _LineTokens(dict[str, int]):
+    """Tokens by line, each line counted once: from detail to detail most lines are the same. No token crosses a line."""
+
+    def __missing__(self, line: str) -> int:
+        self[line] = tokens = _TOKENS.count(line)
+        return tokens
+
+    def fit(self, lines: Sequence[str]) -> bool:
+        """Whether lines together are a summary that a model may see; counts no further than to the bound."""
+        length = sum(map(len, lines))
+        if length <= _MOST_TOKENS and all(map(str.isascii, lines)):
+            return True  # a token has at least one character of ASCII
+        if length > _MOST_TOKENS * _LIKELY:
+            return False
+        return all(total <= _MOST_TOKENS for total in accumulate(map(self.__getitem__, lines)))
+
+
 def table_summary(handle: str, title: str, census: TableCensus, *, cut: bool, notes: Sequence[str]) -> str:
     """Return the summary of a table."""
-    text = ""
+    tokens, lines = _LineTokens(), list[str]()
     for detail in _DETAILS:
-        text = "\n".join(_lines(handle, title, census, cut, notes, detail))
-        if fits(text):
+        lines = _lines(handle, title, census, cut, notes, detail)
+        if tokens.fit(lines):
             break
-    return text
+    return "\n".join(lines)
 
 
 def fits(text: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from ontology.number_words import number_of
 from planners.kgot.asked import Combination, Measure, Unreadable
 
 __all__ = ["QuestionHead", "read_head"]
@@ -22,9 +23,8 @@ _MOST = "most|highest|largest|greatest|biggest|longest|maximum|oldest"
 _LEAST = "least|lowest|smallest|fewest|shortest|minimum"
 _ASK = r"(?:what|how much) (?:is|are|was|were)|give|find|show|calculate|compute"
 _MEASURE = "|".join(_MEASURES)
-_NUMBERS = {"no": 0, "one": 1, "two": 2, "three": 3, "four": 4}
 _ROUND = re.compile(
-    r"(?:please )?(?:round(?: (?:it|the answer|the result))?|give (?:it|the answer)(?: rounded)?) to (\w+) (?:decimals?|decimal places?|digits?)",
+    r"(?:please )?(?:round(?: (?:it|the answer|the result))?|give (?:it|the answer)(?: rounded)?) to ([\w-]+) (?:decimals?|decimal places?|digits?)",
     re.I,
 )
 _ORDER = (
@@ -166,4 +166,5 @@ def _measured(text: str, made: QuestionHead) -> QuestionHead | None:
 
 
 def _number(word: str) -> int | None:
-    return int(word) if word.isdigit() else _NUMBERS.get(word.casefold())
+    number = 0.0 if word.casefold() == "no" else number_of(word)
+    return None if number is None else int(number)

@@ -32,6 +32,10 @@ def _head(question: str) -> QuestionHead:
             QuestionHead(rest="Find the tickets that are closed", other="Find the tickets", measure="count", combination="share", decimals=1),
         ),
         (
+            "What is the average price of all bolts? Round to five decimal places.",
+            QuestionHead(rest="Find the bolts", measure="mean", field="price", decimals=5),
+        ),
+        (
             "What is the difference between the total amount of the sales in May and that in June?",
             QuestionHead(rest="Find the sales in May", other="Find the sales in June", measure="sum", field="amount", combination="difference"),
         ),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
@@ -21,12 +19,12 @@ from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_makers import UnusableStepError
 from planners.runs.heard_model import HeardModel
+from planners.runs.model_thread import on_a_thread
 
 __all__ = ["ModelAsker", "closed_object"]
 
 T = TypeVar("T")
 
-_THREADS = 16  # calls at once: votes, final answers and fixes of one run wait for a model, and use no processor
 _KIND = "kgot"
 
 
@@ -54,7 +52,6 @@ class ModelAsker:
         self._marks = marks
         self._cache = cache
         self._budget = budget
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"kgot-{executor}")
 
     async def ask(
         self,
@@ -98,12 +95,13 @@ class ModelAsker:
                 attempts=1 + self._settings.max_json_reasks,
                 whole_only=True,
             )
-            answer = await asyncio.get_running_loop().run_in_executor(
-                self._threads,
-                chat.call,
-                request,
-                key,
-                lambda text: read(_value(parser, text, repaired=self._settings.repair_json)),
+            answer = await on_a_thread(
+                f"kgot-{self._executor}",
+                lambda: chat.call(
+                    request,
+                    key,
+                    lambda text: read(_value(parser, text, repaired=self._settings.repair_json)),
+                ),
             )
         if answer.failure is not None:
             raise answer.failure

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from egotools import ToolRequestError
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import ChatModel, Message
 from ontology.errors import UnsupportedError
 from planners.calling.fence_marks import FenceMarks
 from planners.kgot.tools.tool_set import ToolSet
+from planners.runs.model_thread import on_a_thread
 
 __all__ = ["ModelAsker", "register_ask_llm"]
 
@@ -69,7 +69,7 @@ class ModelAsker:
         if model is None:
             raise UnsupportedError("no model is configured", subject="ask_llm")
         messages = (Message("system", system), Message("user", user))
-        answer: Completion = await asyncio.to_thread(model.complete, messages, max_tokens=_ANSWER_TOKENS)
+        answer = await on_a_thread("ask-llm", lambda: model.complete(messages, max_tokens=_ANSWER_TOKENS))
         cut = {"note": "the answer was cut off"} if answer.truncated else {}
         return {"answer": answer.text.strip(), **cut}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from inference.budget import Budget, Reservation
 from inference.openai_chat import BYTES_PER_TOKEN, answer_text, reported_usage
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
+from planners.runs.model_thread import on_a_thread
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,7 +56,7 @@ class VisionEndpoint:
         :raises ModelError: when the endpoint does not answer, or with something else.
         :raises BudgetExceededError: when the budget is used up; nothing is sent.
         """
-        return await asyncio.to_thread(self._ask, image, question)
+        return await on_a_thread("vision", lambda: self._ask(image, question))
 
     def _ask(self, image: Image, question: str) -> str:
         text = (_QUESTION + question).encode("utf-8", "replace").decode("utf-8")
@@ -107,7 +107,7 @@ class SpeechEndpoint:
         :param name: of the file, whose ending tells the endpoint its format.
         :raises ModelError: when the endpoint does not answer, or with something else.
         """
-        return await asyncio.to_thread(self._transcribe, name, content)
+        return await on_a_thread("speech", lambda: self._transcribe(name, content))
 
     def _transcribe(self, name: str, content: bytes) -> str:
         answer = self._endpoint.call(

@@ -80,7 +80,8 @@ class StepServer:
         return [body["messages"][-1]["content"] for body in self.of(step)]
 
     def _answer(self, asked: Asked) -> Reply:
-        step = asked.body["response_format"]["json_schema"]["name"]
+        form = asked.body.get("response_format")  # none: a tool asks
+        step = form["json_schema"]["name"] if form else "tool"
         self.steps.append(step)
         self.bodies.append(asked.body)
         nth = self._counts[step]

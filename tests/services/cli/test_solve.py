@@ -38,6 +38,12 @@ ANSWERS: dict[str, list[Any]] = {
     "maths_needed": [{"needed": False}],
     "final_answer": [{"answer": "8"}],
 }
+ASKING = {
+    **ANSWERS,
+    "next_step": [{"query_type": "INSERT", "content": "ask a language model what it knows"}, ANSWERS["next_step"][1]],
+    "tool_calls": [{"calls": [{"tool": "kgot/ask_llm", "arguments": {"question": "What is the amount?"}}]}],
+    "tool": ["It is 8."],
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,24 +90,30 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cach
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
-def test_a_command_that_was_stopped_goes_on(run: Run, cache: Path, tmp_path: Path, sent: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("sent", "step"),
+    [(signal.SIGKILL, "write_graph"), (signal.SIGINT, "write_graph"), (signal.SIGINT, "tool")],
+    ids=["kill", "Ctrl-C", "Ctrl-C while a tool asks"],
+)
+def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
+    run: Run, cache: Path, tmp_path: Path, sent: signal.Signals, step: str
+) -> None:
     held, go_on = threading.Event(), threading.Event()
+    answers = ASKING if step == "tool" else ANSWERS
 
-    def write(body: Mapping[str, Any], nth: int) -> Any:
+    def answer(body: Mapping[str, Any], nth: int) -> Any:
         if nth == 0:
             held.set()
             go_on.wait(LIMIT_S)
-        return ANSWERS["write_graph"][0]
+        return answers[step][0]
 
-    with StepServer(**{**ANSWERS, "write_graph": write}) as server:
+    with StepServer(**{**answers, step: answer}) as server:
         given = options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl")
         with started(*given) as process:
             wait_until(held.is_set, process=process)
             process.send_signal(sent)
-            if sent == signal.SIGINT:
-                go_on.set()
             process.wait(timeout=LIMIT_S)
+            assert server.steps.count(step) == 1, "it waited until its model was late, and asked again"
         go_on.set()
         assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
         code, out, err = run(*given)

@@ -179,6 +179,20 @@ def test_no_module_imports_itself_through_others() -> None:
         pytest.fail(f"import circle: {' → '.join(error.args[1])}")
 
 
+@pytest.mark.parametrize("folder", ["planners.graphseek"])
+def test_no_package_imports_itself_through_others(folder: str) -> None:
+    modules = {name: path for name, path in _project_modules().items() if name.startswith(f"{folder}.")}
+    packages = {name: ".".join(path.parent.relative_to(ROOT).parts) for name, path in modules.items()}
+    graph: dict[str, set[str]] = defaultdict(set)
+    for name, path in modules.items():
+        graph[packages[name]] |= {packages[each] for each in _targets(path, modules)} - {packages[name]}
+    assert len(graph) > 5
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"import circle: {' → '.join(error.args[1])}")
+
+
 def _packages() -> list[str]:
     return sorted(
         ".".join(path.parent.relative_to(ROOT).parts)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from datagen.ev_graph.ev_words import MONTHS
-from planners.graphseek.agent.turn import Invocation
+from planners.graphseek.turn import Invocation
 from scripts.graphseek.question import Question
 
 __all__ = ["EvPlan", "ev_plan"]

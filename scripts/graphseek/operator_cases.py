@@ -8,7 +8,7 @@ from typing import Any
 
 from planners.graphs.cypher.cypher_tokens import quoted_text
 from planners.graphs.readable_graph import ReadableGraph
-from planners.graphseek.agent.turn import Invocation
+from planners.graphseek.turn import Invocation
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.question import Question
 

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from planners.graphseek.agent.argument_check import check_arguments
+from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
-from planners.graphseek.agent.turn import Invocation, StepRecord
-from planners.graphseek.invocation_executor import InvocationExecutor
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.graph_query import DIALECTS
 from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import OperatorContext
@@ -24,6 +23,7 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.turn import Invocation, StepRecord
 from planners.runs.recorded_steps import Unrecorded
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan

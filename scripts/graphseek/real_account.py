@@ -17,8 +17,8 @@ from egotools import ClientError
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError
 from planners.finding.tool_finder import Finder
-from planners.graphseek.agent.agent_events import AgentEvent, event_json
 from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent_events import AgentEvent, event_json
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer, score_answer
 from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from planners.finding.tool_finder import Finder
-from planners.graphseek.agent.agent_events import AgentEvent, StepBegun
 from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent_events import AgentEvent, StepBegun
 from planners.graphseek.operators.operator_registry import known_operators
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
 from scripts.graphseek.asked_systems import SYSTEMS

@@ -20,7 +20,7 @@ from services.jobs.plans import ChatEndpoint
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from planners.graphseek.agent.agent_events import AgentEvent
+    from planners.graphseek.agent_events import AgentEvent
     from services.cli.ask_run import Told
     from services.jobs.ask_parts import AskPlan
 
@@ -180,7 +180,7 @@ def _ended(run: Callable[[], Coroutine[Any, Any, Told]]) -> Told:
 
 
 def _to_json(told: Told, events: list[AgentEvent]) -> dict[str, Any]:
-    from planners.graphseek.agent.agent_events import event_json
+    from planners.graphseek.agent_events import event_json
 
     answered = told.answered
     return {

@@ -12,13 +12,12 @@ from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import Finder
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.agent_events import AgentEvent
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import answer_recorded
-from planners.graphseek.agent.turn import Question, TurnMaker
+from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.catalog.shipped_catalogs import OWN_SHARE, catalog_for, described_share
@@ -26,6 +25,7 @@ from planners.graphseek.operators.operator import Operator
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
+from planners.graphseek.turn import Question, TurnMaker
 from planners.runs.run_journal import open_run_journal
 from services.jobs.conversation import ConversationTurn
 from services.jobs.operator_versions import versions_folder

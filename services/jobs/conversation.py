@@ -15,8 +15,8 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError, NotFoundError
 from planners.graphseek.agent.recorded_question import branch_question, question_of, refine_question
-from planners.graphseek.agent.turn import Question
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Question
 from planners.runs.run_journal import RunJournal, read_run_journal
 
 __all__ = ["ConversationTurn", "conversation_turns", "next_turn"]

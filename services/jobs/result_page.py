@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError
-from planners.graphseek.agent.agent_events import AgentEvent, ResultKept
+from planners.graphseek.agent_events import AgentEvent, ResultKept
 from planners.graphseek.results.result import Cell, EvictedError, Result
 from planners.graphseek.results.result_store import ResultStore
 

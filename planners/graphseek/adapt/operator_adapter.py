@@ -20,9 +20,9 @@ from planners.graphseek.adapt.version_contract import contract_of
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version
 from planners.graphseek.adapt.version_proposal import DRY_RUN, VersionMaker, VersionRequest
-from planners.graphseek.agent.argument_check import check_arguments
-from planners.graphseek.agent.turn import Fault, Invocation, StepRecord
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.turn import Fault, Invocation, StepRecord
 
 __all__ = ["Adaptation", "OperatorAdapter"]
 

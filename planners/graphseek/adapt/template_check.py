@@ -10,7 +10,7 @@ from planners.graphs.cypher.cypher_allow_list import allowed_cypher, in_name_pos
 from planners.graphs.cypher.cypher_patterns import cypher_patterns
 from planners.graphs.cypher.cypher_tokens import CypherToken
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.agent.argument_check import nearest
+from planners.graphseek.operators.argument_check import nearest
 
 __all__ = ["check_template"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ontology.errors import StatementError
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.agent.argument_check import check_arguments
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.results.result import ResultColumn
 

@@ -18,9 +18,10 @@ from planners.graphseek.adapt.row_processing import processed_rows
 from planners.graphseek.adapt.template_check import check_template
 from planners.graphseek.adapt.version_contract import OperatorContract, check_columns, check_parameters
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import SECONDS, table_of
 from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext
+from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.results.result import Result, ResultColumn
 

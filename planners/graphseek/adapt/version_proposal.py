@@ -21,15 +21,15 @@ from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_contract import OperatorContract
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version, tried_version
-from planners.graphseek.agent.agent_events import ModelAsked
-from planners.graphseek.agent.argument_check import check_arguments
-from planners.graphseek.agent.model_thread import on_a_thread
-from planners.graphseek.agent.turn import Fault
+from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
+from planners.graphseek.turn import Fault
 from planners.runs.heard_model import HeardModel
+from planners.runs.model_thread import on_a_thread
 
 __all__ = ["DRY_RUN", "VersionMaker", "VersionRequest"]
 
@@ -130,7 +130,7 @@ class VersionMaker:
         request = StructuredRequest(messages=tuple(messages), schema=_ANSWER, schema_name=_NAME, max_tokens=_TOKENS)
         with HeardModel(self._model, _NAME, partial(ModelAsked, prompt=_NAME)) as heard:
             chat = StructuredChat(heard, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
-            given = await on_a_thread(lambda: chat.call(request, "", str))
+            given = await on_a_thread("graphseek-version", lambda: chat.call(request, "", str))
         return (given.text,) if given.failure is None else clean_text(str(given.failure))
 
     def _messages(self, request: VersionRequest) -> list[Message]:

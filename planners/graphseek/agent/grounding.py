@@ -11,9 +11,9 @@ from typing import Protocol
 
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.answer_claims import Claim, claims_of
-from planners.graphseek.agent.turn import Question, StepRecord
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import Result
+from planners.graphseek.turn import Question, StepRecord
 
 __all__ = ["HeldValues", "ungrounded"]
 

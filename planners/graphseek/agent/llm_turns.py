@@ -13,19 +13,19 @@ from inference.structured_chat import StructuredChat, StructuredRequest, Unusabl
 from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.finding.prompt_tokens import PromptTokens
-from planners.graphseek.agent.agent_events import ModelAsked
 from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.agent.earlier_turns import told_turns
-from planners.graphseek.agent.model_thread import on_a_thread
 from planners.graphseek.agent.trace_text import trace_text
-from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
+from planners.graphseek.agent_events import ModelAsked
 from planners.graphseek.catalog.catalog_text import CatalogForm, catalog_text
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
+from planners.graphseek.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
 from planners.runs.heard_model import HeardModel
+from planners.runs.model_thread import on_a_thread
 
 __all__ = ["LlmTurns"]
 
@@ -152,7 +152,7 @@ class LlmTurns:
         key = request.key(self._model.name, graphseek_prompt(name).version)
         with HeardModel(self._model, name, partial(ModelAsked, prompt=name)) as heard:
             chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
-            answer = await on_a_thread(lambda: chat.call(request, key, read))
+            answer = await on_a_thread("graphseek-model", lambda: chat.call(request, key, read))
         if answer.failure is not None:
             raise answer.failure
         if answer.value is None:

@@ -9,10 +9,10 @@ from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import Finder
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.turn import TurnMaker
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import TurnMaker
 
 __all__ = ["QuestionParts", "needed"]
 

@@ -13,7 +13,12 @@ from egotools.client_errors import ClientError
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
 from planners.calling.clean_values import clean_text
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.agent.agent_events import (
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.grounding import ungrounded
+from planners.graphseek.agent.invocation_executor import InvocationExecutor
+from planners.graphseek.agent.question_parts import QuestionParts, needed
+from planners.graphseek.agent.run_adaptation import RunAdaptation, with_approved
+from planners.graphseek.agent_events import (
     AgentEvent,
     AnswerRejected,
     Ended,
@@ -24,11 +29,10 @@ from planners.graphseek.agent.agent_events import (
     SubtaskBegun,
     SubtaskEnded,
 )
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.grounding import ungrounded
-from planners.graphseek.agent.question_parts import QuestionParts, needed
-from planners.graphseek.agent.run_adaptation import RunAdaptation, with_approved
-from planners.graphseek.agent.turn import (
+from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
+from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import (
     Answer,
     Invocation,
     Outcome,
@@ -38,10 +42,6 @@ from planners.graphseek.agent.turn import (
     Turn,
     UnusableTurnError,
 )
-from planners.graphseek.invocation_executor import InvocationExecutor
-from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
-from planners.graphseek.results.result_store import ResultStore
 from planners.runs.recorded_steps import StepRecorder, Unrecorded
 from planners.runs.step_log import also_told_to, emit, told_to
 

@@ -16,11 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
-from planners.graphseek.agent.agent_events import AgentEvent, ModelAsked, event_json, event_of
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent.turn import Question
+from planners.graphseek.agent_events import AgentEvent, ModelAsked, event_json, event_of
+from planners.graphseek.turn import Question
 from planners.runs.branched_journal import branch_journal
 from planners.runs.journal_index import request_key
 from planners.runs.journal_lines import DAMAGED, RunRecord

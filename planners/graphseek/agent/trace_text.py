@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from planners.graphseek.agent.turn import Outcome, StepRecord
 from planners.graphseek.results.result import Result
+from planners.graphseek.turn import Outcome, StepRecord
 
 __all__ = ["trace_text"]
 

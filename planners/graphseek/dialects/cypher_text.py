@@ -7,21 +7,31 @@ that count hops ask for the shortest way to each node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ontology.errors import InvalidArgumentError
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.property_graph import Value
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.operators.operator import Compiled
 from planners.graphseek.results.result import ResultColumn
 
-__all__ = ["CypherText", "Dialect", "Steps"]
+__all__ = ["Compiled", "CypherText", "Dialect", "Steps"]
 
 _VARIABLES = ("n0", "n1", "e0", "q0", "r0", "x0", "k0", "g0", "a0", "h0")
 """That the texts use; ``g`` and ``a`` are numbered on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A query in the dialect of the graph; the same arguments and the same schema give the same text.
+
+    :param text: identifiers are of the schema alone, values are parameters.
+    """
+
+    text: str
+    parameters: Mapping[str, Value | None] = field(default_factory=dict)
 
 
 class CypherText:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ontology.errors import InvalidArgumentError
 from planners.graphs.cypher.cypher_tokens import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.cypher_text import CypherText, Steps
-from planners.graphseek.operators.operator import OperatorFault
 
 __all__ = ["LadybugDialect"]
 
@@ -77,8 +77,8 @@ class LadybugDialect:
             text.where(text.of_type(variable, type_))
             return "OPTIONAL MATCH"
         if len(ids) > _MOST_SCANNED:
-            problem = f"the result has {len(ids):,} nodes of several types"
-            raise OperatorFault("too large", problem, "Name one of its types with the handle")
+            problem = f"it has {len(ids):,} nodes of several types"
+            raise InvalidArgumentError(problem, subject="the result", remedy="Name one of its types with the handle")
         text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
         text.where([*text.of_type(variable, type_), self.one_of_ids(text, variable, types, ids)])
         return "OPTIONAL MATCH"

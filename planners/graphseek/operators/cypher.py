@@ -8,8 +8,9 @@ from typing import Any
 from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
+from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import table_of
-from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import Result

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
-from planners.graphseek.dialects.cypher_text import CypherText, Dialect
+from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
 from planners.graphseek.operators.graph_query import dialect_of, fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls
 from planners.graphseek.operators.node_selection import Selection, match_selection
-from planners.graphseek.operators.operator import Compiled, OperatorContext
+from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.results.result import ResultColumn, ResultEdge, ResultNode
 
 __all__ = ["MOST_EDGES", "MOST_NODES", "edges_among", "edges_query", "nodes_of", "nodes_query"]

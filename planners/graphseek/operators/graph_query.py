@@ -12,9 +12,9 @@ from ontology.errors import StatementError
 from planners.graphs.property_graph import QueryLimits
 from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.bolt_dialect import BoltDialect
-from planners.graphseek.dialects.cypher_text import Dialect
+from planners.graphseek.dialects.cypher_text import Compiled, Dialect
 from planners.graphseek.dialects.ladybug_dialect import LadybugDialect
-from planners.graphseek.operators.operator import Compiled, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 
 __all__ = [

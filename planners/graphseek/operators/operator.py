@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import Value
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 
-__all__ = ["Compiled", "Group", "Operator", "OperatorContext", "OperatorFault"]
+__all__ = ["Group", "Operator", "OperatorContext", "OperatorFault"]
 
 Group: TypeAlias = Literal["graph data", "retrieval", "presentation", "agent"]
 """Section 3.1 of the paper."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
-    """A query in the dialect of the graph; the same arguments and the same schema give the same text.
-
-    :param text: identifiers are of the schema alone, values are parameters.
-    """
-
-    text: str
-    parameters: Mapping[str, Value | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

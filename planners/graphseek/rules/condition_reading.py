@@ -72,17 +72,19 @@ class ConditionReading:
                 bound = near.cue.value
             elif near.number is not None and near is behind:
                 bound = Bound("=", near.number)
-                self._said.used.add(near)
             if bound:
                 break
         owned = [found for found in each.properties if not found.of_relationship]
         if bound is not None and owned:
             stop = self._owner(each, [found.owner for found in owned])
-            stop.conditions += [
+            compared = [
                 Condition(of=found, operator=bound.operator, value=bound.number)
                 for found in owned
                 if found.owner in stop.types and found.key.type in ("integer", "number")
             ]
+            stop.conditions += compared
+            if compared and near is not None:
+                self._said.used.add(near)
         elif truths := [found for found in owned if found.key.type == "boolean"]:
             is_not = before is not None and before.is_cue("not")
             stop = self._owner(each, [found.owner for found in truths])

@@ -19,6 +19,9 @@ from planners.graphseek.rules.said_question import (
 
 __all__ = ["CountReading"]
 
+_MOST_STEPS = 6
+"""All that ``traverse`` goes."""
+
 
 class CountReading:
     """Reads it into a reading that knows what is asked for."""
@@ -35,6 +38,7 @@ class CountReading:
             behind = self._said.next_to(cue)
             bound = cue.cue.value if cue.cue else None
             if isinstance(bound, Bound) and behind and self._is_counted(behind):
+                self._said.used.add(cue)
                 self._reading.counted = self._counted(behind, bound=bound)
         for cue in self._said.cues("each"):
             behind = self._said.next_to(cue)
@@ -118,7 +122,7 @@ class CountReading:
     def read_times(self) -> None:
         """Read times, steps, and words such as "other" and "or".
 
-        :raises UnreadableError: when there are several times.
+        :raises UnreadableError: when there are several times, or too many steps.
         """
         said: dict[str, int] = {}
         for cue in self._said.cues("year", "quarter", "month"):
@@ -129,7 +133,9 @@ class CountReading:
         for cue in self._said.cues("span"):
             self._read_span(*(cue.cue.value if cue.cue else ("", 0)))
         steps = self._said.cues("steps")
-        self._reading.steps = min(6, max(1, int(steps[0].cue.value))) if steps and steps[0].cue else 0
+        self._reading.steps = int(steps[0].cue.value) if steps and steps[0].cue else 0
+        if steps and not 1 <= self._reading.steps <= _MOST_STEPS:
+            raise UnreadableError(f"1 to {_MOST_STEPS} steps can be followed, not {self._reading.steps:,}")
         self._reading.siblings = bool(self._said.cues("other"))
         self._reading.either = bool(self._said.cues("or"))
         self._reading.where = bool(self._said.cues("where"))

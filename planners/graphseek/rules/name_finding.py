@@ -7,13 +7,13 @@ import contextlib
 import re
 from collections.abc import Sequence
 
-from planners.graphseek.agent.turn import Fault, Invocation
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_reading import Stop
 from planners.graphseek.rules.relation_choice import TwoReadingsError
 from planners.graphseek.rules.replayed_calls import FailedError, ReplayedCalls
+from planners.graphseek.turn import Fault, Invocation
 
 __all__ = ["Found", "NameFinding", "NotFoundByNameError"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ontology.number_words import NUMBER, number_of, ordinal_of
 from ontology.yaml_data import read_yaml
-from planners.graphseek.rules.question_tokens import NUMBER_WORDS, number_of
 
 __all__ = ["Bound", "Cue", "Top", "cues_in"]
 
@@ -50,18 +50,7 @@ class Top:
 
 
 _WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-_N = rf"(\d[\d,]*(?:\.\d+)?|{'|'.join(NUMBER_WORDS)})"
-_ORDINALS = {
-    "first": 1,
-    "1st": 1,
-    "second": 2,
-    "2nd": 2,
-    "third": 3,
-    "3rd": 3,
-    "fourth": 4,
-    "4th": 4,
-    "last": 4,
-}
+_N = f"({NUMBER})"
 _MONTHS = {name.lower(): at for names in (calendar.month_name, calendar.month_abbr) for at, name in enumerate(names)}
 _SIZE, _MONEY, _DATE = ("size", "area"), ("price", "cost"), ("date", "year")
 _IMPLIED = {
@@ -82,6 +71,10 @@ def _number(match: re.Match[str]) -> float:
     return number_of(match[1]) or 0.0
 
 
+def _quarter(match: re.Match[str]) -> int:
+    return ordinal_of(match[1]) or 4
+
+
 def _top(match: re.Match[str]) -> Top:
     word = match[2]
     stem = word.removesuffix("est") if word not in ("most", "least") else ""
@@ -97,7 +90,7 @@ def _span(match: re.Match[str]) -> tuple[str, int]:
 _CUES: tuple[tuple[str, str, _Read], ...] = (
     ("span", rf"({'|'.join(_SPANS)}) (?:the year )?((?:19|20)\d\d)", _span),
     ("year", r"(?:in |of |during |for |from )?(?:the )?(?:year )?((?:19|20)\d\d)", lambda m: int(m[1])),
-    ("quarter", rf"(?:in |of |during )?(?:the )?({'|'.join(_ORDINALS)}) quarter", lambda m: _ORDINALS[m[1]]),
+    ("quarter", r"(?:in |of |during )?(?:the )?(first|second|third|fourth|last|1st|2nd|3rd|4th) quarter", _quarter),
     ("quarter", r"(?:in |of |during )?q([1-4])", lambda m: int(m[1])),
     (
         "month",
@@ -115,6 +108,7 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
         for op, said in _WORDS["behind"].items()
     ),
     ("bound", r"(?:more than one|several|multiple)(?: different)?", lambda m: Bound(">=", 2)),
+    ("bound", r"at (?:least|most)", lambda m: None),
     ("bound", r"(?:without any|without an?|lacks?|no)", lambda m: Bound("=", 0)),
     ("top", rf"(the )?({_HIGH}|{_LOW})(?: number of| expensive| contributing)?", _top),
     ("count", r"how many|(?:the )?number of|count (?:of |the )?", lambda m: None),

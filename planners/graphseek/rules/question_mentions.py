@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ontology.number_words import number_of
 from planners.graphseek.rules.phrase_lexicon import Lexicon, Meaning, PropertyOf, RelationOf, TypeOf, ValueOf
 from planners.graphseek.rules.question_cues import Cue, cues_in
-from planners.graphseek.rules.question_tokens import Token, number_of, tokens_of
+from planners.graphseek.rules.question_tokens import Token, tokens_of
 
 __all__ = ["Mention", "Mentions", "mentions_of"]
 

@@ -168,6 +168,12 @@ class Reading:
         return self.limit or (_FIRST if self.is_plural else 1)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the first ones alone are told: they are listed, ranked, or told with a property, without a bound."""
+        is_bounded = self.counted is not None and self.counted.bound is not None
+        return self.kind in ("list", "property", "blueprint") and not is_bounded
+
+    @property
     def is_narrowed(self) -> bool:
         """Whether anything but a type is said: names, conditions, numbers, a time."""
         return bool(

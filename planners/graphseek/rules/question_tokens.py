@@ -6,20 +6,18 @@ import re
 from dataclasses import dataclass, field
 
 from ontology.names import noun_lemma, verb_lemma
+from ontology.number_words import NUMBER, number_of
 
-__all__ = ["NUMBER_WORDS", "Token", "base_forms", "noun_forms", "number_of", "tokens_of"]
+__all__ = ["Token", "base_forms", "noun_forms", "tokens_of"]
 
 _TOKEN = re.compile(
     r"(?P<quoted>\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’(?!\w)|(?<!\w)'(?:[^'\n]|'(?=\w)){1,200}'(?!\w))"
+    rf"|(?P<number>(?i:{NUMBER}))(?!(?:[-_./'’&+]|::)\w)"
     r"|(?P<word>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\w+(?:(?:[-_./'’&+]|::)\w+)*)"
     r"|(?P<mark>[^\w\s])"
 )
 _HYPHENED = re.compile(r"[a-z]+(?:-[a-z]+)+")
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])|.+_|.*[a-z][A-Z]|.*::|.*\w[-/.]\w*[A-Z\d]")
-NUMBER_WORDS = dict(
-    zip("no one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)
-)
-"""Words for numbers; "no tool" is none."""
 _LEAST_PLURAL = 4
 """Letters of a word that loses its s although the word list has it as it stands ("topics"); shorter ones are "this", "is", "gas"."""
 
@@ -58,7 +56,7 @@ class Token:
 
 
 def tokens_of(question: str) -> list[Token]:
-    """Split a question; "base-tier" is two words, "BM-004" is one."""
+    """Split a question; "base-tier" is two words, "BM-004" and "forty-two" are one."""
     found: list[Token] = []
     for match in _TOKEN.finditer(question):
         kind, text = match.lastgroup or "mark", match[0]
@@ -67,7 +65,7 @@ def tokens_of(question: str) -> list[Token]:
                 _word(part[0], match.start() + part.start(), match.start() + part.end())
                 for part in re.finditer("[a-z]+", text)
             ]
-        elif kind == "word":
+        elif kind in ("word", "number"):
             found.append(_word(text, match.start(), match.end()))
         else:
             found.append(Token(kind=kind, text=text.strip("\"“”'‘’"), start=match.start(), end=match.end()))
@@ -83,15 +81,6 @@ def noun_forms(word: str) -> frozenset[str]:
 def base_forms(word: str) -> frozenset[str]:
     """Return a lower-case word, its singular, and the base form of the verb."""
     return noun_forms(word) | {verb_lemma(word)}
-
-
-def number_of(text: str) -> float | None:
-    """Return the number that a word is."""
-    lower = text.lower()
-    if lower in NUMBER_WORDS:
-        return float(NUMBER_WORDS[lower])
-    plain = lower.replace(",", "")
-    return float(plain) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", plain) and plain.isascii() else None
 
 
 def _word(text: str, start: int, end: int) -> Token:

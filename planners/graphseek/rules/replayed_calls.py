@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ontology.json_object import canonical_text
-from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord
 from planners.graphseek.results.result import Result
+from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord
 
 __all__ = ["FailedError", "NeededError", "ReplayedCalls"]
 

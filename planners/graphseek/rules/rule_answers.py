@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from ontology.names import words
-from planners.graphseek.agent.turn import Answer
 from planners.graphseek.results.result import Cell, Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_planner import Planned
+from planners.graphseek.turn import Answer
 
 __all__ = ["answer_of"]
 

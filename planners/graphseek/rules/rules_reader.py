@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ontology.number_words import is_amount
 from planners.graphseek.rules.condition_reading import ConditionReading
 from planners.graphseek.rules.count_reading import CountReading
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Reading, Stop
-from planners.graphseek.rules.said_question import SaidQuestion, names_of
+from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError, names_of
 from planners.graphseek.rules.target_reading import TargetReading
 
 __all__ = ["read_question"]
@@ -36,7 +37,23 @@ def read_question(question: str, lexicon: Lexicon) -> Reading:
     reading.relations = list(conditions.relations())
     reading.refers_back = bool(said.cues("it")) and not names
     conditions.read_remaining()
+    _refuse_unread_numbers(said, reading)
     return reading
+
+
+def _refuse_unread_numbers(said: SaidQuestion, reading: Reading) -> None:
+    """Refuse a question with a number or a bound that would be left out: the answer would be one to another question.
+
+    :raises UnreadableError: when it has one.
+    """
+    for each in said.all:
+        is_number = each.number is not None and not said.is_pronoun(each)
+        if (is_number or each.is_cue("bound")) and each not in said.used:
+            raise UnreadableError(f"it is not clear what “{each.text}” counts or compares")
+    if amount := next(filter(is_amount, reading.unread), None):
+        raise UnreadableError(f"the number “{amount}” could not be read")
+    if reading.limit and not reading.is_limited:
+        raise UnreadableError(f"it is not clear which {reading.limit} are meant")
 
 
 def _read_stops(said: SaidQuestion, reading: Reading, names: Mapping[Mention, Stop]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-from planners.graphseek.agent.turn import Answer, StepView, Turn
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
@@ -15,6 +14,7 @@ from planners.graphseek.rules.replayed_calls import FailedError, NeededError, Re
 from planners.graphseek.rules.rule_answers import answer_of
 from planners.graphseek.rules.rules_reader import read_question
 from planners.graphseek.rules.said_question import UnreadableError
+from planners.graphseek.turn import Answer, StepView, Turn
 
 __all__ = ["RulesTurns"]
 

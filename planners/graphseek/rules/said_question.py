@@ -79,6 +79,12 @@ class SaidQuestion:
         before = self.before(mention)
         return before is not None and before.is_cue(*kinds)
 
+    def is_pronoun(self, each: Mention) -> bool:
+        """Whether "one" stands for a thing: no word of the graph is right behind it, or "which" is right before."""
+        behind = self.next_to(each)
+        is_noun_behind = behind is not None and bool(behind.meanings) and not self.between(each, behind).strip()
+        return each.text.lower() == "one" and (each.before == "which" or not is_noun_behind)
+
     @property
     def is_yes_no(self) -> bool:
         """Whether it asks whether something is true: "Is Austria landlocked?"."""

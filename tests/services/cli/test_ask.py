@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from inference import HashingEncoder
-from planners.graphseek.agent.agent_events import RunOutcome
+from planners.graphseek.agent_events import RunOutcome
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.conversation import conversation_turns
 from tests.planners.graphseek.agent.http_run import calls
@@ -136,7 +136,7 @@ def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: 
 
 @pytest.mark.parametrize("outcome", ["no answer", "model", "store", "budget", "deadline", "cancelled"])
 def test_each_outcome_without_an_answer_is_an_error_with_a_remedy(outcome: RunOutcome) -> None:
-    from planners.graphseek.agent.agent_events import Ended
+    from planners.graphseek.agent_events import Ended
 
     failed = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."))
     assert failed is not None and failed.remedy and "it is gone" in str(failed) and failed.exit_code > 1

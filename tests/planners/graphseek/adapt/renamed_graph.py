@@ -18,14 +18,14 @@ from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import process_sandbox
 from planners.graphseek.adapt.version_contract import contract_of
 from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
-from planners.graphseek.agent.agent_events import AgentEvent
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent.turn import Question
+from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Question
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
 from tests.planners.kgot.run_fakes import StepServer

@@ -10,8 +10,8 @@ import pytest
 
 from ontology.errors import ModelError
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
-from planners.graphseek.agent.turn import Fault, Invocation, StepRecord
 from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from planners.graphseek.turn import Fault, Invocation, StepRecord
 from tests.planners.graphseek.agent.toy_parts import SCHEMA, ToyGraph
 
 OPERATORS = tuple(known_operators([SPECIAL]).values())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ontology.errors import StatementError
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.adapt.version_contract import OperatorContract, check_columns, check_parameters, contract_of
-from planners.graphseek.agent.argument_check import check_arguments
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
 from planners.graphseek.results.result import ResultColumn

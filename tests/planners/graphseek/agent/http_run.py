@@ -9,15 +9,15 @@ from typing import Any
 
 from inference.budget import Budget
 from planners.graphs.readable_graph import ReadableGraph
-from planners.graphseek.agent.agent_events import AgentEvent
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent.turn import Question
+from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Question
 from tests.planners.kgot.run_fakes import StepServer
 
 CATALOG = SemanticCatalog(

@@ -8,10 +8,10 @@ from jsonschema import Draft202012Validator
 
 from planners.graphseek.agent.earlier_turns import told_turns
 from planners.graphseek.agent.trace_text import trace_text
-from planners.graphseek.agent.turn import Answer, Fault, Invocation, StepRecord
 from planners.graphseek.agent.turn_schema import turn_schema
 from planners.graphseek.operators import cypher, subtask
 from planners.graphseek.results.result import Result
+from planners.graphseek.turn import Answer, Fault, Invocation, StepRecord
 from tests.planners.graphseek.agent.toy_parts import SCHEMA, Toy, echo
 
 

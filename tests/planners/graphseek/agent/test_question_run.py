@@ -13,7 +13,9 @@ from egotools import Tool
 from egotools.client_errors import client_error_of
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
 from planners.finding.tool_finder import FoundTool, FoundTools
-from planners.graphseek.agent.agent_events import (
+from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent_events import (
     AgentEvent,
     AnswerRejected,
     Ended,
@@ -26,12 +28,10 @@ from planners.graphseek.agent.agent_events import (
     SubtaskBegun,
     SubtaskEnded,
 )
-from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
-from planners.graphseek.agent.turn import Answer, Fault, Question, UnusableTurnError
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Answer, Fault, Question, UnusableTurnError
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
 
 

@@ -10,14 +10,6 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError, ModelError
-from planners.graphseek.agent.agent_events import (
-    AgentEvent,
-    HandleRecomputed,
-    Invoked,
-    ModelAsked,
-    event_json,
-    event_of,
-)
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import (
@@ -27,10 +19,18 @@ from planners.graphseek.agent.recorded_question import (
     refine_question,
     replay_question,
 )
-from planners.graphseek.agent.turn import Question, StepView, Turn
+from planners.graphseek.agent_events import (
+    AgentEvent,
+    HandleRecomputed,
+    Invoked,
+    ModelAsked,
+    event_json,
+    event_of,
+)
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Question, StepView, Turn
 from planners.runs.run_journal import open_run_journal, read_run_journal
 from planners.runs.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts

@@ -11,12 +11,13 @@ from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, Typ
 from planners.graphs.property_graph import QueryLimits, Value
 from planners.graphs.readable_graph import CypherDialect, RowStream
 from planners.graphseek.agent.question_parts import QuestionParts
-from planners.graphseek.agent.turn import Answer, Invocation, StepView, Turn
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators import cypher, subtask
-from planners.graphseek.operators.operator import Compiled, Group, Operator, OperatorContext
+from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Answer, Invocation, StepView, Turn
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(

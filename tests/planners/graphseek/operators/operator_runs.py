@@ -13,9 +13,10 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.property_graph import QueryLimits
 from planners.graphs.readable_graph import ReadableGraph
-from planners.graphseek.agent.argument_check import check_arguments
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.operators.operator import Compiled, OperatorContext
+from planners.graphseek.dialects.cypher_text import Compiled
+from planners.graphseek.operators.argument_check import check_arguments
+from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore

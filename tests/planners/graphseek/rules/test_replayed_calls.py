@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord
 from planners.graphseek.results.result import Result
 from planners.graphseek.rules.replayed_calls import FailedError, NeededError, ReplayedCalls
+from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord
 
 TABLE = Result(handle="t1", kind="table", size=2, summary="")
 DIRECTION = Fault(kind="empty", problem="nothing", hint="The other direction gives 4: use direction in")

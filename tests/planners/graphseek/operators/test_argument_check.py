@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from planners.graphseek.agent.argument_check import check_arguments, nearest
+from planners.graphseek.operators.argument_check import check_arguments, nearest
 from planners.graphseek.operators.operator import OperatorFault
 
 TYPES = {"type": "string", "enum": ["BatteryModule", "FactorySite", "VehicleModel"]}

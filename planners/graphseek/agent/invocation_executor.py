@@ -12,13 +12,14 @@ from pydantic import TypeAdapter
 from ontology.errors import EgotoolsError, ModelError, NotFoundError, StatementError, StorageError
 from ontology.json_object import canonical_text
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.agent.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
-from planners.graphseek.agent.argument_check import check_arguments, nearest
 from planners.graphseek.agent.question_parts import QuestionParts, needed
-from planners.graphseek.agent.turn import Fault, Invocation, Outcome, StepRecord, known_handles
-from planners.graphseek.operators.operator import Compiled, Operator, OperatorContext, OperatorFault
+from planners.graphseek.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
+from planners.graphseek.dialects.cypher_text import Compiled
+from planners.graphseek.operators.argument_check import check_arguments, nearest
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord, known_handles
 from planners.runs.recorded_steps import StepRecorder
 from planners.runs.step_log import emit, in_order
 

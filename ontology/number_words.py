@@ -1,4 +1,4 @@
-"""Numbers in English, in digits and in words up to 999,999,999: "fifteen", "forty-two", "a dozen", "three hundred and five", "2.5 million".
+"""Numbers in English, in digits and in words below a trillion: "fifteen", "forty-two", "a dozen", "three hundred and five", "2.5 million".
 
 English number words are a closed class: the tables hold them as the language has them, and no data set was looked at. Vague ones
 ("dozens of", "a couple") have no value.
@@ -15,7 +15,7 @@ _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL = {word: value for value, word in enumerate(["zero", *_ONES, *_TEENS])}
 _SMALL |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
-_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000}
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
 NUMBER_WORDS = frozenset({*_SMALL, *_SCALES})
 """The single words of numbers."""
 _FIRST_ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
@@ -25,16 +25,17 @@ _FIRST_TEENS = (
 _ORDINALS = {word: value for value, word in enumerate([*_FIRST_ONES, *_FIRST_TEENS], 1)}
 _ORDINALS |= {f"{word[:-1]}ieth": _SMALL[word] for word in _TENS}
 _ORDINALS |= {f"{tens}-{ones}": _SMALL[tens] + _ORDINALS[ones] for tens in _TENS for ones in _FIRST_ONES}
-_NO_VALUE = frozenset({*(f"{scale}s" for scale in _SCALES), *"billion billions trillion trillions couple half".split()})
+_NO_VALUE = frozenset({*(f"{scale}s" for scale in _SCALES), *"trillion trillions couple half".split()})
 
 _BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_ONES)}))?|{'|'.join(_TEENS)}|{'|'.join(_ONES)})"
 _BELOW_1000 = rf"(?:(?:a|{_BELOW_100}) hundred(?:(?: and)? {_BELOW_100})?|{_BELOW_100})"
 _BELOW_MILLION = rf"(?:(?:a|{_BELOW_1000}) thousand(?:,?(?: and)? {_BELOW_1000})?|{_BELOW_1000})"
+_BELOW_BILLION = rf"(?:(?:a|{_BELOW_1000}) million(?:,?(?: and)? {_BELOW_MILLION})?|{_BELOW_MILLION})"
 _DIGITS = r"[-−]?[0-9](?:,?[0-9]){0,14}(?:\.[0-9]{1,15})?"
 _BEGINS = r"(?<!\w)(?<!\w-)"
 WORDED_NUMBER = (
     rf"{_BEGINS}(?:zero|half a dozen|(?:a|{_BELOW_100}) dozen|{_DIGITS} (?:{'|'.join(_SCALES)})"
-    rf"|(?:a|{_BELOW_1000}) million(?:,?(?: and)? {_BELOW_MILLION})?|{_BELOW_MILLION})(?!-?\w)"
+    rf"|(?:a|{_BELOW_1000}) billion(?:,?(?: and)? {_BELOW_BILLION})?|{_BELOW_BILLION})(?!-?\w)"
 )
 """A number with a word in it, as a regular expression for lower case, without groups."""
 NUMBER = rf"(?:{WORDED_NUMBER}|{_BEGINS}{_DIGITS}(?!\w|[-.,]\d))"
@@ -66,6 +67,6 @@ def ordinal_of(text: str) -> int | None:
 
 
 def is_amount(word: str) -> bool:
-    """Whether a word says how many or which one in order, also where it has no value here: "third", "hundreds", "billion", "½"."""
+    """Whether a word says how many or which one in order, also where it has no value here: "third", "hundreds", "trillion", "½"."""
     lower = word.lower()
     return lower in NUMBER_WORDS | _NO_VALUE or ordinal_of(lower) is not None or any(map(str.isnumeric, lower))

@@ -50,6 +50,7 @@ def test_digits_have_their_value_with_and_without_commas(number: int) -> None:
         ("two million", 2_000_000),
         ("one million, two hundred thousand", 1_200_000),
         ("2.5 million", 2_500_000),
+        ("three billion and one", 3_000_000_001),
         ("15 thousand", 15_000),
         ("12.5", 12.5),
         ("−3", -3),
@@ -95,5 +96,5 @@ def test_what_is_no_ordinal(text: str) -> None:
 
 
 def test_amounts_without_a_value_are_known_as_amounts() -> None:
-    assert all(map(is_amount, ["third", "Hundreds", "billion", "couple", "½", "١٥", "dozen", "fifteen"]))
+    assert all(map(is_amount, ["third", "Hundreds", "trillion", "couple", "½", "١٥", "dozen", "fifteen"]))
     assert not any(map(is_amount, ["often", "thirsty", "many", "a", "of"]))

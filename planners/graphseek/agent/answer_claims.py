@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.names import is_noun, is_verb, noun_lemma, verb_lemma
+from ontology.number_words import WORDED_NUMBER, number_of
 
 __all__ = ["Claim", "claims_of"]
 
@@ -23,20 +24,13 @@ _TOKEN = re.compile(
     r"(?P<quoted>\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`|(?<![\w])'[^'\n]{1,200}'(?!\w))"
     r"|(?P<date>\b\d{4}-\d{2}(?:-\d{2})?\b)"
     r"|(?P<ordinal>\b\d+(?:st|nd|rd|th)\b)"
+    rf"|(?P<worded>(?i:(?=[a-z]|\S+ dozen\b){WORDED_NUMBER})(?!(?:[-_./'’&+]|::)\w))"
     r"|(?P<number>(?<![\w.,-])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w]|[.,-]\d|-[A-Z])(?:\s?%)?)"
     r"|(?P<word>\w+(?:(?:[-_./'’&+]|::)\w+)*)"
     r"|(?P<stop>\n+|[.!?]+(?=\s|$)|[;|])"
     r"|(?P<mark>[:,()–—-])"
 )
 _ENUMERATION = re.compile(r"(?m)^\s*(?:[-*•>#]+\s+)*(?:\(?\d{1,3}[.)]\s+)?(?:\*\*)?")
-_NUMBER_WORDS = dict(
-    zip(
-        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-        "nineteen twenty".split(),
-        range(2, 21),
-        strict=True,
-    )
-)
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9}
 _ABOUT = frozenset({"about", "around", "approximately", "roughly", "nearly", "almost", "circa"})
 _DATES = frozenset(
@@ -93,7 +87,7 @@ class _Token:
 
     @property
     def is_capitalised(self) -> bool:
-        return self.kind == "word" and self.text[:1].isupper()
+        return self.kind in ("word", "worded") and self.text[:1].isupper()
 
 
 def claims_of(answer: str) -> list[Claim]:
@@ -117,7 +111,8 @@ def _sentences(answer: str) -> Iterator[list[_Token]]:
             yield sentence
             sentence = []
         else:
-            sentence.append(_Token(match.lastgroup or "", match[0], match.start(), match.end()))
+            kind = "word" if match[0].lower() == "one" else match.lastgroup or ""  # "one of them"
+            sentence.append(_Token(kind, match[0], match.start(), match.end()))
     yield sentence
 
 
@@ -125,7 +120,7 @@ def _of_sentence(tokens: Sequence[_Token], answer: str) -> Iterator[Claim]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        if token.kind == "number" or (token.kind == "word" and _number_in_word(token.text) is not None):
+        if token.kind in ("number", "worded") or (token.kind == "word" and _number_in_word(token.text) is not None):
             yield _number_claim(tokens, at)
         elif token.kind == "quoted":
             inner = token.text[1:-1].strip(" .,;:")
@@ -143,9 +138,6 @@ def _of_sentence(tokens: Sequence[_Token], answer: str) -> Iterator[Claim]:
 
 
 def _number_in_word(word: str) -> float | None:
-    lower = word.lower()
-    if lower in _NUMBER_WORDS:
-        return float(_NUMBER_WORDS[lower])
     match = _ROMAN_OR_QUARTER.fullmatch(word) or _HYPHENED.fullmatch(word)
     return None if match is None else float(match[1])
 
@@ -153,14 +145,16 @@ def _number_in_word(word: str) -> float | None:
 def _number_claim(tokens: Sequence[_Token], at: int) -> Claim:
     token = tokens[at]
     written = token.text.rstrip("% ").replace(",", "").replace("−", "-")
-    worded = _number_in_word(token.text) if token.kind == "word" else None
-    value = float(written) if worded is None else worded
+    worded = number_of(token.text) if token.kind == "worded" else None
+    worded = _number_in_word(token.text) if token.kind == "word" else worded
     decimals = len(written.partition("e")[0].partition(".")[2]) if worded is None else 0
     following = tokens[at + 1].text.lower() if at + 1 < len(tokens) else ""
     scale = _SCALES.get(following, 1.0)
-    is_rounded = decimals > 0 or scale > 1 or (at > 0 and tokens[at - 1].text.lower() in _ABOUT)
-    tolerance = 0.5 * 10.0**-decimals * scale * (1 + 1e-9) if is_rounded else 0.0
-    return Claim(text=token.text, start=token.start, end=token.end, number=value * scale, tolerance=tolerance)
+    value = (float(written) if worded is None else worded) * scale
+    digit = max(scale, _SCALES.get(token.text.split()[-1].lower(), 1.0))  # the last that was written: "two thousand"
+    is_rounded = decimals > 0 or digit > 1 or (at > 0 and tokens[at - 1].text.lower() in _ABOUT)
+    tolerance = 0.5 * 10.0**-decimals * digit * (1 + 1e-9) if is_rounded else 0.0
+    return Claim(text=token.text, start=token.start, end=token.end, number=value, tolerance=tolerance)
 
 
 def _is_name(tokens: Sequence[_Token], at: int) -> bool:

@@ -68,7 +68,7 @@ class _Known:
         self, question: Question, schema: GraphSchema, catalog: SemanticCatalog, records: Sequence[StepRecord]
     ) -> None:
         texts = [question.text, *(asked for asked, _ in question.earlier)]
-        numbers: list[float] = []
+        numbers = [each.number for text in texts for each in claims_of(text) if each.number is not None]
         for invocation, outcome in (pair for record in records for pair in record.pairs):
             if isinstance(outcome, Result):
                 numbers.append(float(outcome.size))

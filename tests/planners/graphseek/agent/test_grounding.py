@@ -46,7 +46,7 @@ CATALOG = SemanticCatalog(
 )
 QUESTION = Question(
     text="Which module has the highest cost in 2021 at site Gamma Works, for Q3?",
-    earlier=(("How many are at Delta?", "At Delta there are 77."),),
+    earlier=(("How many are at Delta, of more than twenty-one?", "At Delta there are 77."),),
 )
 RIGHT = (
     'The battery module with the highest cost (≈ 99.42) is "MOD-X300R7".',
@@ -69,6 +69,9 @@ RIGHT = (
     "It makes up 12.5 % of the cost.",
     "It produced fourteen modules.",
     "There are six rows in the table (t1).",
+    "There are thirty-one of them, one of which is new.",
+    "Eight hundred and twenty-nine assemblies were made, of one million, two hundred and forty thousand parts.",
+    "There are more than 21, about three thousand.",
     "In 2021, Gamma Works had the highest one.",
     "At Delta there are 9, as I said.",
     "The 3rd of these has a cost of -3.25.",
@@ -93,6 +96,14 @@ WRONG = (
     ("The highest cost is 98.", "98"),
     ("There are 830 assemblies.", "830"),
     ("There are fifteen of them.", "fifteen"),
+    ("There are thirty models.", "thirty"),
+    ("There are one thousand and one sites.", "one thousand and one"),
+    ("There are a dozen sites.", "a dozen"),
+    ("There are 2 dozen sites.", "2 dozen"),
+    ("There is one model, forty-two sites.", "forty-two"),
+    ("Twenty-five of them are new.", "Twenty-five"),
+    ("They made two billion of them.", "two billion"),
+    ("There are zero of them.", "zero"),
     ("The module BM-9004 is the dearest.", "BM-9004"),
     ('The site is "Factory Omega".', "Factory Omega"),
     ("It is made at Factory Omega.", "Omega"),
@@ -170,6 +181,7 @@ def test_values_of_arguments_count_where_they_gave_something(results: ResultStor
 def test_numbers_keep_the_tolerance_of_what_was_written() -> None:
     found = {
         claim.text: (claim.number, round(claim.tolerance, 3))
-        for claim in claims_of("99.4, 3,441, about 12, 1.2 million")
+        for claim in claims_of("99.4, 3,441, about 12, 1.2 million, two thousand, about thirty, a dozen")
     }
-    assert found == {"99.4": (99.4, 0.05), "3,441": (3441.0, 0.0), "12": (12.0, 0.5), "1.2": (1.2e6, 50_000.0)}
+    digits = {"99.4": (99.4, 0.05), "3,441": (3441.0, 0.0), "12": (12.0, 0.5), "1.2": (1.2e6, 50_000.0)}
+    assert found == {**digits, "two thousand": (2000.0, 500.0), "thirty": (30.0, 0.5), "a dozen": (12.0, 0.0)}

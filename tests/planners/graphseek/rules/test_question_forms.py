@@ -92,7 +92,7 @@ UNREADABLE = {
     "Which authors have at least dozens of books?": "“at least”",
     "Which books by Ada Stern have hundreds of pages?": "“hundreds”",
     "Which author has the third most books?": "“third”",
-    "Which books have more than 12 billion pages?": "“billion”",
+    "Which books have more than 12 trillion pages?": "“trillion”",
     "Which books have ٣٢٠ pages?": "“٣٢٠”",
     "What is the average price of the two novels?": "“two”",
     "Which two authors have at least one book?": "which 2",

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.operators.argument_check import check_arguments
@@ -93,7 +94,13 @@ async def _own_seconds(graph: AccountGraph, results: ResultStore, record: StepRe
     if not isinstance(result, Result):
         return 0.0
     rows = await results.rows(result.handle, limit=result.size)
-    context = OperatorContext(graph=graph.graph, schema=graph.schema, catalog=graph.catalog, results=results)
+    context = OperatorContext(
+        graph=graph.graph,
+        schema=graph.schema,
+        catalog=graph.catalog,
+        results=results,
+        seconds=AgentSettings().call_seconds,
+    )
     compile_query = importlib.import_module(f"planners.graphseek.operators.{step.operator}").compile_query
     arguments = dict(step.arguments)
     started = time.perf_counter()

@@ -19,7 +19,7 @@ from planners.graphseek.adapt.template_check import check_template
 from planners.graphseek.adapt.version_contract import OperatorContract, check_columns, check_parameters
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.graph_query import SECONDS, table_of
+from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.operators.row_types import cell_of, column_of
@@ -28,7 +28,6 @@ from planners.graphseek.results.result import Result, ResultColumn
 __all__ = ["VersionOperator", "check_version", "tried_version"]
 
 _ROWS = 10_000  # they are read into memory, because post-processing has them all
-_LIMITS = QueryLimits(rows=_ROWS, seconds=SECONDS)
 
 
 def check_version(version: OperatorVersion, contract: OperatorContract, schema: GraphSchema) -> OperatorVersion:
@@ -111,7 +110,8 @@ class VersionOperator:
     async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
         """See :class:`Operator`. What fails is a StatementError, which is told like a fault."""
         version = self.version
-        names, rows, cut = await _rows(version, arguments, context.graph, _LIMITS, self.sandbox, context.ran)
+        limits = QueryLimits(rows=_ROWS, seconds=context.seconds)
+        names, rows, cut = await _rows(version, arguments, context.graph, limits, self.sandbox, context.ran)
         columns = version.columns
         if rows and names != tuple(each.name for each in columns):
             problem = f"version {version.name} gave the columns {', '.join(names)}"

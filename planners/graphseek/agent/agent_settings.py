@@ -19,7 +19,7 @@ class AgentSettings:
     :param subtask_steps: of a subtask, which has one request only: two operators and an answer, and as many corrections.
     :param found_operators: beside the core, in a step: with it ten, about what the paper's pruned toolkit had.
     :param failed_before_cypher: steps after which ``cypher`` is offered: "several" of the paper (section 6.2).
-    :param call_seconds: of one invocation: six times the slowest operator on the graph of section 6.1, on a laptop.
+    :param call_seconds: of one invocation, and of each of its queries: six times the slowest operator on the graph of section 6.1, on a laptop.
     :param max_seconds: of a run; no limit where None.
     :param history_tokens: of earlier turns in a prompt.
     :param message_tokens: of one message.

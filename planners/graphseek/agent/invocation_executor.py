@@ -38,7 +38,7 @@ class InvocationExecutor:
 
     :param parts: None in a replay.
     :param first: number of results before the run's own.
-    :param seconds: that one invocation may take.
+    :param seconds: that one invocation may take, and each of its queries.
     :param prefix: of its steps in the journal.
     :param subtask: runs a subtask; None where the run is one.
     :param renewed: operator → the step after which it has a new version: what failed before may be asked again.
@@ -224,6 +224,7 @@ class InvocationExecutor:
             schema=self.schema,
             catalog=needed(self.parts).catalog,
             results=view,
+            seconds=self.seconds,
             ran=_tell_query,
             subtask=None if subtask is None else run_subtask,
         )

@@ -18,7 +18,6 @@ from planners.graphseek.results.result import Result
 __all__ = ["OPERATOR"]
 
 _ROWS = 10_000  # they are read into memory, because their types are not known before
-_SECONDS = 20.0
 _TITLE = "rows of the query"
 
 
@@ -38,7 +37,7 @@ class _Cypher:
         """See :class:`Operator`. What the allow-list or the engine refuses is a StatementError, which is told like a fault."""
         text = allowed_cypher(arguments["text"], write=False).text
         context.ran(Compiled(text=text))
-        limits = QueryLimits(rows=_ROWS, seconds=_SECONDS)
+        limits = QueryLimits(rows=_ROWS, seconds=context.seconds)
         async with context.graph.read(text, None, limits) as stream:
             rows = [row async for batch in stream.batches() for row in batch]
             names, cut = stream.columns, stream.cut

@@ -34,8 +34,6 @@ __all__ = [
 
 DEFAULT_ROWS = 10_000
 """Of a table, where the plan asks for no number."""
-SECONDS = 30.0
-"""Of one query: some hundred times the slowest of the paper's 15 questions on a graph of its size."""
 DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}
 _CELLS = frozenset({type(None), str, int, float, bool})
 Row: TypeAlias = tuple[object, ...]
@@ -70,7 +68,9 @@ async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int)
     """
     context.ran(compiled)
     with _faults():
-        async with context.graph.read(compiled.text, compiled.parameters, _limits(most)) as stream:
+        async with context.graph.read(
+            compiled.text, compiled.parameters, QueryLimits(rows=most, seconds=context.seconds)
+        ) as stream:
             rows = [tuple(row) async for batch in stream.batches() for row in batch]
             return rows[:most], stream.cut or len(rows) > most
 
@@ -90,9 +90,10 @@ async def keep_query(
     :raises OperatorFault: when the engine refuses it, or takes too long, or ``explain`` knows why it is empty.
     """
     compiled, most = query.compiled, query.most
+    limits = QueryLimits(rows=most + 1, seconds=context.seconds)
     context.ran(compiled)
     with _faults():
-        async with context.graph.read(compiled.text, compiled.parameters, _limits(most + 1)) as stream:
+        async with context.graph.read(compiled.text, compiled.parameters, limits) as stream:
             batches = _cells(stream.batches(), read or all_cells)
             first = await anext(batches, None)
             if first is not None:
@@ -138,10 +139,6 @@ async def _with_first(
     yield first
     async for batch in rest:
         yield batch
-
-
-def _limits(rows: int) -> QueryLimits:
-    return QueryLimits(rows=rows, seconds=SECONDS)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ class OperatorContext:
 
     :param schema: as the graph has it now.
     :param catalog: the accepted one; an empty one where there is none.
+    :param seconds: that one query may take.
     :param ran: is told each query before it is run, for the trace.
     :param subtask: answers a request with a context of its own; None where this is one already.
     """
@@ -33,6 +34,7 @@ class OperatorContext:
     schema: GraphSchema
     catalog: SemanticCatalog
     results: ResultStore
+    seconds: float
     ran: Callable[[Compiled], None] = lambda compiled: None
     subtask: Callable[[str, Sequence[str]], Awaitable[Result]] | None = None
 

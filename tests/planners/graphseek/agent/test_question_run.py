@@ -67,6 +67,7 @@ async def test_invocations_of_a_step_run_at_once_and_are_told_in_their_order(sto
 
     async def meet(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
         await both.wait()  # one after the other would wait for ever
+        assert context.seconds == 5
         await asyncio.sleep(0.05 if arguments["of"] == "Alpha" else 0)
         return await echo(arguments, context)
 

@@ -23,6 +23,7 @@ from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.operators.random_graph import TYPE_PROPERTIES, RandomGraph, write_ladybug, write_neo4j
 
 OPERATORS = known_operators()
+SECONDS = 45.0
 
 
 @dataclass
@@ -47,7 +48,12 @@ class Runs:
         self.queries = []
         results = self.results.for_invocation(operator, arguments)
         context = OperatorContext(
-            graph=self.graph, schema=self.schema, catalog=self.catalog, results=results, ran=self.queries.append
+            graph=self.graph,
+            schema=self.schema,
+            catalog=self.catalog,
+            results=results,
+            seconds=SECONDS,
+            ran=self.queries.append,
         )
         return await known.run(arguments, context)
 

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from ontology.errors import StatementError
 from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.results.result import Result
-from tests.planners.graphseek.operators.operator_runs import Runs, ladybug_runs
+from tests.planners.graphseek.operators.operator_runs import SECONDS, Runs, ladybug_runs
 from tests.planners.graphseek.operators.random_graph import Edge, RandomGraph
 from tests.planners.graphseek.operators.test_operator_oracle import CATALOG
 
@@ -180,16 +181,18 @@ class TestLimits:
         assert (result.size, result.cut) == (4, True)
 
     def test_an_engine_that_refuses_or_is_late_is_a_fault(
-        self, fails: Fails, opened: tuple[Runs, Any], monkeypatch: pytest.MonkeyPatch
+        self, call: Call, fails: Fails, opened: tuple[Runs, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from ontology.errors import StatementError
-
+        asked: list[float] = []
         for problem, kind in (("the statement takes longer than 30 s", "timeout"), ("no such column", "engine")):
 
             def refuse(text: str, parameters: Any, limits: QueryLimits, problem: str = problem) -> Any:
-                assert limits.seconds == 30
+                asked.append(limits.seconds)
                 raise StatementError(problem, subject="Cypher")
 
             monkeypatch.setattr(opened[0].graph, "read", refuse)
             assert fails("get_nodes", node_type="Person").kind == kind
             assert fails("find", text="Ann", match="exact").kind == kind
+            with pytest.raises(StatementError):
+                call("cypher", text="MATCH (n) RETURN n.name")
+        assert asked == [SECONDS] * 6

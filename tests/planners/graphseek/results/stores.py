@@ -39,4 +39,5 @@ async def kept(
 
 
 def context(store: ResultStore) -> OperatorContext:
-    return OperatorContext(graph=cast(ReadableGraph, None), schema=SCHEMA, catalog=SemanticCatalog(), results=store)
+    graph = cast(ReadableGraph, None)
+    return OperatorContext(graph=graph, schema=SCHEMA, catalog=SemanticCatalog(), results=store, seconds=30)

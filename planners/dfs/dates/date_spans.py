@@ -7,9 +7,10 @@ from datetime import date
 from typing import NamedTuple
 
 from ontology.errors import InvalidArgumentError
+from ontology.number_words import NUMBER_WORDS, WORDED_NUMBER
 from planners.dfs.dates.calendar_units import UNITS
 from planners.dfs.dates.read_range import MONTHS, DateOperator, read_range
-from planners.dfs.dates.relative_dates import NUMBERS, WEEKDAYS
+from planners.dfs.dates.relative_dates import WEEKDAYS
 
 __all__ = ["DateSpan", "date_spans"]
 
@@ -21,9 +22,9 @@ _CORE = re.compile(
     r"|morning|evening|night|spring|summer|autumn|winter|christmas|easter|halloween|q[1-4]|(?:19|20)\d\d|\d{4}-\d\d(?:-\d\d)?|\d{4}-[wq]\d+"
     r"|mid-[a-z]+|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{1,2}/\d{4}|(?:19|20)\d0s|\d{4}[–-]\d{4}|\d{4}-\d\d-\d\d/\S+)"
 )
-_VOCABULARY = {*_PREPOSITIONS.split(), *_OTHER.split(), *(word for word in NUMBERS if word)}
+_VOCABULARY = {*_PREPOSITIONS.split(), *_OTHER.split(), *NUMBER_WORDS}
 _NO_END = {*_PREPOSITIONS.split(), "to", "the", "of", "and", "a", "an", "or"} - {"on"}
-_NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th)?")
+_NUMBER = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|{WORDED_NUMBER}")
 _BARE = re.compile(
     rf"(?:the )?(?:(?:19|20)\d\d|(?:{UNITS})s?|night|morning|evening|end|may|mar|sat|sun|sept?|dec)", re.IGNORECASE
 )

@@ -11,12 +11,12 @@ from datetime import date, timedelta
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
 
+from ontology.number_words import ordinal_of
 from planners.dfs.dates.calendar_units import unit_range
 from planners.dfs.dates.date_range import DateRange
 
 __all__ = ["named_range"]
 
-_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {
     "christmas": (12, 25),
@@ -55,7 +55,7 @@ def _months(found: re.Match[str], today: date, month: int, length: int) -> DateR
 
 
 def _quarter(found: re.Match[str], today: date, _read: Inner) -> DateRange:
-    number = int(found["digit"]) if found["digit"] else _number(found["word"], 4)
+    number = int(found["digit"]) if found["digit"] else ordinal_of(found["word"]) or 4
     return _months(found, today, 3 * number - 2, 3)
 
 
@@ -64,12 +64,8 @@ def _quarter_after_year(found: re.Match[str], _today: date, _read: Inner) -> Dat
 
 
 def _half(found: re.Match[str], today: date, _read: Inner) -> DateRange:
-    number = int(found["digit"]) if found["digit"] else _number(found["word"], 2)
+    number = int(found["digit"]) if found["digit"] else ordinal_of(found["word"]) or 2
     return _months(found, today, 6 * number - 5, 6)
-
-
-def _number(word: str, last: int) -> int:
-    return last if word == "last" else _ORDINALS[word]
 
 
 def _season(found: re.Match[str], today: date, _read: Inner) -> DateRange:

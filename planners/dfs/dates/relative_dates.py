@@ -6,23 +6,15 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from ontology.number_words import WORDED_NUMBER, number_of
 from planners.dfs.dates.calendar_units import LENGTHS, UNITS, unit_of, unit_range
 from planners.dfs.dates.date_range import DateRange
 
-__all__ = ["NUMBERS", "RELATIVE", "WEEKDAYS", "relative_range"]
+__all__ = ["RELATIVE", "WEEKDAYS", "relative_range"]
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-NUMBERS = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-}
-NUMBERS |= {"a": 1, "an": 1, "": 1}
 _VAGUE = {"couple": (2, 3), "couple of": (2, 3), "few": (3, 5), "several": (3, 7)}
-_AMOUNT = (
-    r"(?:(?P<n>\d{1,4}|"
-    + "|".join(word for word in NUMBERS if word)
-    + r") |(?:a )?(?P<vague>couple of|couple|few|several) )"
-)
+_AMOUNT = rf"(?:(?P<n>[0-9]{{1,4}}|{WORDED_NUMBER}|an?) |(?:a )?(?P<vague>couple of|couple|few|several) )"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)}|{'|'.join(day[:3] for day in WEEKDAYS)}|tues|weds|thur|thurs)"
 RELATIVE = re.compile(
     r"\b(?:last|past|previous|this|current|next|coming|following|ago|today|tonight|yesterday|tomorrow|now|so far|to date)\b"
@@ -61,7 +53,7 @@ def _amount(found: re.Match[str]) -> tuple[int, int]:
     if found["vague"]:
         return _VAGUE[found["vague"]]
     number = found["n"] or ""
-    exact = int(number) if number.isdigit() else NUMBERS[number]
+    exact = 1 if number in ("", "a", "an") else int(number_of(number) or 0)
     return exact, exact
 
 

@@ -24,6 +24,8 @@ TODAY = date(2026, 2, 15)
         ("Mails from 3 to 5 March 2025 about 2025", [("from 3 to 5 March 2025", "=")]),
         ("Mails sent no later than Friday", [("no later than Friday", "=")]),
         ("Mails of more than 2 weeks ago and since May", [("more than 2 weeks ago", "="), ("since May", ">")]),
+        ("Mails of the last twenty-five days", [("the last twenty-five days", "=")]),
+        ("Meetings in a dozen weeks", [("in a dozen weeks", "=")]),
     ],
 )
 def test_dates_are_found_and_names_are_not(text: str, wanted: list[tuple[str, str]]) -> None:

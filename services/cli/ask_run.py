@@ -14,7 +14,6 @@ from planners.finding.tool_finder import ToolFinder
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import replay_question
 from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.operators.operator_registry import known_operators
 from services.cli.tools_client import tools_client
 from services.jobs.ask_parts import AskPlan, OpenedGraph, open_asked_graph
 from services.jobs.conversation import conversation_turns, next_turn
@@ -52,12 +51,9 @@ class Told:
 
 
 @contextlib.asynccontextmanager
-async def with_lookup(plan: AskPlan, cache: Path | None = None) -> AsyncIterator[AskPlan]:
-    """Serve the store of operators meanwhile, and return the plan with what looks them up there.
-
-    :param cache: folder of the store; the user's cache folder where None.
-    """
-    store = operator_store(known_operators().values(), cache)
+async def with_lookup(plan: AskPlan) -> AsyncIterator[AskPlan]:
+    """Serve the store of operators meanwhile, and return the plan with what looks them up there."""
+    store = operator_store(plan.operators)
     async with tools_client("", store) as client:
         yield replace(plan, finder=ToolFinder(client, k=plan.settings.found_operators))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -54,6 +54,13 @@ class PageOptions:
             help="Graph that questions on the page are asked of, as of egotools ask --graph. Default: the tool graph of the store."
         ),
     ] = ""
+    web_operators: Annotated[
+        tuple[Path, ...],
+        typer.Option(
+            metavar="DIR",
+            help="Folder with further operators for these questions, as of egotools ask --operators. It needs --query-model.",
+        ),
+    ] = ()
 
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run, as of the command plan
@@ -99,7 +106,7 @@ def page_beside(
             solves=options.web_runs,
         )
         async with (
-            ask_plan(options.web_graph, server.settings.query_model) as ask,
+            ask_plan(options.web_graph, server.settings.query_model, options.web_operators) as ask,
             serve_web(server, stores, replace(settings, ask=ask)) as address,
         ):
             stderr.print(f"The page is at {address}", highlight=False)
@@ -109,22 +116,29 @@ def page_beside(
 
 
 @asynccontextmanager
-async def ask_plan(graph: str, model: str) -> AsyncIterator[AskPlan]:
+async def ask_plan(graph: str, model: str, folders: Sequence[Path] = ()) -> AsyncIterator[AskPlan]:
     """Yield how questions are answered: by the model that the server has, else by rules.
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.
+    :param folders: with further operators, which a model takes and rules do not.
+    :raises InvalidArgumentError: when an operator is broken, or no model could take it.
     """
+    from planners.graphseek.operators.operator_registry import known_operators
     from services.cli.ask_run import with_lookup
     from services.jobs.ask_parts import AskPlan
     from services.jobs.model_factory import open_chat
     from services.server.query_model import query_endpoint
 
     if not model:
+        if folders:
+            remedy = "Give --query-model too"
+            raise InvalidArgumentError("it needs --query-model", subject="--web-operators", remedy=remedy)
         yield AskPlan(graph=graph)
         return
+    operators = tuple(known_operators(folders).values())
     name, url = query_endpoint(model)
     chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
-    async with with_lookup(AskPlan(graph=graph, chat=chat)) as plan:
+    async with with_lookup(AskPlan(graph=graph, operators=operators, chat=chat)) as plan:
         yield plan
 
 

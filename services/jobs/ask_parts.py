@@ -28,8 +28,8 @@ from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Question, TurnMaker
 from planners.runs.run_journal import open_run_journal
 from services.jobs.conversation import ConversationTurn
-from services.jobs.operator_versions import versions_folder
 from services.jobs.question_graph import open_question_graph
+from services.jobs.user_folders import versions_folder
 
 __all__ = ["AskPlan", "OpenedGraph", "open_asked_graph"]
 
@@ -40,20 +40,20 @@ class AskPlan:
 
     :param graph: address of the graph, as of :func:`open_question_graph`.
     :param catalog: a file of the user's; the shipped catalog of the graph where None.
+    :param operators: all there are.
     :param settings: limits of a question.
     :param chat: the model that plans; rules do where None.
     :param finder: looks operators up for a model's steps; all are offered where None, and to rules, which read no descriptions.
     :param cache: folder where graphs are loaded into; the user's cache folder where None.
-    :param versions: folder of versions of operators; the user's where None.
     """
 
     graph: str
     catalog: Path | None = None
+    operators: Sequence[Operator] = field(default_factory=lambda: tuple(known_operators().values()))
     settings: AgentSettings = field(default_factory=AgentSettings)
     chat: ChatModel | None = None
     finder: Finder | None = None
     cache: Path | None = None
-    versions: Path | None = None
 
     def turns(self) -> TurnMaker:
         """Return who plans the steps."""
@@ -93,17 +93,16 @@ async def open_asked_graph(plan: AskPlan) -> AsyncIterator[OpenedGraph]:
     :raises EgotoolsError: when the graph or the catalog cannot be opened, or the catalog is a draft, or of another graph.
     """
     own = _accepted(plan.catalog) if plan.catalog else None
-    operators: Sequence[Operator] = tuple(known_operators().values())
     async with open_question_graph(plan.graph, plan.cache) as graph:
         catalog = _chosen(own, await graph.schema(), str(plan.catalog))
         made_for = own.fingerprint if own is not None else ""
-        adapter = OperatorAdapter(plan.versions or versions_folder(), plan.chat, accepted=made_for)
+        adapter = OperatorAdapter(versions_folder(), plan.chat, accepted=made_for)
 
         def parts(results: ResultStore) -> QuestionParts:
             return QuestionParts(
                 graph=graph,
                 catalog=catalog,
-                operators=operators,
+                operators=plan.operators,
                 results=results,
                 turns=plan.turns(),
                 finder=plan.finder if plan.chat is not None else None,

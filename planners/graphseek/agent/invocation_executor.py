@@ -122,8 +122,8 @@ class InvocationExecutor:
         _refuse_repeated(call.earlier)
         operator = self._operator(call)
         handles = known_handles(self.results.handles, call.records)
-        check_arguments(call.invocation.arguments, operator.parameters(self.schema, handles))
         try:
+            check_arguments(call.invocation.arguments, operator.parameters(self.schema, handles))
             async with asyncio.timeout(None if operator.name == "subtask" else self.seconds):
                 return await self._with_inputs(operator, call)
         except TimeoutError as error:

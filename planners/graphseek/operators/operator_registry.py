@@ -9,12 +9,12 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from ontology.errors import InvalidArgumentError
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek import operators
-from planners.graphseek.operators.operator import Operator
+from planners.graphseek.operators.operator import Group, Operator
 
 __all__ = ["NAMESPACE", "SPECIAL", "known_operators", "operator_documents"]
 
@@ -28,7 +28,7 @@ def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
     """Return the operators by name, sorted.
 
     :param folders: with further operators, one in each file that does not begin with ``_``. Their code runs in this process.
-    :raises InvalidArgumentError: when two have one name, a description is empty or too long, or a file has no ``OPERATOR``.
+    :raises InvalidArgumentError: when two have one name, a description is empty or too long, or a file is broken or has no ``OPERATOR``.
     """
     found: dict[str, Operator] = {}
     for module, operator in (*_own(), *_added(folders)):
@@ -57,9 +57,11 @@ def _own() -> Iterator[tuple[str, Operator]]:
 
 def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
     for folder in folders:
-        if not folder.is_dir():
-            raise InvalidArgumentError("there is no such folder of operators", subject=str(folder))
-        for path in sorted(folder.glob("[!_]*.py")):
+        files = sorted(folder.glob("[!_]*.py"))
+        if not files:
+            remedy = "Name a folder with a file for each operator"
+            raise InvalidArgumentError("there is no operator in it", subject=str(folder), remedy=remedy)
+        for path in files:
             yield str(path), _loaded(path)
 
 
@@ -72,14 +74,28 @@ def _loaded(path: Path) -> Operator:
     sys.modules[name] = module  # dataclasses look their module up
     try:
         specification.loader.exec_module(module)
-    except Exception as error:  # code of somebody else
-        raise InvalidArgumentError(f"it cannot be loaded: {error}", subject=str(path)) from error
-    operator: Any = getattr(module, "OPERATOR", None)
+        problem = _problem(getattr(module, "OPERATOR", None))
+    except (Exception, SystemExit) as error:  # code of somebody else
+        problem = f"it cannot be loaded: {type(error).__name__}: {error}"
+    if problem:
+        remedy = "See planners/graphseek/operators/special"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
+    return module.OPERATOR  # type: ignore[no-any-return]
+
+
+def _problem(operator: Any) -> str:
+    """Return why something is no operator; empty where it is one."""
     if not all(hasattr(operator, each) for each in ("name", "group", "description", "parameters", "run")):
-        raise InvalidArgumentError(
-            "it has no OPERATOR", subject=str(path), remedy="See planners/graphseek/operators/special"
-        )
-    return operator  # type: ignore[no-any-return]
+        return "it has no OPERATOR"
+    if not (isinstance(operator.name, str) and operator.name.isidentifier() and isinstance(operator.description, str)):
+        return "its name must be one word, and its description a text"
+    if operator.group not in get_args(Group):
+        return f"its group must be one of {', '.join(get_args(Group))}"
+    try:
+        _document(operator)
+    except Exception as error:
+        return f"its parameters are no JSON schema of an object: {type(error).__name__}: {error}"
+    return ""
 
 
 def _document(operator: Operator) -> dict[str, Any]:

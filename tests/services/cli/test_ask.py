@@ -27,6 +27,24 @@ CARS = calls(("get_nodes", {"node_type": "Car", "order_by": "price", "descending
 DEAREST = {"answer": "Bee costs 2.5.", "of": ["t1"]}
 
 
+_CARS_BUILT_AT = """
+from planners.graphseek.operators import traverse
+from planners.graphseek.operators.graph_operator import GraphOperator
+
+async def _run(arguments, context):
+    plant = {"type": "Plant", "filters": [{"key": "name", "operator": "=", "value": arguments["plant"]}]}
+    return await traverse.OPERATOR.run({"start": plant, "direction": "in"}, context)
+
+OPERATOR = GraphOperator(
+    name="cars_built_at",
+    description="The cars that a plant builds.",
+    forms=lambda forms: {"plant": {"type": "string"}},
+    required=("plant",),
+    runs=_run,
+)
+"""
+
+
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "EGOTOOLS_STORE"):
@@ -122,6 +140,21 @@ def test_operators_are_looked_up_for_a_model(run: Run, graph: str, monkeypatch: 
     assert told["model"]["calls"] == 2 and "North" in told["results"][0]["rows"][0]
 
 
+def test_an_operator_of_a_folder_is_offered_and_taken(run: Run, graph: str, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "cars_built_at.py").write_text(_CARS_BUILT_AT, encoding="utf-8")
+    answer = {"answer": "Ant and Bee.", "of": ["t1"]}
+    with StepServer(turn=[calls(("cars_built_at", {"plant": "North"})), answer]) as server:
+        code, out, err = run("ask", "Which cars does North build?", *by(server, graph, "--operators", own, "--json"))
+        assert code == 0, err
+        told = json.loads(out)
+        assert "cars_built_at" in told["steps"][1]["operators"] and len(told["results"][0]["rows"]) == 2
+        (own / "wrong.py").write_text("import nothing_like_it", encoding="utf-8")
+        code, _, err = run("ask", QUESTION, *by(server, graph, "--operators", own))
+    assert code == 2 and "wrong.py: it cannot be loaded: ModuleNotFoundError" in "".join(err.split("\n"))
+
+
 def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: str) -> None:
     with StepServer(turn=[CARS, {"answer": "Cat costs 9.75.", "of": ["t1"]}]) as server:
         code, out, err = run("ask", QUESTION, *by(server, graph))
@@ -175,6 +208,8 @@ def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: st
         (("x", "--descriptors", "some"), 2, "Use one of on, off, auto"),
         (("x", "--llm-url", "http://127.0.0.1:9/v1"), 2, "--llm-model"),
         (("x", "--llm-model", "m"), 2, "--llm-url"),
+        (("x", "--operators", "."), 2, "it needs --llm-model"),
+        (("x", "--operators", "absent", "--llm-model", "m"), 2, "there is no operator in it"),
         (("--replay",), 2, "it needs --journal"),
         (("--replay", "--journal", "absent.jsonl"), 2, "there is no such journal"),
         (("--refine", "x", "--journal", "absent.jsonl", "--graph", "GRAPH"), 2, "there is no run to go on from"),

@@ -51,13 +51,22 @@ def test_one_file_adds_an_operator(tmp_path: Path) -> None:
         (_FILE.format(name="traverse", text="x"), "two operators are called traverse"),
         (_FILE.format(name="other", text="x" * 401), "401 characters"),
         ("OPERATOR = 3", "it has no OPERATOR"),
-        ("import no_such_module", "it cannot be loaded"),
+        ("import no_such_module", "it cannot be loaded: ModuleNotFoundError"),
+        ("def", r"it cannot be loaded: SyntaxError: .*wrong\.py, line 1"),
+        ("raise SystemExit(0)", "it cannot be loaded: SystemExit"),
+        (_FILE.format(name="two words", text="x"), "its name must be one word"),
+        (_FILE.format(name="other", text="x").replace("required", 'group="mine", required'), "its group must be one"),
+        (_FILE.format(name="other", text="x").replace("{}", "forms.no_such"), "its parameters are no JSON schema"),
+        (_FILE.format(name="other", text="x") + "object.__setattr__(OPERATOR, 'description', 3)", "a text"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    (tmp_path / "wrong.py").write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidArgumentError, match=problem):
+    with pytest.raises(InvalidArgumentError, match="there is no operator in it"):
         known_operators([tmp_path])
+    (tmp_path / "wrong.py").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match=problem) as raised:
+        known_operators([tmp_path])
+    assert raised.value.subject == str(tmp_path / "wrong.py")
 
 
 def test_schemas_have_the_names_of_the_graph_and_the_handles_of_the_run() -> None:

@@ -24,11 +24,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 import yaml
 
-from eval.graph_quality.proportion import Proportion
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
+from ontology.proportion import Proportion
 
 __all__ = ["FoundDependencies", "draw_edges", "fit_bins", "found_dependencies", "of_split", "precision_by_bin"]
 

@@ -24,9 +24,9 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.rules_validator import rules_validators
-from eval.graph_quality import Proportion
 from ingest.sources import read_catalog
 from ontology.ontology_file import load_ontology
+from ontology.proportion import Proportion
 from scripts.run_command import run_command
 
 ROOT = Path(__file__).resolve().parent.parent

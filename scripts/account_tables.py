@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eval.bootstrap import interval, resampled_means
-from eval.graph_quality.proportion import Proportion
+from ontology.proportion import Proportion
 
 __all__ = ["markdown_table", "paired_difference", "ratio_table", "share"]
 

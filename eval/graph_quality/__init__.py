@@ -7,13 +7,11 @@ Gold edges and requests are for measuring only; they are never an input of the b
 from eval.graph_quality.build_counts import find_build_report
 from eval.graph_quality.connectivity import ANY_TOOL_EDGE
 from eval.graph_quality.edge_files import read_external_edges
-from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.quality import GraphQuality, graph_quality
 
 __all__ = [
     "ANY_TOOL_EDGE",
     "GraphQuality",
-    "Proportion",
     "find_build_report",
     "graph_quality",
     "read_external_edges",

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.tool_edges import Flags, ToolEdges
 from eval.queries import QuerySet
+from ontology.proportion import Proportion
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["ANY_TOOL_EDGE", "Connectivity", "ConnectivityShare", "Relation", "measure_connectivity"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from eval.graph_quality.edge_files import ExternalEdges, encode_edges, read_gold_edges
 from eval.graph_quality.lexical_edges import lexical_pairs
-from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.tool_pairs import Numbers, Pairs, declared_pairs, derived_pairs, ends, map_ends, undirected
+from ontology.proportion import Proportion
 from ontology.tool import Tool
 from retrieval.snapshot.reader import Snapshot
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from eval.graph_quality.build_counts import BuildCounts
 from eval.graph_quality.connectivity import Connectivity, ConnectivityShare
 from eval.graph_quality.edge_precision import EdgePrecision, Score
-from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.quality import GraphQuality
 from eval.graph_quality.residual_duplicates import REASONS, ResidualDuplicates
 from eval.graph_quality.statistics import GraphStatistics
 from eval.report.blocks import NOTHING, Block, Paragraph, Section, Table, make_table, number_columns, text_columns
 from eval.report.numbers import percent
+from ontology.proportion import Proportion
 
 __all__ = ["graph_section"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ontology.errors import MissingExtraError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
+from ontology.proportion import Proportion
 from planners.kgot.batch.batch_plots import batch_plots
 from planners.kgot.batch.batch_report import CATEGORIES, BatchReport
 from planners.kgot.batch.task_result import ShownTool
@@ -16,7 +16,6 @@ from planners.kgot.batch.task_result import ShownTool
 __all__ = ["write_report"]
 
 _CHARS = 300  # of a cell: a reason is cut, its last sentence, which says what to do, is kept
-_Z = 1.959964  # of a 95 % interval
 
 
 def write_report(report: BatchReport, folder: Path) -> tuple[Path, ...]:
@@ -39,7 +38,7 @@ def write_report(report: BatchReport, folder: Path) -> tuple[Path, ...]:
 def _markdown(report: BatchReport) -> str:
     counts = report.counts()
     right = counts["correct"] + counts["correct forced"]
-    low, high = _interval(right, len(report.rows))
+    share = Proportion(right, len(report.rows))
     levels = [[str(level or "–"), *(str(report.counts(level)[name]) for name in CATEGORIES)] for level in report.levels]
     steps = [
         [
@@ -70,11 +69,11 @@ def _markdown(report: BatchReport) -> str:
     return "\n".join(
         [
             f"# {len(report.rows)} tasks: {right} right\n",
-            f"Right: {right} of {len(report.rows)}, 95 % interval {low:.0%} to {high:.0%}. Money is by the prices that were given.\n",
+            f"Right: {right} of {len(report.rows)}, 95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}. Money is by the prices that were given.\n",
             *_table(["level", *CATEGORIES], [*levels, ["all", *(str(counts[name]) for name in CATEGORIES)]]),
             "\n## Cost by step\n",
             *_table(["step", "calls", "prompt tokens", "completion tokens", "USD", "seconds"], steps),
-            *_spared(report),
+            *_saved(report),
             f"\n## Tools\n\n{report.searches} searches. A tool's rank is its mean rank in the searches after which it was called.\n",
             *_table(["tool", "shown", "chosen", "rank", "calls", "failed", "tasks", "of them right"], tools),
             "\n## Tasks\n",
@@ -84,9 +83,9 @@ def _markdown(report: BatchReport) -> str:
     )
 
 
-def _spared(report: BatchReport) -> list[str]:
+def _saved(report: BatchReport) -> list[str]:
     tokens = report.spared_tokens
-    return [f"\nRules that write spared about {tokens:,} prompt tokens beside a model."] if tokens else []
+    return [f"\nRules that write saved about {tokens:,} prompt tokens beside a model."] if tokens else []
 
 
 def _shown(shown: ShownTool | None) -> tuple[str, str, str]:
@@ -107,12 +106,3 @@ def _cell(text: str) -> str:
         left = _CHARS - len(remedy) - 2
         one = f"{reason[:left]}… {remedy}" if reason and left > 0 else f"{one[:_CHARS]}…"
     return one.replace("|", "\\|").replace("<", "&lt;")
-
-
-def _interval(right: int, count: int) -> tuple[float, float]:
-    """Wilson's interval of a share."""
-    if not count:
-        return 0.0, 0.0
-    share, z = right / count, _Z**2 / count
-    middle, reach = share + z / 2, _Z * math.sqrt(share * (1 - share) / count + z / (4 * count))
-    return max(0.0, (middle - reach) / (1 + z)), min(1.0, (middle + reach) / (1 + z))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from eval.graph_quality import GraphQuality, Proportion, find_build_report, graph_quality
+from eval.graph_quality import GraphQuality, find_build_report, graph_quality
 from eval.graph_quality.build_counts import BuildCounts
 from eval.graph_quality.connectivity import Relation
 from eval.graph_quality.edge_precision import EdgePrecision, GoldKind, score
@@ -29,6 +29,7 @@ from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
+from ontology.proportion import Proportion
 from research.graph_quality import main
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent

@@ -130,4 +130,4 @@ def test_the_choice_of_tools_is_read_from_the_journal(tmp_path: Path) -> None:
     report = batch_report([task("t")], [found])
     assert report.to_json()["spared_tokens"] == report.to_json()["rows"][0]["spared_tokens"] == 1_000
     write_report(report, tmp_path / "out")
-    assert "spared about 1,000 prompt tokens" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "saved about 1,000 prompt tokens" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 // Questions of a graph: a conversation of turns, each with its plan, queries, tables, charts and graphs, its answer, and branches.
 
 import { errorOf, get, post } from "./api.js";
-import { MOST_POINTS, chartOf, tableOf, worded } from "./chart_view.js";
+import { MOST_POINTS, chartOf, rounded, tableOf } from "./chart_view.js";
 import { byId, count, cut, element, showProblem } from "./dom.js";
 import { GraphView, spiral } from "./graph_view.js";
 import { cancelRun, followRun } from "./live_run.js";
@@ -254,12 +254,12 @@ class Turn {
     const left = nodes.length > shown.length ? ` The first ${count(shown.length)} are drawn.` : "";
     box.append(element("p", {}, `${title}: ${count(nodes.length)} nodes, ${count(edges.length)} relationships.${left}`), place, about);
     const open = (node) => {
-      about.textContent = `${node.detail}: ${Object.entries(node.properties).map(([name, value]) => `${name} ${cut(worded(value), 120)}`).join(", ")}`;
+      about.textContent = `${node.detail}: ${Object.entries(node.properties).map(([name, value]) => `${name} ${cut(rounded(value), 120)}`).join(", ")}`;
     };
     const view = new GraphView(place, { label: `Graph ${handle}`, open });
     const kinds = ["tool", "entry", "other"];
     view.show(
-      shown.map((each, nth) => ({ toward: spiral(nth), id: each.id, label: worded(each.properties.name ?? each.properties.title ?? each.id), detail: each.type, kind: kinds[types.indexOf(each.type) % kinds.length], properties: each.properties })),
+      shown.map((each, nth) => ({ toward: spiral(nth), id: each.id, label: rounded(each.properties.name ?? each.properties.title ?? each.id), detail: each.type, kind: kinds[types.indexOf(each.type) % kinds.length], properties: each.properties })),
       edges.filter((each) => known.has(each.source) && known.has(each.target)).map((each, nth) => ({ id: `e${nth}`, source: each.source, target: each.target, label: each.type, path: "arrow" })),
     );
   }

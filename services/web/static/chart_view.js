@@ -1,22 +1,25 @@
 // Draws tables and charts of results, for all views of the page. A chart is plain SVG: bars lie, so that their names can be read.
 
-import { count, cut, element, shape } from "./dom.js";
+import { count, cut, element, shape, worded } from "./dom.js";
 
 const WIDTH = 640, LEFT = 150, RIGHT = 60, BAR = 22, HEIGHT = 280, BOTTOM = 46, TOP = 12;
 const MOST_BARS = 50, BINS = 12, TICKS = 5;
 export const MOST_POINTS = 500;
 
-export const worded = (value) => (value === null || value === undefined ? "" : typeof value === "string" ? value : typeof value === "number" ? rounded(value) : JSON.stringify(value));
-const rounded = (value) => (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6))));
+// A value in few characters: numbers with six digits, nothing for what is missing.
+export function rounded(value) {
+  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+  return value === null || value === undefined ? "" : worded(value);
+}
 
-// A table; the ids of nodes are left out where there is something else to show.
-export function tableOf({ columns, rows }, { only = [], caption = "" } = {}) {
+// A table; the ids of nodes are left out where there is something else to show. say: makes the words of a cell.
+export function tableOf({ columns, rows }, { only = [], caption = "", say = (value) => cut(rounded(value), 300) } = {}) {
   let places = columns.map((_, at) => at).filter((at) => columns[at].type !== "node");
   if (!places.length) places = columns.map((_, at) => at);
   if (only.length) places = only.map((name) => columns.findIndex((each) => each.name === name)).filter((at) => at >= 0);
   const numeric = (at) => (["integer", "number"].includes(columns[at].type) ? "number" : undefined);
   const head = element("tr", {}, ...places.map((at) => element("th", { scope: "col", class: numeric(at) }, columns[at].name)));
-  const body = rows.map((row) => element("tr", {}, ...places.map((at) => element("td", { class: numeric(at) }, cut(worded(row[at]), 300)))));
+  const body = rows.map((row) => element("tr", {}, ...places.map((at) => element("td", { class: numeric(at) }, say(row[at])))));
   return element("table", {}, caption ? element("caption", {}, caption) : "", element("thead", {}, head), element("tbody", {}, ...body));
 }
 
@@ -37,9 +40,9 @@ function bars(points, { y }) {
   const parts = shown.flatMap((each, nth) => {
     const top = TOP + nth * BAR, [from, to] = [scale(Math.min(0, each.y)), scale(Math.max(0, each.y))];
     return [
-      shape("text", { class: "left", x: LEFT - 8, y: top + 14 }, cut(worded(each.x), 22)),
-      shape("rect", { class: "bar", x: from, y: top + 2, width: Math.max(1, to - from), height: BAR - 6 }, shape("title", {}, `${worded(each.x)}: ${worded(each.y)}`)),
-      shape("text", { class: "right", x: to + 5, y: top + 14 }, worded(each.y)),
+      shape("text", { class: "left", x: LEFT - 8, y: top + 14 }, cut(rounded(each.x), 22)),
+      shape("rect", { class: "bar", x: from, y: top + 2, width: Math.max(1, to - from), height: BAR - 6 }, shape("title", {}, `${rounded(each.x)}: ${rounded(each.y)}`)),
+      shape("text", { class: "right", x: to + 5, y: top + 14 }, rounded(each.y)),
     ];
   });
   const height = TOP + shown.length * BAR + 24;
@@ -50,7 +53,7 @@ function bars(points, { y }) {
 function lines(points, options) {
   const numeric = points.every((each) => typeof each.x === "number");
   const ordered = numeric ? points.toSorted((a, b) => a.x - b.x) : points;
-  const frame = axes(ordered.map((each, nth) => ({ x: numeric ? each.x : nth, y: each.y })), options, numeric ? null : ordered.map((each) => worded(each.x)));
+  const frame = axes(ordered.map((each, nth) => ({ x: numeric ? each.x : nth, y: each.y })), options, numeric ? null : ordered.map((each) => rounded(each.x)));
   const path = frame.points.map(({ x, y }, nth) => `${nth ? "L" : "M"}${x} ${y}`).join("");
   return { ...frame, parts: [...frame.parts, shape("path", { class: "line", d: path }), ...frame.points.map(dot)] };
 }
@@ -81,12 +84,12 @@ function axes(points, { x, y }, names = null) {
   const across = linear(left, right, 70, WIDTH - 24), up = linear(low, high, HEIGHT - BOTTOM, TOP);
   const parts = [];
   for (const value of ticks(low, high)) {
-    parts.push(shape("path", { class: "link", d: `M70 ${up(value)}H${WIDTH - 24}` }), shape("text", { class: "left", x: 62, y: up(value) + 4 }, worded(value)));
+    parts.push(shape("path", { class: "link", d: `M70 ${up(value)}H${WIDTH - 24}` }), shape("text", { class: "left", x: 62, y: up(value) + 4 }, rounded(value)));
   }
   const marks = names ? thinned(names.length) : ticks(left, right);
-  for (const value of marks) parts.push(shape("text", { x: across(value), y: HEIGHT - BOTTOM + 18 }, names ? cut(names[value], 14) : worded(value)));
+  for (const value of marks) parts.push(shape("text", { x: across(value), y: HEIGHT - BOTTOM + 18 }, names ? cut(names[value], 14) : rounded(value)));
   parts.push(shape("text", { class: "edge", x: WIDTH / 2, y: HEIGHT - 6 }, x), shape("text", { class: "edge right", x: 4, y: TOP }, y));
-  const placed = points.map((each) => ({ x: across(each.x), y: up(each.y), words: `${names ? names[each.x] : worded(each.x)}: ${worded(each.y)}` }));
+  const placed = points.map((each) => ({ x: across(each.x), y: up(each.y), words: `${names ? names[each.x] : rounded(each.x)}: ${rounded(each.y)}` }));
   return { parts, height: HEIGHT, points: placed };
 }
 

@@ -15,6 +15,7 @@ export const element = (tag, attributes = {}, ...children) => filled(document.cr
 export const shape = (tag, attributes = {}, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);
 export const count = (number) => number.toLocaleString("en");
+export const worded = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 export const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 export function showProblem(box, error) {

@@ -1,7 +1,7 @@
 // The right side: the query graph of a request, and its execution as the events of the run come in.
 
 import { errorOf, get, post } from "./api.js";
-import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
+import { byId, count, cut, definitions, element, showProblem, worded } from "./dom.js";
 import { GraphView } from "./graph_view.js";
 import { cancelRun, followRun } from "./live_run.js";
 
@@ -232,8 +232,6 @@ export class RunView {
     list.scrollTop = list.scrollHeight;
   }
 }
-
-const worded = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 // The more candidates, the larger the node, and never beyond its place.
 const radiusOf = (size) => Math.min(16, 5 + 3 * Math.log10(size + 1));

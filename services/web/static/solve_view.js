@@ -1,7 +1,8 @@
 // Recorded runs of `egotools solve`: a slider over the steps, the graph after each, and what was decided, asked, called and computed in it.
 
 import { errorOf, get } from "./api.js";
-import { byId, count, cut, definitions, element, showProblem } from "./dom.js";
+import { tableOf } from "./chart_view.js";
+import { byId, count, cut, definitions, element, showProblem, worded } from "./dom.js";
 import { GraphView, spiral } from "./graph_view.js";
 
 const AGAIN_MS = 2_000; // after which a run that has not ended is read again
@@ -133,7 +134,6 @@ export class SolveView {
 }
 
 const many = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-const worded = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function titleOf({ label, properties }) {
   const name = NAMES.find((each) => properties[each] !== undefined) ?? Object.keys(properties)[0];
@@ -210,10 +210,9 @@ function vote(each) {
 }
 
 function rowsOf({ columns, rows, cut: more }) {
-  const head = element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name)));
-  const body = rows.slice(0, MOST_ROWS).map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, worded(cell)))));
+  const shown = { columns: columns.map((name) => ({ name })), rows: rows.slice(0, MOST_ROWS) };
   const left = more || rows.length > MOST_ROWS ? element("p", { class: "quiet" }, "There are more rows.") : "";
-  return [element("table", {}, element("caption", {}, many(rows.length, "row")), element("thead", {}, head), element("tbody", {}, ...body)), left];
+  return [tableOf(shown, { caption: many(rows.length, "row"), say: worded }), left];
 }
 
 const operation = ({ kind, ...rest }) => element("li", {}, `${kind} `, element("code", {}, cut(rest.text ?? JSON.stringify(rest), 2_000)));
@@ -234,7 +233,7 @@ function shown(event) {
         folded("Answer", note, code(call.text || worded(call.body) || "")));
     }
     case "Written":
-      return part(`Written: ${many(event.operations.length, "operation")}${event.spared_tokens ? `, ${many(event.spared_tokens, "prompt token")} spared by rules` : ""}`, folded("Operations", element("ol", {}, ...event.operations.map(operation))),
+      return part(`Written: ${many(event.operations.length, "operation")}${event.spared_tokens ? `, ${many(event.spared_tokens, "prompt token")} saved by rules` : ""}`, folded("Operations", element("ol", {}, ...event.operations.map(operation))),
         ...event.dropped.map(({ operation: own, fault: why }) => element("div", { class: "fault" }, "Dropped: ", element("ul", {}, operation(own)), fault(why))));
     case "Queried":
       return part(`Asked the graph (${event.kind})`, code(event.query), fault(event.fault), ...(event.rows ? rowsOf(event.rows) : []));

@@ -8,12 +8,13 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from ontology.errors import StorageError
+from ontology.errors import InvalidArgumentError, StorageError
 
-__all__ = ["disk_errors", "flush_to_disk", "only_writer", "replacing", "write_file"]
+__all__ = ["disk_errors", "flush_to_disk", "only_writer", "open_regular", "replacing", "write_file"]
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
@@ -103,3 +104,23 @@ def disk_errors(
         raise StorageError(
             f"cannot be written: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
         ) from error
+
+
+def open_regular(path: Path, name: str) -> int:
+    """Open a regular file to be read, and return its descriptor; a link is not followed, and a pipe does not make us wait.
+
+    :param name: of the file, for errors.
+    :raises InvalidArgumentError: when it is none.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"the file cannot be read ({error.strerror})", subject=name, remedy="Give a regular file, not a link"
+        ) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise InvalidArgumentError(
+            "this is no regular file", subject=name, remedy="Give a file, not a folder, a device or a pipe"
+        )
+    return fd

@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "graphseek", "kgot")),
     "services": (
-        ("company", "outcomes", "questions", "schemas"),
+        ("company", "outcomes", "schemas", "task_reading"),
         ("jobs",),
         ("server",),
         ("http",),

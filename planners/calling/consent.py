@@ -13,7 +13,7 @@ from egotools.calling.not_confirmed import not_confirmed
 from egotools.calling.tool_answer import ToolAnswer
 from planners.calling.call_policy import CallPolicy, Decision
 
-__all__ = ["Ask", "ConsentingInvoker", "always", "call_denied", "never"]
+__all__ = ["Ask", "ConsentingInvoker", "always", "never"]
 
 Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
 """Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
@@ -70,7 +70,7 @@ class ConsentingInvoker:
     def _decision(self, tool: Tool) -> Decision:
         decision = self._policy.decision(tool)
         if decision == "deny":
-            raise call_denied(tool.id)
+            raise _call_denied(tool.id)
         return decision
 
     async def _settled(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -84,7 +84,7 @@ class ConsentingInvoker:
         return True
 
 
-def call_denied(tool_id: str) -> PermissionDeniedError:
+def _call_denied(tool_id: str) -> PermissionDeniedError:
     """Return the error of a call that the policy refuses."""
     return PermissionDeniedError(
         "the policy of the operator refuses calls of this tool; nothing was sent",

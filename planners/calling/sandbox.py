@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import signal
-import stat
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
+from ontology.files import open_regular
 from planners.calling.bounded_process import Ending, RunningProcess
 from planners.calling.sandbox_command import SandboxLimits, find_bwrap, sandbox_command
 from planners.calling.syscall_filter import syscall_filter
@@ -201,15 +201,9 @@ def _opened_files(files: Mapping[str, Path], max_bytes: int, opened: contextlib.
     for name, path in files.items():
         if not _is_name(name):
             raise InvalidArgumentError("not the name of a file", subject=name, remedy="Give a name without a folder")
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise InvalidArgumentError(f"the file cannot be read ({error.strerror})", subject=name) from error
+        fd = open_regular(path, name)
         opened.callback(os.close, fd)
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidArgumentError("not a regular file", subject=name)
-        total += status.st_size
+        total += os.fstat(fd).st_size
         found[name] = fd
     if total > max_bytes:
         raise TooLargeError(f"the files have {total:,} bytes; {max_bytes:,} are the most", subject=", ".join(files))

@@ -17,17 +17,17 @@ from pathlib import Path
 
 from ontology.errors import IsolationError
 
-__all__ = ["CODE_PATH", "WORK_FOLDER", "SandboxLimits", "find_bwrap", "is_host_root", "sandbox_command"]
+__all__ = ["SandboxLimits", "find_bwrap", "sandbox_command"]
 
-CODE_PATH = "/code.py"
-WORK_FOLDER = "/tmp"
+_CODE_PATH = "/code.py"
+_WORK_FOLDER = "/tmp"
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
 _OPEN_FILES = 64  # an interpreter that imports a library needs some 10 at once
 _FIRST_UID, _UIDS = 1_879_048_192, 2**26  # above what systemd gives out, below 2**31
 _ENVIRONMENT = {
-    "HOME": WORK_FOLDER,
-    "TMPDIR": WORK_FOLDER,
+    "HOME": _WORK_FOLDER,
+    "TMPDIR": _WORK_FOLDER,
     "PATH": "/usr/bin",
     "LANG": "C.UTF-8",
     # Numeric libraries otherwise reserve memory for as many threads as the machine has processors.
@@ -74,7 +74,7 @@ def find_bwrap() -> str:
         ) from None
 
 
-def is_host_root() -> bool:
+def _is_host_root() -> bool:
     """Whether this process is the user 0 of the machine, to whom the limit of processes does not apply."""
     try:
         return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:2] == ["0", "0"]
@@ -100,18 +100,18 @@ def sandbox_command(
     :param lifeline_fd: the other end of which this process holds as long as the code may run.
     :param file_fds: name → descriptor of a file that the code is given.
     """
-    as_root = is_host_root()
+    as_root = _is_host_root()
     return [
         bwrap,
         *_namespaces(as_root),
         *_file_system(limits),
-        *("--perms", "0444", "--ro-bind-data", str(code_fd), CODE_PATH),
+        *("--perms", "0444", "--ro-bind-data", str(code_fd), _CODE_PATH),
         *(
             part
             for name, fd in file_fds.items()
-            for part in ("--perms", "0444", "--ro-bind-data", str(fd), f"{WORK_FOLDER}/{name}")
+            for part in ("--perms", "0444", "--ro-bind-data", str(fd), f"{_WORK_FOLDER}/{name}")
         ),
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK_FOLDER),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", _WORK_FOLDER),
         *("--seccomp", str(filter_fd), "--json-status-fd", str(status_fd), "--"),
         *_interpreter(limits, as_root, lifeline_fd),
     ]
@@ -131,8 +131,8 @@ def _namespaces(as_root: bool) -> Iterator[str]:
 
 def _file_system(limits: SandboxLimits) -> Iterator[str]:
     # First: mounted later, it would hide libraries of a virtual environment that lies in a folder of the same name.
-    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", WORK_FOLDER)
-    made = {Path(WORK_FOLDER)}
+    yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", _WORK_FOLDER)
+    made = {Path(_WORK_FOLDER)}
     for folder in _shown_folders():
         parents = [each for each in reversed(folder.parents) if each not in made and each != Path("/")]
         made.update(parents)
@@ -152,7 +152,7 @@ def _shown_folders() -> list[Path]:
     """
     own = [sys.base_prefix, os.path.realpath(sys.base_prefix), *_module_folders()]
     folders = [Path(each) for each in dict.fromkeys((*_LIBRARIES, *own)) if os.path.lexists(each)]
-    if wide := [each for each in folders if Path(WORK_FOLDER).is_relative_to(each)]:
+    if wide := [each for each in folders if Path(_WORK_FOLDER).is_relative_to(each)]:
         raise IsolationError(
             f"the libraries of the interpreter are {wide[0]} itself, which the code must not see",
             subject="sandbox",
@@ -170,7 +170,7 @@ def _module_folders() -> list[str]:
 def _interpreter(limits: SandboxLimits, as_root: bool, lifeline_fd: int) -> list[str]:
     seconds = max(1, math.ceil(limits.seconds))
     options = {
-        "code": CODE_PATH,
+        "code": _CODE_PATH,
         "lifeline": lifeline_fd,
         "path": _module_folders(),
         "uid": _FIRST_UID + secrets.randbelow(_UIDS) if as_root else None,

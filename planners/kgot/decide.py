@@ -27,7 +27,7 @@ async def decide(run: RunState) -> Decided:
             raise
 
     votes = await in_order([run.contained("vote", vote(nth), None) for nth in range(times)])
-    run.silent.take(faults)
+    run.availability.take(faults)
     run.vote_fault = next((said(each) for each in faults if each is not None), "")
     usable = [vote for vote in votes if vote is not None]
     judged = None

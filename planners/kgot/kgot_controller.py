@@ -20,10 +20,10 @@ from planners.kgot.enhance import enhance, missing_without_reasons
 from planners.kgot.kgot_events import Ended, KgotEvent, Missing, Outcome
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall
-from planners.kgot.run_parts import StepMakers
 from planners.kgot.run_state import RunState
 from planners.kgot.solve import force_answer, force_query, solve
-from planners.runs.step_log import emit, told_to
+from planners.kgot.step_makers import StepMakers
+from planners.runs.step_log import emit, told_to, unheard
 
 __all__ = ["KgotRun", "solve_task"]
 
@@ -48,10 +48,6 @@ class KgotRun:
     iterations: int
 
 
-def _unheard(event: KgotEvent) -> None:
-    """Do nothing."""
-
-
 async def solve_task(
     task: KgotTask,
     graph: PropertyGraph,
@@ -61,7 +57,7 @@ async def solve_task(
     sandbox: Sandbox,
     *,
     settings: KgotSettings = _SETTINGS,
-    observe: Callable[[KgotEvent], None] = _unheard,
+    observe: Callable[[KgotEvent], None] = unheard,
     fence_key: bytes = b"",
 ) -> KgotRun:
     """Run a task.
@@ -126,12 +122,12 @@ async def _iterate(run: RunState) -> Ended:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
-        if run.silent.is_final:
+        if run.availability.is_final:
             return _silent(run)
     for force, outcome in _LAST_STEPS:
         if answer := await run.contained(outcome, force(run), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
-    if run.silent.fault is not None:
+    if run.availability.fault is not None:
         return _silent(run)
     return Ended(answer="", outcome="no solution", missing=_why_unsolved(run))
 
@@ -143,13 +139,13 @@ def _why_unsolved(run: RunState) -> str:
 
 
 def _silent(run: RunState) -> Ended:
-    return Ended(answer="", outcome="model", missing=said(run.silent.fault or ModelError("no model answers")))
+    return Ended(answer="", outcome="model", missing=said(run.availability.fault or ModelError("no model answers")))
 
 
 async def _step(run: RunState) -> str:
     """Decide, and enlarge the graph or ask it; return the answer, or empty."""
     decided = await decide(run)
-    if run.silent.is_final:
+    if run.availability.is_final:
         return ""
     if is_final(decided):
         run.is_stuck, run.missing = True, "\n".join(reasons_of(decided))

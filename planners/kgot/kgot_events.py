@@ -100,7 +100,7 @@ class Written:
     """What was written into the graph, in the order of the answer; corrected operations as they were applied.
 
     :param chains: how many chains ran at once.
-    :param spared_tokens: of the prompt that rules spared beside a model; 0 where a model wrote, and in a run without one.
+    :param spared_tokens: of the prompt that rules saved beside a model; 0 where a model wrote, and in a run without one.
     """
 
     iteration: int

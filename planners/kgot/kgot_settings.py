@@ -16,7 +16,6 @@ __all__ = [
     "NoiseKind",
     "PromptFormat",
     "RetrieveKind",
-    "WriteForm",
 ]
 
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
@@ -25,8 +24,6 @@ NextStepKind: TypeAlias = Literal["majority", "judge"]
 NoiseKind: TypeAlias = Literal["keep", "duplicates", "all"]
 """What is removed from the graph after writes: nothing, near-duplicates, or also what joins to nothing that is asked (appendix B.6)."""
 PromptFormat: TypeAlias = Literal["xml", "markdown"]
-WriteForm: TypeAlias = Literal["statements", "operations"]
-"""What a model writes: statements in the language of the graph, or nodes and edges as JSON."""
 
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
 """Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
@@ -50,9 +47,8 @@ class KgotSettings:
     :param tools: the most tools that a search returns, 1 to 8.
     :param auto_k: the service chooses how many, up to ``tools``. Off: of 372 labelled requests every needed tool was shown for 99 with
         eight tools, for 48 with the chosen number (docs/kgot.md).
-    :param max_calls: the most calls of one iteration; the rest is left out.
+    :param max_calls_per_step: the most calls of one iteration; the rest is left out.
     :param vote_temperature: of votes where there are several; 0 would make them one.
-    :param writes: what a model writes; a graph that is asked by Python always gets ``operations``.
     :param noise: what is removed from the graph after writes. ``all`` may remove what a later iteration would have needed.
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether what is only written wrong in an answer is repaired before that.
@@ -75,10 +71,9 @@ class KgotSettings:
     tool_call_votes: int = 1
     tools: int = 8
     auto_k: bool = False
-    max_calls: int = 8
+    max_calls_per_step: int = 8
     vote_temperature: float = 0.7
     prompt_format: PromptFormat = "xml"
-    writes: WriteForm = "statements"
     noise: NoiseKind = "keep"
     max_json_reasks: int = 3
     repair_json: bool = True
@@ -90,7 +85,7 @@ class KgotSettings:
     query_limits: QueryLimits = QueryLimits()  # noqa: RUF009  # frozen
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "max_final_solution_parsing", "max_calls", "max_answer_tokens"):
+        for name in ("max_iterations", "max_final_solution_parsing", "max_calls_per_step", "max_answer_tokens"):
             _check_range(name, getattr(self, name), 1, None)
         for name in ("num_next_steps_decision", "tool_call_votes"):
             _check_range(name, getattr(self, name), 1, _MOST_VOTES)
@@ -136,7 +131,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "next_step": get_args(NextStepKind),
     "noise": get_args(NoiseKind),
     "prompt_format": get_args(PromptFormat),
-    "writes": get_args(WriteForm),
 }
 
 

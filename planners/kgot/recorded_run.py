@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
@@ -22,6 +21,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.json_object import canonical_text
 from planners.calling.clean_values import CleanInvoker
 from planners.calling.consent import Ask, never
+from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import PropertyGraph
@@ -31,7 +31,7 @@ from planners.kgot.kgot_events import CallMade, Ended, KgotEvent, ModelAsked, ev
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.run_header import check_header, settings_of
-from planners.kgot.run_parts import StepMakers
+from planners.kgot.step_makers import BackendFactory
 from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.record_forms import check_records
 from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
@@ -39,10 +39,10 @@ from planners.runs.recorded_finds import RecordedFinder
 from planners.runs.recorded_graph import RecordedGraph, empty_graph
 from planners.runs.recorded_model import RecordedModel
 from planners.runs.recorded_sandbox import RecordedSandbox
-from planners.runs.run_journal import RunJournal, RunRecord
+from planners.runs.run_journal import RunJournal, RunRecord, seconds_since
+from planners.runs.step_log import unheard
 
 __all__ = [
-    "MakeSteps",
     "OtherRunError",
     "SolveParts",
     "event_lines",
@@ -52,9 +52,6 @@ __all__ = [
     "solve_recorded",
 ]
 
-MakeSteps: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
-"""Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
-answers of tools."""
 _SETTINGS = KgotSettings()
 _STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on
 _EVENT = "event"
@@ -70,10 +67,11 @@ class SolveParts:
     :param models: by role, ``graph`` and ``tool``; empty for a run without a model.
     :param repeat: whether a call whose effect is not known shall be made again.
     :param about: what else a journal's run must agree in, JSON values.
+    :param marks: around answers of tools; those of the journal where a run goes on.
     """
 
     graph: PropertyGraph
-    make: MakeSteps
+    make: BackendFactory
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
@@ -81,14 +79,11 @@ class SolveParts:
     repeat: Ask = never
     settings: KgotSettings = _SETTINGS
     about: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _unheard(event: KgotEvent) -> None:
-    """Do nothing."""
+    marks: FenceMarks = field(default_factory=FenceMarks)
 
 
 async def solve_recorded(
-    task: KgotTask, journal: RunJournal, parts: SolveParts, *, observe: Callable[[KgotEvent], None] = _unheard
+    task: KgotTask, journal: RunJournal, parts: SolveParts, *, observe: Callable[[KgotEvent], None] = unheard
 ) -> KgotRun:
     """Run a task, or go on with the run of a journal. Of a run that has ended nothing is asked or called again.
 
@@ -125,7 +120,7 @@ async def solve_recorded(
         observe=events.tell,
         fence_key=fence_key,
     )
-    seconds = round(time.perf_counter() - started, 6)
+    seconds = seconds_since(started)
     if run.outcome in _STOPPED:
         journal.append("run_stopped", outcome=run.outcome, missing=run.missing, seconds=seconds)
     else:
@@ -134,7 +129,7 @@ async def solve_recorded(
 
 
 async def replay_recorded(
-    journal: RunJournal, make: MakeSteps, *, observe: Callable[[KgotEvent], None] = _unheard
+    journal: RunJournal, make: BackendFactory, *, observe: Callable[[KgotEvent], None] = unheard
 ) -> KgotRun:
     """Take the steps of a finished run again. Nobody is asked, nothing is called, no code is run.
 
@@ -265,7 +260,7 @@ async def _begun(same: Mapping[str, Any], journal: RunJournal, parts: SolveParts
         )
     budgets = {role: getattr(model, "budget", None) for role, model in parts.models.items()}
     prices = {role: list(budget.prices) for role, budget in budgets.items() if budget is not None}
-    return journal.append("run_begun", **same, prices=prices, fence_key=secrets.token_hex(16)).data
+    return journal.append("run_begun", **same, prices=prices, fence_key=parts.marks.key.hex()).data
 
 
 def _same_run(task: KgotTask, parts: SolveParts) -> dict[str, Any]:
@@ -308,12 +303,12 @@ def _parts(name: str, before: Any, now: Any) -> list[str]:
     if name not in ("settings", "about") or not isinstance(before, Mapping):
         return [name]
     left = _compared(name, now)
-    return [key for key, value in left.items() if before.get(key) != value] or [name]
+    return [key for key, value in left.items() if _compared(name, before).get(key) != value] or [name]
 
 
 def _compared(name: str, value: Any) -> Any:
     if name == "settings":
-        return {key: each for key, each in value.items() if key != "max_seconds"}
+        return asdict(settings_of({name: value}))
     if name == "models":
         return {role: model.partition("@")[0] for role, model in value.items()}
     return value

@@ -18,6 +18,7 @@ from planners.runs.journal_lines import DAMAGED
 __all__ = ["check_header", "settings_of"]
 
 _SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
+_RENAMED = {"max_calls": "max_calls_per_step"}  # names of an earlier release
 _Pair: TypeAlias = Annotated[list[str], Field(min_length=2, max_length=2)]
 _Prices: TypeAlias = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
@@ -68,4 +69,5 @@ def check_header(data: Mapping[str, Any], subject: str) -> None:
 
 def settings_of(header: Mapping[str, Any]) -> KgotSettings:
     """Return the settings of a run for its replay, which has no limit of time, and waits for nothing."""
-    return _SETTINGS_JSON.validate_python({**header["settings"], "max_seconds": None, "tool_retry_delay_s": 0.0})
+    given = {_RENAMED.get(name, name): value for name, value in header["settings"].items()}
+    return _SETTINGS_JSON.validate_python({**given, "max_seconds": None, "tool_retry_delay_s": 0.0})

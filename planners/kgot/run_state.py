@@ -18,8 +18,8 @@ from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
-from planners.kgot.run_parts import StepMakers
-from planners.kgot.silent_model import SilentModel
+from planners.kgot.model_availability import ModelAvailability
+from planners.kgot.step_makers import StepMakers
 from planners.runs.step_log import emit
 
 __all__ = ["RunState"]
@@ -42,7 +42,7 @@ class RunState:
     :ivar fruitless: the queries that gave nothing, and those that failed.
     :ivar faults: how the latter failed, by query.
     :ivar missing: what the graph lacked at last; the task itself where no vote said it.
-    :ivar silent: whether the model can still be reached.
+    :ivar availability: whether the model can still be reached.
     :ivar vote_fault: of the first vote of the last decision that failed; empty where none did.
     :ivar is_stuck: whether the votes say that no tool could help.
     """
@@ -63,7 +63,7 @@ class RunState:
     fruitless: list[str] = field(default_factory=list)
     faults: dict[str, str] = field(default_factory=dict)
     missing: str = ""
-    silent: SilentModel = field(default_factory=SilentModel)
+    availability: ModelAvailability = field(default_factory=ModelAvailability)
     vote_fault: str = ""
     is_stuck: bool = False
 

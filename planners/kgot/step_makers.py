@@ -5,10 +5,11 @@ The controller asks them and decides; none of them changes the graph or calls a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from inference.chat import ChatModel
 from ontology.errors import ModelError
 from planners.finding.tool_finder import FoundTools
 from planners.graphs.property_graph import Operation
@@ -16,11 +17,14 @@ from planners.kgot.kgot_task import MadeCall, TaskView
 
 __all__ = [
     "Answerer",
+    "BackendFactory",
     "GraphReader",
     "GraphWriter",
     "Insert",
     "NextStep",
+    "PromptSavings",
     "Retrieve",
+    "StepMakers",
     "ToolChooser",
     "UnusableStepError",
     "Vote",
@@ -138,3 +142,33 @@ class Answerer(Protocol):
     async def final(self, view: TaskView, partial: str, nth: int) -> str | None:
         """Return the answer in the form that the task asks for."""
         ...
+
+
+class PromptSavings(Protocol):
+    """Counts the prompts that a model would get where rules take a step in its place."""
+
+    def tokens(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> int:
+        """Return the tokens of the prompt for writes; the arguments are those of :meth:`GraphWriter.write`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMakers:
+    """Who take the steps.
+
+    :param script: reads the graph by Python, for the kinds ``script`` and ``fusion``; None: these are left out.
+    :param savings: counts what rules that write save beside a model; None where nothing is saved.
+    """
+
+    next_step: NextStep
+    chooser: ToolChooser
+    writer: GraphWriter
+    reader: GraphReader
+    answerer: Answerer
+    script: GraphReader | None = None
+    savings: PromptSavings | None = None
+
+
+BackendFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
+"""Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
+answers of tools."""

@@ -54,8 +54,8 @@ def _problem(run: RunState, call: WantedCall, key: str, known: set[str], count: 
         return "no tool of this id was found for what is missing"
     if key in run.asked:
         return "the same call was made before"
-    if count >= run.settings.max_calls:
-        return f"more than {run.settings.max_calls} calls are wanted at once"
+    if count >= run.settings.max_calls_per_step:
+        return f"more than {run.settings.max_calls_per_step} calls are wanted at once"
     return ""
 
 

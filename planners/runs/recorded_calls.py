@@ -16,7 +16,7 @@ from planners.calling.consent import Ask, never
 from planners.runs.account import rows_of
 from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.recorded_faults import client_fault, client_fault_json
-from planners.runs.run_journal import RunJournal, RunRecord, as_kept
+from planners.runs.run_journal import RunJournal, RunRecord, as_kept, seconds_since
 
 __all__ = ["RecordingInvoker", "ReplayInvoker"]
 
@@ -92,7 +92,7 @@ class RecordingInvoker:
         try:
             answer = await self._inner.invoke(tool, arguments)
         except ClientError as error:
-            self._failed(tool, key, nth, error, _since(started))
+            self._failed(tool, key, nth, error, seconds_since(started))
             raise
         except (BudgetExceededError, StorageError):  # a limit of the run; a disk that is full
             raise
@@ -100,14 +100,14 @@ class RecordingInvoker:
             if not self._as_written:
                 raise
             failure = _client_error(error, tool)
-            self._failed(tool, key, nth, failure, _since(started))
+            self._failed(tool, key, nth, failure, seconds_since(started))
             raise failure from error
         self._journal.append(
             "call_ended",
             key=key,
             nth=nth,
             tool=tool.id,
-            seconds=_since(started),
+            seconds=seconds_since(started),
             ok=answer.ok,
             status=answer.status,
             media_type=answer.media_type,
@@ -191,7 +191,3 @@ def _answer(journal: RunJournal, record: RunRecord) -> ToolAnswer:
 def _may_be_done(record: RunRecord) -> bool:
     """Whether a call that is not known to be finished may have reached its tool."""
     return record.kind == "call_begun" or record.data["code"] not in _NOTHING_SENT
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 6)

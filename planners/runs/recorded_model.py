@@ -10,7 +10,7 @@ from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.run_journal import RunJournal, RunRecord
+from planners.runs.run_journal import RunJournal, RunRecord, seconds_since
 
 __all__ = ["RecordedModel"]
 
@@ -102,12 +102,12 @@ class RecordedModel:
             raise
         except ModelError as error:
             told = {"problem": error.problem, "subject": error.subject, "remedy": error.remedy}
-            self._journal.append("model_failed", **what, seconds=_since(started), **told)
+            self._journal.append("model_failed", **what, seconds=seconds_since(started), **told)
             raise
         self._journal.append(
             "model_ended",
             **what,
-            seconds=_since(started),
+            seconds=seconds_since(started),
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
             truncated=completion.truncated,
@@ -133,7 +133,3 @@ class RecordedModel:
             completion_tokens=given["completion_tokens"],
             truncated=given["truncated"],
         )
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 6)

@@ -12,7 +12,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.recorded_faults import fault_json, raise_fault
-from planners.runs.run_journal import RunJournal
+from planners.runs.run_journal import RunJournal, seconds_since
 
 __all__ = ["RecordedSandbox"]
 
@@ -58,19 +58,17 @@ class RecordedSandbox(Sandbox):
         try:
             result = await self._inner.run(code, stdin=stdin, files=files)
         except EgotoolsError as error:
-            self._journal.append("sandbox_failed", key=key, nth=nth, seconds=_since(started), **fault_json(error))
+            self._journal.append(
+                "sandbox_failed", key=key, nth=nth, seconds=seconds_since(started), **fault_json(error)
+            )
             raise
         self._journal.append(
             "sandbox_ended",
             key=key,
             nth=nth,
             ended=result.ended,
-            seconds=_since(started),
+            seconds=seconds_since(started),
             arguments=self._journal.keep(given),
             result=self._journal.keep(asdict(result)),
         )
         return result
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 6)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,16 @@ from ontology.files import disk_errors, flush_to_disk, write_file
 from ontology.json_object import canonical_text
 from planners.runs.journal_lines import DAMAGED, JournalLines, RunRecord, journal_line, scan_journal
 
-__all__ = ["Kept", "RunJournal", "RunRecord", "Sync", "as_kept", "open_run_journal", "read_run_journal"]
+__all__ = [
+    "Kept",
+    "RunJournal",
+    "RunRecord",
+    "Sync",
+    "as_kept",
+    "open_run_journal",
+    "read_run_journal",
+    "seconds_since",
+]
 
 Sync: TypeAlias = Literal["record", "batch"]
 """When records reach the disk: each before the run goes on, or every hundred and at the end (the system's crash loses the last)."""
@@ -183,6 +193,11 @@ def _again(error: StorageError) -> StorageError:
 def as_kept(payload: Any) -> Any:
     """Return a JSON value as it is read from a journal that keeps it: lists for tuples, keys in order."""
     return json.loads(canonical_text(payload))
+
+
+def seconds_since(started: float) -> float:
+    """Return the seconds since a moment of ``time.perf_counter``, as records have them."""
+    return round(time.perf_counter() - started, 6)
 
 
 @contextlib.contextmanager

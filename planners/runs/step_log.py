@@ -8,16 +8,16 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["also_told_to", "emit", "in_order", "told_to"]
+__all__ = ["also_told_to", "emit", "in_order", "told_to", "unheard"]
 
 T = TypeVar("T")
 
 
-def _unheard(event: Any) -> None:
+def unheard(event: Any) -> None:
     """Drop an event that happens outside of a run."""
 
 
-_OBSERVER: ContextVar[Callable[[Any], None]] = ContextVar("observer of a run", default=_unheard)
+_OBSERVER: ContextVar[Callable[[Any], None]] = ContextVar("observer of a run", default=unheard)
 
 
 def emit(event: Any) -> None:

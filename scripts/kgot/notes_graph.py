@@ -16,11 +16,11 @@ from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import GraphState, InsertNode, Language, Operation, QueryLimits, QueryRows, Value
 from planners.kgot.kgot_task import MadeCall, TaskView
 
-__all__ = ["CHUNKS", "CHUNK_CHARS", "NearestChunks", "NotesWriter"]
+__all__ = ["CHUNK_CHARS", "NearestChunks", "NotesWriter"]
 
 CHUNK_CHARS = 400
 """Of a chunk: about 100 tokens, of which the shipped encoder takes 128 or 256."""
-CHUNKS = 8
+_CHUNKS = 8
 """As many as a search returns tools at most."""
 _LIMITS = QueryLimits()
 
@@ -57,7 +57,7 @@ class NearestChunks:
     :param question: of the task.
     """
 
-    def __init__(self, question: str, encoder: Encoder, *, chunks: int = CHUNKS) -> None:
+    def __init__(self, question: str, encoder: Encoder, *, chunks: int = _CHUNKS) -> None:
         self._graph = MemoryGraph()
         self._question = question
         self._encoder = encoder

@@ -26,16 +26,14 @@ from scripts.kgot.task_world import TaskWorld
 __all__ = [
     "KINDS",
     "LAYERS",
-    "RATES",
     "fault_section",
     "measure_faults",
     "measure_oracle",
     "oracle_section",
-    "run_once",
 ]
 
 KINDS: tuple[RetrieveKind, ...] = ("query", "script", "direct", "fusion")
-RATES = (0.1, 0.2, 0.4)
+_RATES = (0.1, 0.2, 0.4)
 _FULL = KgotSettings()
 LAYERS: Mapping[str, KgotSettings] = {
     "all layers": _FULL,
@@ -56,7 +54,7 @@ LAYERS: Mapping[str, KgotSettings] = {
 """Name → settings of a run."""
 
 
-async def run_once(
+async def _run_once(
     world: TaskWorld, task: AccountTask, model: ChatModel, oracle: ChatModel, *, store: str, settings: KgotSettings
 ) -> KgotRun:
     """Run a task on a new graph.
@@ -94,7 +92,7 @@ async def _measure_one(
     world: TaskWorld, task: AccountTask, store: str, kind: RetrieveKind, rows: KeptRows, wanted: KeptRows
 ) -> None:
     oracle, started = OracleModel([task]), time.perf_counter()
-    run = await run_once(world, task, oracle, oracle, store=store, settings=KgotSettings(retrieve=kind))
+    run = await _run_once(world, task, oracle, oracle, store=store, settings=KgotSettings(retrieve=kind))
     rows.add(
         store=store,
         retrieve=kind,
@@ -122,13 +120,13 @@ async def measure_faults(
 ) -> None:
     """Run tasks with faults at each rate, with all layers and without each."""
     for task in tasks:
-        for rate in RATES:
+        for rate in _RATES:
             for layers, settings in LAYERS.items():
                 if rows.has(rate=rate, layers=layers, task=task.id):
                     continue
                 oracle = OracleModel([task])
                 faulty = FaultyModel(oracle, rate=rate, seed=seed)
-                run = await run_once(world, task, faulty, oracle, store=store, settings=settings)
+                run = await _run_once(world, task, faulty, oracle, store=store, settings=settings)
                 solved = verdict_of(run.answer, task.answer, task.question) == "solved"
                 rows.add(
                     rate=rate,

@@ -34,6 +34,15 @@ _CALLS = 10
 _TASKS = 16
 _WORKERS = 8
 _TOOL = Tool(id="shop/price", name="price", title="price", description="Tells the price of an item.", namespace="shop")
+_CYPHER = (
+    "MATCH (p:Price) RETURN p.amount AS amount",
+    {"statements": ["MERGE (p:Price {number: 1}) SET p.amount = 5"]},
+)
+_PYTHON = (
+    "result = [each['amount'] for _, each in G.nodes(data=True) if each['label'] == 'Price']",
+    {"nodes": [{"label": "Price", "key": {"number": 1}, "properties": {"amount": 5}}], "edges": []},
+)
+"""A query of the graph, and the writes before it."""
 
 
 class _Busy:
@@ -83,19 +92,14 @@ class _SlowModel:
     def _answer(self, name: str, messages: Sequence[Message]) -> dict[str, Any]:
         done = "shop/price {" in messages[1].content
         calls = [{"tool": _TOOL.id, "arguments": {"number": number}} for number in range(self._calls)]
-        node = {"label": "Price", "key": {"number": 1}, "properties": {"amount": 5}}
-        query = (
-            "MATCH (p:Price) RETURN p.amount AS amount"
-            if "Cypher" in messages[0].content
-            else "result = [each['amount'] for _, each in G.nodes(data=True) if each['label'] == 'Price']"
-        )
+        query, writes = _PYTHON if "Cypher" not in messages[0].content else _CYPHER
         answers: dict[str, dict[str, Any]] = {
             "next_step": {"query_type": "RETRIEVE", "content": query}
             if done
             else {"query_type": "INSERT", "content": "the price"},
             "merge_reasons": {"missing": "the price"},
             "tool_calls": {"calls": calls},
-            "write_graph": {"nodes": [node], "edges": []},
+            "write_graph": writes,
             "maths_needed": {"needed": False},
             "final_answer": {"answer": "5"},
         }
@@ -129,7 +133,7 @@ class _SlowTool:
 
 
 async def _run(graph: PropertyGraph, sandbox: Sandbox, busy: _Busy, calls: int) -> tuple[KgotRun, _SlowTool]:
-    settings = KgotSettings(writes="operations", max_calls=_CALLS)
+    settings = KgotSettings(max_calls_per_step=_CALLS)
     model = _SlowModel(calls, busy, MODEL_S, asyncio.get_running_loop())
     tool = _SlowTool(busy)
     makers = llm_makers(model, model, settings=settings, language=graph.language)

@@ -28,9 +28,9 @@ from services.company.shipped_documents import SHIPPED_CATALOG
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
 
-__all__ = ["MOST_TOOLS", "TaskWorld", "task_world"]
+__all__ = ["TaskWorld", "task_world"]
 
-MOST_TOOLS = 8
+_MOST_TOOLS = 8
 _LIMITS = CallLimits(calls=1_000, seconds=3_600.0)
 
 
@@ -50,7 +50,7 @@ class TaskWorld:
 
     def finder(self, *, auto_k: bool = False) -> ToolFinder:
         """Return what finds tools: at most eight, as many as the service chooses; or eight."""
-        return ToolFinder(self.client, k=MOST_TOOLS, auto_k=auto_k, schema_format="openai", documents=self.documents)
+        return ToolFinder(self.client, k=_MOST_TOOLS, auto_k=auto_k, schema_format="openai", documents=self.documents)
 
     async def invoker(self, task: AccountTask, model: ChatModel) -> ToolInvoker:
         """Return what calls the tools of a run: the integrated ones with the files of the task, the others at the company."""

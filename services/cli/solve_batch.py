@@ -26,7 +26,7 @@ from services.cli.solve_options import BatchOptions
 from services.cli.solve_run import Catalogue, opened_tools
 from services.cluster.ray_cluster import on_ray
 from services.cluster.ray_tasks import each_on_ray
-from services.jobs.solve_parts import chat_budget, open_solve_parts
+from services.jobs.solve_parts import open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 
 __all__ = ["solve_batch"]
@@ -79,7 +79,7 @@ async def _here(
     batch: BatchOptions,
     show: _Progress,
 ) -> list[TaskResult]:
-    budget = chat_budget(plan.endpoint)  # of all tasks together
+    budget = plan.endpoint.budget()  # of all tasks together
     folder = batch.out or Path()
     async with opened_tools(catalogue, access, _ask(access)) as tools:
 

@@ -25,7 +25,7 @@ from planners.runs.run_journal import RunJournal, open_run_journal, read_run_jou
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts
-from services.jobs.solve_plan import SolvePlan, steps_maker
+from services.jobs.solve_plan import SolvePlan, backend_factory
 
 __all__ = ["Catalogue", "Solved", "opened_tools", "replay", "solve"]
 
@@ -106,7 +106,7 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     _check_steps(header, str(path))
     check_records(journal)
     journal.check_payloads()
-    make = steps_maker(
+    make = backend_factory(
         header["about"],
         language=header["language"],
         settings=settings_of(header),

@@ -71,11 +71,7 @@ def open_chat(
             raise InvalidArgumentError(f"{needed_by} needs this option", subject=option)
     from inference.openai_chat import OpenAIChat
 
-    budget = budget or Budget(
-        max_tokens=endpoint.max_tokens or None,
-        max_usd=endpoint.max_usd or None,
-        usd_per_1k_prompt=endpoint.usd_per_1k,
-        usd_per_1k_completion=endpoint.usd_per_1k,
-    )
     key = os.environ.get("OPENAI_API_KEY", "")
-    return OpenAIChat(endpoint.model, base_url=endpoint.base_url, api_key=key, budget=budget, policy=policy)
+    return OpenAIChat(
+        endpoint.model, base_url=endpoint.base_url, api_key=key, budget=budget or endpoint.budget(), policy=policy
+    )

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from inference.budget import Budget
 
 __all__ = [
     "DEFAULT_KEEP",
@@ -97,6 +100,17 @@ class ChatEndpoint:
     usd_per_1k: Annotated[
         float, Option("--llm-usd-per-1k", min=0.0, help="Price of 1,000 tokens in US dollars, for --llm-max-usd.")
     ] = 0.0
+
+    def budget(self) -> Budget:
+        """Return a new budget, of all models of the job."""
+        from inference.budget import Budget
+
+        return Budget(
+            max_tokens=self.max_tokens or None,
+            max_usd=self.max_usd or None,
+            usd_per_1k_prompt=self.usd_per_1k,
+            usd_per_1k_completion=self.usd_per_1k,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

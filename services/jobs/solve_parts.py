@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from inference.chat import ChatModel
 from inference.retry import RetryPolicy
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask, always
+from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.calling.tool_access import ToolAccess
 from planners.finding.joined_finder import JoinedFinder
@@ -23,7 +24,8 @@ from planners.finding.tool_finder import Finder, ToolFinder
 from planners.graphs.open_graph import open_graph
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import SolveParts
+from planners.kgot.recorded_run import SolveParts, header_of
+from planners.kgot.tools.extract_zip import unpack_again
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
@@ -31,13 +33,12 @@ from planners.runs.recorded_plans import RecordedPlanner
 from planners.runs.run_journal import RunJournal
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_plan import ModelAddress, SolvePlan, steps_maker
+from services.jobs.solve_plan import ModelAddress, SolvePlan, backend_factory
 
-__all__ = ["SolveTools", "chat_budget", "open_solve_parts"]
+__all__ = ["SolveTools", "open_solve_parts"]
 
 _OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
-_UNPACKING = "kgot/extract_zip"  # it keeps files in this process, that later calls name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +66,6 @@ def _task_finder(tools: SolveTools, settings: KgotSettings, own_ids: Collection[
     return JoinedFinder(first, second, most=most, reserved=own_ids)
 
 
-def chat_budget(endpoint: ChatEndpoint) -> Budget:
-    """Return the budget of all models of a command."""
-    return Budget(
-        max_tokens=endpoint.max_tokens or None,
-        max_usd=endpoint.max_usd or None,
-        usd_per_1k_prompt=endpoint.usd_per_1k,
-        usd_per_1k_completion=endpoint.usd_per_1k,
-    )
-
-
 @contextlib.asynccontextmanager
 async def open_solve_parts(
     plan: SolvePlan,
@@ -92,21 +83,23 @@ async def open_solve_parts(
     :raises EgotoolsError: when a file, the store or a model cannot be opened.
     :raises ClientError: when the server does not answer.
     """
-    budget = budget or chat_budget(plan.endpoint)
+    budget = budget or plan.endpoint.budget()
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
         sandbox = Sandbox()
         models = _models(plan, budget)
         files = TaskFiles(task.files, Path(folder))
-        own = _integrated(plan, tools, files, sandbox, models.get("tool"), budget)
-        unusable((await own.ready()).unusable)
-        await _unpack_again(own, files, journal)
+        header = header_of(journal)
+        marks = FenceMarks(bytes.fromhex(header["fence_key"]) if header is not None else b"")
+        own = _integrated(plan, tools, files, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
+        unusable(await own.ready())
+        await unpack_again(own, files, journal)
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         limits = CallLimits(calls=plan.max_calls, seconds=plan.settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=steps_maker(
+            make=backend_factory(
                 plan.about(),
                 language=graph.language,
                 settings=plan.settings,
@@ -119,6 +112,7 @@ async def open_solve_parts(
             repeat=always if tools.access.policy.confirmed else tools.ask,
             settings=plan.settings,
             about=plan.about(),
+            marks=marks,
         )
 
 
@@ -134,7 +128,7 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 
 
 def _integrated(
-    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, chat: ChatModel | None, budget: Budget
+    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, models: ToolModels, budget: Budget
 ) -> ToolSet:
     from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
     from planners.kgot.tools.web_endpoints import WebEndpoints
@@ -148,8 +142,8 @@ def _integrated(
         }
 
     vision, speech = plan.vision_model, plan.speech_model
-    models = ToolModels(
-        chat=chat,
+    models = replace(
+        models,
         vision=VisionEndpoint(vision.model, budget=budget, **address(vision)) if vision.model else None,
         speech=SpeechEndpoint(speech.model, **address(speech)) if speech.model else None,
     )
@@ -158,22 +152,3 @@ def _integrated(
         allowed_networks=tools.access.allowed_networks,
     )
     return standard_tools(files, sandbox, models=models, web=web)
-
-
-async def _unpack_again(own: ToolSet, files: TaskFiles, journal: RunJournal) -> None:
-    """Unpack what an earlier process of the run has unpacked: later calls name these files, by the names that were returned."""
-    begun: dict[tuple[str, int], str] = {}
-    unpacked: list[str] = []
-    for record in journal.records:
-        if record.data.get("tool") != _UNPACKING:
-            continue
-        key = (record.data["key"], record.data["nth"])
-        if record.kind == "call_begun":
-            begun[key] = record.data["arguments"]
-        elif record.kind == "call_ended" and record.data["ok"] and key in begun:
-            body = journal.payload(record.data["body"])
-            for each in body["files"]:
-                files.promise(body["file"], each["path"], each["name"])
-            unpacked.append(begun[key])
-    for arguments in unpacked:
-        await own.call(_UNPACKING, journal.payload(arguments))

@@ -14,11 +14,10 @@ from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
     from planners.graphs.property_graph import Language
-    from planners.kgot.recorded_run import MakeSteps
     from planners.kgot.rules.needed_calls import CallPlanner
-    from planners.kgot.run_parts import StepMakers
+    from planners.kgot.step_makers import BackendFactory, StepMakers
 
-__all__ = ["ModelAddress", "SolvePlan", "WriteBy", "steps_maker"]
+__all__ = ["ModelAddress", "SolvePlan", "WriteBy", "backend_factory"]
 
 WriteBy: TypeAlias = Literal["model", "rules"]
 """What writes answers of tools into the graph."""
@@ -89,13 +88,13 @@ class SolvePlan:
         }
 
 
-def steps_maker(
+def backend_factory(
     about: Mapping[str, Any],
     *,
     language: Language,
     settings: KgotSettings,
     planner: CallPlanner | None = None,
-) -> MakeSteps:
+) -> BackendFactory:
     """Return what makes the steps of a run, also of one that is replayed.
 
     :param about: see :meth:`SolvePlan.about`.
@@ -112,13 +111,13 @@ def steps_maker(
             return makers
         from planners.calling.fence_marks import FenceMarks
         from planners.finding.prompt_tokens import PromptTokens
-        from planners.kgot.llm.write_prompt import UnsentWrites
+        from planners.kgot.llm.write_prompt import WriteSavings
         from planners.kgot.rules.shape_writer import ShapeWriter
 
-        unsent = UnsentWrites(
+        savings = WriteSavings(
             language=language, settings=settings, marks=FenceMarks(fence_key), count=PromptTokens().count
         )
-        return replace(makers, writer=ShapeWriter(), unsent=unsent)
+        return replace(makers, writer=ShapeWriter(), savings=savings)
 
     return make
 
@@ -126,7 +125,7 @@ def steps_maker(
 def _by_rules(about: Mapping[str, Any], language: Language, planner: CallPlanner | None) -> StepMakers:
     from planners.dfs.domain import read_domain
     from planners.kgot.rules.rules_steps import rules_makers
-    from services.questions.question_reader import DfsQuestionReader
+    from services.task_reading.question_reader import DfsQuestionReader
 
     reader = DfsQuestionReader(read_domain(about["domain"]), today=date.fromisoformat(about["today"]))
     return rules_makers(reader, language=language, planner=planner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "state_folder"]
+__all__ = ["cache_folder", "state_folder", "versions_folder"]
 
 
 def cache_folder(name: str) -> Path:
@@ -16,3 +16,9 @@ def cache_folder(name: str) -> Path:
 def state_folder() -> Path:
     """Return the folder of what the program keeps for the user, ``$XDG_STATE_HOME/egotools``."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "egotools"
+
+
+def versions_folder() -> Path:
+    """Return the folder of versions of operators: ``EGOTOOLS_OPERATORS``, else one in :func:`state_folder`."""
+    named = os.environ.get("EGOTOOLS_OPERATORS")
+    return Path(named) if named else state_folder() / "operators"

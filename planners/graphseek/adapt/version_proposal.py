@@ -28,7 +28,7 @@ from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.turn import Fault
-from planners.runs.heard_model import HeardModel
+from planners.runs.metered_model import MeteredModel
 from planners.runs.model_thread import on_a_thread
 
 __all__ = ["DRY_RUN", "VersionMaker", "VersionRequest"]
@@ -128,8 +128,8 @@ class VersionMaker:
     async def _answer(self, messages: Sequence[Message]) -> tuple[str] | str:
         """Return the text of an answer, or why there is none."""
         request = StructuredRequest(messages=tuple(messages), schema=_ANSWER, schema_name=_NAME, max_tokens=_TOKENS)
-        with HeardModel(self._model, _NAME, partial(ModelAsked, prompt=_NAME)) as heard:
-            chat = StructuredChat(heard, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
+        with MeteredModel(self._model, _NAME, partial(ModelAsked, prompt=_NAME)) as metered:
+            chat = StructuredChat(metered, kind="graphseek", repair_prompt=str, cache=None, attempts=1)
             given = await on_a_thread("graphseek-version", lambda: chat.call(request, "", str))
         return (given.text,) if given.failure is None else clean_text(str(given.failure))
 

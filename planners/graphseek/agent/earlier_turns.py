@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-__all__ = ["told_turns"]
+__all__ = ["history_text"]
 
 _LONGEST_SHARE = 4  # one turn has a quarter of the tokens at most, so that a long answer does not push out the others
 _CHARS_PER_TOKEN = 4
 
 
-async def told_turns(
+async def history_text(
     turns: Sequence[tuple[str, str]],
     *,
     most_tokens: int,

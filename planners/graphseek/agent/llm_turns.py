@@ -14,7 +14,7 @@ from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
 from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.graphseek.agent.earlier_turns import told_turns
+from planners.graphseek.agent.earlier_turns import history_text
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn_schema import MOST_CALLS, operator_lines, turn_schema
 from planners.graphseek.agent_events import ModelAsked
@@ -24,7 +24,7 @@ from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
 from planners.graphseek.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
-from planners.runs.heard_model import HeardModel
+from planners.runs.metered_model import MeteredModel
 from planners.runs.model_thread import on_a_thread
 
 __all__ = ["LlmTurns"]
@@ -111,7 +111,7 @@ class LlmTurns:
         """What changes: the turns before, the question, the operators, and the steps so far."""
         parts = []
         if view.question.earlier:
-            told = await told_turns(
+            told = await history_text(
                 view.question.earlier,
                 most_tokens=self._settings.history_tokens,
                 count=self._tokens.count,
@@ -150,8 +150,8 @@ class LlmTurns:
             messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
         )
         key = request.key(self._model.name, graphseek_prompt(name).version)
-        with HeardModel(self._model, name, partial(ModelAsked, prompt=name)) as heard:
-            chat = StructuredChat(heard, kind="graphseek", repair_prompt=_repair, cache=self._cache)
+        with MeteredModel(self._model, name, partial(ModelAsked, prompt=name)) as metered:
+            chat = StructuredChat(metered, kind="graphseek", repair_prompt=_repair, cache=self._cache)
             answer = await on_a_thread("graphseek-model", lambda: chat.call(request, key, read))
         if answer.failure is not None:
             raise answer.failure

@@ -43,7 +43,7 @@ from planners.graphseek.turn import (
     UnusableTurnError,
 )
 from planners.runs.recorded_steps import StepRecorder, Unrecorded
-from planners.runs.step_log import also_told_to, emit, told_to
+from planners.runs.step_log import also_told_to, emit, told_to, unheard
 
 __all__ = ["CORE", "AnsweredQuestion", "answer_question"]
 
@@ -74,15 +74,11 @@ class AnsweredQuestion:
     usd: float = 0.0
 
 
-def _unheard(event: AgentEvent) -> None:
-    """Do nothing."""
-
-
 async def answer_question(
     question: Question,
     parts: QuestionParts | None,
     settings: AgentSettings = _SETTINGS,
-    observe: Callable[[AgentEvent], None] = _unheard,
+    observe: Callable[[AgentEvent], None] = unheard,
     *,
     recorder: StepRecorder | None = None,
     taken_over: int = 0,

@@ -26,7 +26,8 @@ from planners.runs.journal_index import request_key
 from planners.runs.journal_lines import DAMAGED, RunRecord
 from planners.runs.record_forms import check_records
 from planners.runs.recorded_steps import RecordedSteps
-from planners.runs.run_journal import RunJournal
+from planners.runs.run_journal import RunJournal, seconds_since
+from planners.runs.step_log import unheard
 
 __all__ = ["answer_recorded", "branch_question", "question_of", "refine_question", "replay_question"]
 
@@ -40,16 +41,12 @@ _QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
 _SETTINGS_JSON: TypeAdapter[AgentSettings] = TypeAdapter(AgentSettings)
 
 
-def _unheard(event: AgentEvent) -> None:
-    """Do nothing."""
-
-
 async def answer_recorded(
     question: Question,
     journal: RunJournal,
     parts: QuestionParts,
     settings: AgentSettings = _SETTINGS,
-    observe: Observe = _unheard,
+    observe: Observe = unheard,
 ) -> AnsweredQuestion:
     """Run a question, or go on with the run of a journal; one that has ended is replayed.
 
@@ -75,7 +72,7 @@ async def answer_recorded(
     answered = await answer_question(
         question, parts, limits, heard.hear, recorder=_recorder(journal), taken_over=header["taken_over"]
     )
-    seconds = round(time.perf_counter() - started, 6)
+    seconds = seconds_since(started)
     end = answered.end
     if end.outcome in _GOES_ON:
         journal.append("run_stopped", outcome=end.outcome, missing=end.missing, seconds=seconds)
@@ -85,7 +82,7 @@ async def answer_recorded(
     return answered
 
 
-async def replay_question(journal: RunJournal, observe: Observe = _unheard) -> AnsweredQuestion:
+async def replay_question(journal: RunJournal, observe: Observe = unheard) -> AnsweredQuestion:
     """Tell a finished run again. Nobody is asked, and the graph is not opened.
 
     :raises InvalidArgumentError: when the run has not ended, or the replay differs from it.

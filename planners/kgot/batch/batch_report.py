@@ -43,7 +43,7 @@ class BatchReport:
     :param by_step: what the calls of models took, by the name of the step.
     :param by_tool: calls of tools.
     :param choice: how often each tool was among those of a search, and was called after it.
-    :param spared_tokens: of prompts that rules spared beside a model.
+    :param spared_tokens: of prompts that rules saved beside a model.
     """
 
     rows: tuple[ReportRow, ...]

@@ -35,7 +35,7 @@ class TaskResult:
     :param again: whether the machine or a service kept it from an answer, so that another attempt may give one.
     :param seconds: that the run took, in all processes that ended properly.
     :param searches: of tools.
-    :param spared_tokens: of prompts that rules spared beside a model.
+    :param spared_tokens: of prompts that rules saved beside a model.
     """
 
     id: str

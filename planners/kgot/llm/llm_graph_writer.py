@@ -8,7 +8,6 @@ from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
 from planners.graphs.property_graph import Language, Operation, Statement
-from planners.kgot.kgot_settings import WriteForm
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.llm.graph_json import OPERATIONS_SCHEMA, operation_text, read_operations
 from planners.kgot.llm.json_repair import repaired_json
@@ -22,15 +21,12 @@ _FIXED = closed_object(query={"type": "string"})
 
 
 class LlmGraphWriter:
-    """Asks the model of the graph (appendix C.2).
+    """Asks the model of the graph (appendix C.2)."""
 
-    :param form: statements, or nodes and edges as JSON; a graph that is asked by Python always gets the latter.
-    """
-
-    def __init__(self, asker: ModelAsker, *, language: Language, form: WriteForm) -> None:
+    def __init__(self, asker: ModelAsker, *, language: Language) -> None:
         self._asker = asker
         self._language = language
-        self._write_language = write_language(language, form)
+        self._write_language = write_language(language)
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
         """See :class:`planners.kgot.step_makers.GraphWriter`."""

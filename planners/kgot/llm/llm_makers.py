@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inference.chat import ChatModel
-from inference.result_cache import ResultCache
 from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import Language
 from planners.kgot.kgot_settings import KgotSettings
@@ -13,7 +12,7 @@ from planners.kgot.llm.llm_graph_writer import LlmGraphWriter
 from planners.kgot.llm.llm_next_step import LlmNextStep
 from planners.kgot.llm.llm_tool_chooser import LlmToolChooser
 from planners.kgot.llm.model_asker import ModelAsker
-from planners.kgot.run_parts import StepMakers
+from planners.kgot.step_makers import StepMakers
 
 __all__ = ["llm_makers"]
 
@@ -25,7 +24,6 @@ def llm_makers(
     settings: KgotSettings,
     language: Language,
     fence_key: bytes = b"",
-    cache: ResultCache | None = None,
 ) -> StepMakers:
     """Return the steps of a run.
 
@@ -34,17 +32,16 @@ def llm_makers(
     :param tool_model: defines the calls of tools.
     :param language: of the graph.
     :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.
-    :param cache: of usable answers; None for no cache.
     :raises MissingExtraError: at the first question, without the extra ``llm``.
     """
     marks = FenceMarks(fence_key)
-    graph = ModelAsker(graph_model, executor="graph", settings=settings, marks=marks, cache=cache)
-    tools = ModelAsker(tool_model, executor="tool", settings=settings, marks=marks, cache=cache)
+    graph = ModelAsker(graph_model, executor="graph", settings=settings, marks=marks)
+    tools = ModelAsker(tool_model, executor="tool", settings=settings, marks=marks)
     asked: Language = "python" if settings.retrieve == "script" else language
     return StepMakers(
         next_step=LlmNextStep(graph, settings, language="direct" if settings.retrieve == "direct" else asked),
         chooser=LlmToolChooser(graph, tools, settings),
-        writer=LlmGraphWriter(graph, language=language, form=settings.writes),
+        writer=LlmGraphWriter(graph, language=language),
         reader=LlmGraphReader(graph, language=language),
         answerer=LlmAnswerer(graph, settings),
         script=LlmGraphReader(graph, language="python"),

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
-from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Sample
-from inference.result_cache import ResultCache
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_object import canonical_text
 from planners.calling.fence_marks import FenceMarks
@@ -18,7 +16,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_makers import UnusableStepError
-from planners.runs.heard_model import HeardModel
+from planners.runs.metered_model import MeteredModel
 from planners.runs.model_thread import on_a_thread
 
 __all__ = ["ModelAsker", "closed_object"]
@@ -32,26 +30,13 @@ class ModelAsker:
     """Asks one model. Its calls run in threads of their own, so that votes wait for the model together.
 
     :param executor: which of the two models it is.
-    :param cache: of usable answers; with a key of the marks that stays the same, a repeated run finds its own there.
-    :param budget: with the prices; that of the model where None.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        *,
-        executor: Executor,
-        settings: KgotSettings,
-        marks: FenceMarks,
-        cache: ResultCache | None = None,
-        budget: Budget | None = None,
-    ) -> None:
+    def __init__(self, model: ChatModel, *, executor: Executor, settings: KgotSettings, marks: FenceMarks) -> None:
         self._model = model
         self._executor: Executor = executor
         self._settings = settings
         self._marks = marks
-        self._cache = cache
-        self._budget = budget
 
     async def ask(
         self,
@@ -86,12 +71,12 @@ class ModelAsker:
         made = partial(ModelAsked, step=name, executor=self._executor)
         parser = _parser(canonical_text(schema))
         key = request.key(self._model.name, prompt_version(name, form))
-        with HeardModel(self._model, name, made, budget=self._budget) as heard:
+        with MeteredModel(self._model, name, made) as metered:
             chat = StructuredChat(
-                heard,
+                metered,
                 kind=_KIND,
                 repair_prompt=lambda fault: repair_text(fault, form=form, marks=self._marks),
-                cache=self._cache,
+                cache=None,
                 attempts=1 + self._settings.max_json_reasks,
                 whole_only=True,
             )

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import Language
-from planners.kgot.kgot_settings import KgotSettings, WriteForm
+from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.llm.view_inputs import view_inputs
 from planners.kgot.prompts.kgot_prompt import prompt_messages
 
-__all__ = ["OPERATIONS", "WRITE_GRAPH", "UnsentWrites", "write_inputs", "write_language"]
+__all__ = ["OPERATIONS", "WRITE_GRAPH", "WriteSavings", "write_inputs", "write_language"]
 
 WRITE_GRAPH = "write_graph"
 """Name of the prompt."""
@@ -19,9 +19,9 @@ OPERATIONS = "operations"
 """The language of writes that are nodes and edges as JSON."""
 
 
-def write_language(language: Language, form: WriteForm) -> str:
-    """Return the language of writes. A graph that is asked by Python always gets nodes and edges as JSON."""
-    return OPERATIONS if form == OPERATIONS or language == "python" else language
+def write_language(language: Language) -> str:
+    """Return the language of writes: that of the graph, or nodes and edges as JSON for a graph that is asked by Python."""
+    return OPERATIONS if language == "python" else language
 
 
 def write_inputs(view: TaskView, missing: str, answers: Sequence[MadeCall]) -> dict[str, str]:
@@ -30,8 +30,8 @@ def write_inputs(view: TaskView, missing: str, answers: Sequence[MadeCall]) -> d
     return {**view_inputs(view), "missing_information": missing, "new_information": new}
 
 
-class UnsentWrites:
-    """Implements :class:`planners.kgot.run_parts.UnsentPrompt`.
+class WriteSavings:
+    """Implements :class:`planners.kgot.step_makers.PromptSavings`.
 
     :param count: tokens of a text.
     """
@@ -40,12 +40,12 @@ class UnsentWrites:
         self, *, language: Language, settings: KgotSettings, marks: FenceMarks, count: Callable[[str], int]
     ) -> None:
         self._form = settings.prompt_format
-        self._language = write_language(language, settings.writes)
+        self._language = write_language(language)
         self._marks = marks
         self._count = count
 
     def tokens(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> int:
-        """See :class:`planners.kgot.run_parts.UnsentPrompt`."""
+        """See :class:`planners.kgot.step_makers.PromptSavings`."""
         inputs = write_inputs(view, missing, answers)
         messages = prompt_messages(WRITE_GRAPH, inputs, form=self._form, marks=self._marks, language=self._language)
         return sum(self._count(message.content) for message in messages)

@@ -17,10 +17,9 @@ from planners.kgot.rules.needed_calls import CallPlanner, calls_for
 from planners.kgot.rules.resolved_question import ResolvedQuestion
 from planners.kgot.rules.run_needs import Need, RulesMemory
 from planners.kgot.rules.shape_writer import ShapeWriter
-from planners.kgot.run_parts import StepMakers
-from planners.kgot.step_makers import Insert, Retrieve, Vote, WantedCall
+from planners.kgot.step_makers import Insert, Retrieve, StepMakers, Vote, WantedCall
 
-__all__ = ["RulesSteps", "rules_makers"]
+__all__ = ["rules_makers"]
 
 _CANNOT = "The question cannot be answered by rules: "
 
@@ -34,7 +33,7 @@ def rules_makers(
     :param language: of the run's graph.
     :param planner: the service's ``Plan``; None: arguments are bound by the tools' documents alone.
     """
-    steps = RulesSteps(reader, language=language, planner=planner)
+    steps = _RulesSteps(reader, language=language, planner=planner)
     return StepMakers(
         next_step=steps,
         chooser=steps,
@@ -44,7 +43,7 @@ def rules_makers(
     )
 
 
-class RulesSteps:
+class _RulesSteps:
     """Implements :class:`planners.kgot.step_makers.NextStep` and :class:`planners.kgot.step_makers.ToolChooser`."""
 
     def __init__(self, reader: QuestionReader, *, language: Language, planner: CallPlanner | None) -> None:
@@ -131,7 +130,7 @@ def _read_as(asked: Asked | Unreadable) -> str:
 class _Reader:
     """Implements :class:`planners.kgot.step_makers.GraphReader`."""
 
-    def __init__(self, steps: RulesSteps) -> None:
+    def __init__(self, steps: _RulesSteps) -> None:
         self._steps = steps
 
     async def query(self, view: TaskView, wrong: str, *, forced: bool) -> str | None:
@@ -149,7 +148,7 @@ class _Reader:
 class _Answerer:
     """Implements :class:`planners.kgot.step_makers.Answerer`."""
 
-    def __init__(self, steps: RulesSteps) -> None:
+    def __init__(self, steps: _RulesSteps) -> None:
         self._steps = steps
 
     async def maths(self, view: TaskView, partial: str) -> str | None:

@@ -11,7 +11,7 @@ from planners.calling.fence_marks import FenceMarks
 from planners.kgot.tools.tool_set import ToolSet
 from planners.runs.model_thread import on_a_thread
 
-__all__ = ["ModelAsker", "register_ask_llm"]
+__all__ = ["LlmTool", "register_ask_llm"]
 
 _QUESTION_CHARS = 8_000
 """Of a question: about 2,000 tokens, an eighth of the window of a small model."""
@@ -26,7 +26,7 @@ _TEXT = (
 )
 
 
-class ModelAsker:
+class LlmTool:
     """Asks a chat model, whose own limits of tokens and money hold.
 
     :param model: None: nothing can be asked.
@@ -80,7 +80,7 @@ def _question(text: str) -> str:
     return text.strip()[:_QUESTION_CHARS]
 
 
-def register_ask_llm(tools: ToolSet, asker: ModelAsker) -> str:
+def register_ask_llm(tools: ToolSet, asker: LlmTool) -> str:
     """Register the tool and return its id."""
     return tools.register(
         asker.ask_llm,

@@ -12,11 +12,13 @@ from ontology.errors import DocumentError, EgotoolsError, TooLargeError, Unsuppo
 from planners.kgot.tools.file_kinds import CONVERTED, TEXTS, file_kind
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
+from planners.kgot.tools.tool_set import NAMESPACE, ToolSet
 from planners.kgot.tools.zip_checks import ZipLimits, checked_members, opened_zip
+from planners.runs.run_journal import RunJournal
 
-__all__ = ["ZipExtractor", "register_extract_zip"]
+__all__ = ["ZipExtractor", "register_extract_zip", "unpack_again"]
 
+_NAME = "extract_zip"
 _READ_AT_ONCE = 8
 """Files: reading a document takes seconds, and the call has two minutes."""
 _READ_BYTES = 256 * 2**10
@@ -46,9 +48,7 @@ class ZipExtractor:
         :raises UnsupportedError: when there is none.
         """
         if not self._files.takes_more:
-            raise UnsupportedError(
-                "this run has no folder for unpacked files", subject="extract_zip", remedy="Give one"
-            )
+            raise UnsupportedError("this run has no folder for unpacked files", subject=_NAME, remedy="Give one")
 
     async def extract_zip(self, file: str) -> dict[str, Any]:
         """Unpack an archive, once: a second call gives the same files.
@@ -134,7 +134,7 @@ def register_extract_zip(tools: ToolSet, files: TaskFiles, inspector: FileInspec
     extractor = ZipExtractor(files, inspector)
     return tools.register(
         extractor.extract_zip,
-        name="extract_zip",
+        name=_NAME,
         description=(
             "Unpack a zip archive of the task. Its files become files of the task, which the other tools read by the names that are"
             " returned; the text of small ones is returned at once."
@@ -151,3 +151,26 @@ def register_extract_zip(tools: ToolSet, files: TaskFiles, inspector: FileInspec
         check=extractor.check,
         timeout_s=600.0,
     )
+
+
+async def unpack_again(tools: ToolSet, files: TaskFiles, journal: RunJournal) -> None:
+    """Unpack what an earlier process of a run has unpacked: later calls name these files, by the names that were returned.
+
+    :param tools: of the run, with this one.
+    """
+    id_ = f"{NAMESPACE}/{_NAME}"
+    begun: dict[tuple[str, int], str] = {}
+    unpacked: list[str] = []
+    for record in journal.records:
+        if record.data.get("tool") != id_:
+            continue
+        key = (record.data["key"], record.data["nth"])
+        if record.kind == "call_begun":
+            begun[key] = record.data["arguments"]
+        elif record.kind == "call_ended" and record.data["ok"] and key in begun:
+            body = journal.payload(record.data["body"])
+            for each in body["files"]:
+                files.promise(body["file"], each["path"], each["name"])
+            unpacked.append(begun[key])
+    for arguments in unpacked:
+        await tools.call(id_, journal.payload(arguments))

@@ -13,7 +13,7 @@ from egotools import ToolRequestError
 from ontology.errors import DocumentError, MissingExtraError, TooLargeError
 from ontology.extras import how_to_install
 from planners.calling.sandbox import Sandbox, SandboxLimits
-from planners.kgot.tools.ask_llm import ModelAsker
+from planners.kgot.tools.ask_llm import LlmTool
 from planners.kgot.tools.file_kinds import CONVERTED, decoded, file_kind
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import text_pages
@@ -40,10 +40,10 @@ class FileInspector:
     :param asker: answers questions.
     """
 
-    def __init__(self, files: TaskFiles, sandbox: Sandbox | None = None, asker: ModelAsker | None = None) -> None:
+    def __init__(self, files: TaskFiles, sandbox: Sandbox | None = None, asker: LlmTool | None = None) -> None:
         self._files = files
         self._sandbox = Sandbox(_CONVERTING) if sandbox is not None else None
-        self._asker = asker or ModelAsker(None)
+        self._asker = asker or LlmTool(None)
         self._kept: OrderedDict[str, tuple[str, list[str]]] = OrderedDict()
 
     async def inspect_file(self, file: str, page: int = 1, question: str = "") -> dict[str, Any]:

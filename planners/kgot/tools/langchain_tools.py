@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pydantic_core
 
 from egotools import ClientError, Tool
-from egotools.calling.answer_fence import MAX_SHOWN_BYTES
 from egotools.calling.invoker import ToolInvoker
 from egotools.integrations.tool_source import Offer
 from ontology.errors import EgotoolsError, ToolCallError
@@ -62,18 +61,17 @@ def _called(tool: BaseTool) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-def base_tools(tools: Iterable[Tool], invoker: ToolInvoker, *, max_bytes: int = MAX_SHOWN_BYTES) -> list[BaseTool]:
+def base_tools(tools: Iterable[Tool], invoker: ToolInvoker) -> list[BaseTool]:
     """Return tools for an agent of LangChain. They are awaited only; answers are fenced, and errors become messages.
 
     :param invoker: asks for consent where a call needs it.
-    :param max_bytes: of an answer that a model is shown.
     :raises MissingPackageError: without the extra ``langchain``.
     """
     _check_installed()
-    return [_base_tool(tool, invoker, max_bytes) for tool in tools]
+    return [_base_tool(tool, invoker) for tool in tools]
 
 
-def _base_tool(tool: Tool, invoker: ToolInvoker, max_bytes: int) -> BaseTool:
+def _base_tool(tool: Tool, invoker: ToolInvoker) -> BaseTool:
     from langchain_core.tools import ToolException
 
     from egotools.integrations.langchain import structured_tool
@@ -83,7 +81,7 @@ def _base_tool(tool: Tool, invoker: ToolInvoker, max_bytes: int) -> BaseTool:
             answer = await invoker.invoke(tool, arguments)
         except (ClientError, EgotoolsError) as error:
             raise ToolException(str(error)) from error
-        text = fence_answer(answer, tool_id=tool.id, max_bytes=max_bytes).text
+        text = fence_answer(answer, tool_id=tool.id).text
         if not answer.ok:
             raise ToolException(text)
         return text

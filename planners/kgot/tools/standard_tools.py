@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inference.chat import ChatModel
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
-from planners.kgot.tools.ask_llm import ModelAsker, register_ask_llm
+from planners.kgot.tools.ask_llm import LlmTool, register_ask_llm
 from planners.kgot.tools.extract_zip import register_extract_zip
 from planners.kgot.tools.inspect_file import FileInspector, register_inspect_file
 from planners.kgot.tools.inspect_image import register_inspect_image
@@ -45,7 +45,7 @@ def standard_tools(
     """
     given = models or ToolModels()
     tools = ToolSet()
-    asker = ModelAsker(given.chat, given.marks)
+    asker = LlmTool(given.chat, given.marks)
     inspector = FileInspector(files, sandbox, asker)
     register_run_python(tools, files, sandbox)
     register_ask_llm(tools, asker)

@@ -7,12 +7,12 @@ import difflib
 import json
 import os
 import secrets
-import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from egotools import ToolRequestError
 from ontology.errors import InvalidArgumentError, StorageError, TooLargeError
+from ontology.files import open_regular
 
 __all__ = ["TaskFiles"]
 
@@ -76,7 +76,7 @@ class TaskFiles:
         :raises InvalidArgumentError: when it is no regular file any more.
         :raises TooLargeError: when it has more bytes; nothing was read.
         """
-        fd = _opened(self.find(name), name)
+        fd = open_regular(self.find(name), name)
         with os.fdopen(fd, "rb") as file:
             size = os.fstat(fd).st_size
             if size > max_bytes:
@@ -139,7 +139,7 @@ class TaskFiles:
                 subject=name,
                 remedy="Rename one: tools know files by their names",
             )
-        os.close(_opened(path, name))
+        os.close(open_regular(path, name))
         self._files[name] = path
 
     def _free(self, name: str) -> str:
@@ -150,25 +150,6 @@ class TaskFiles:
             number += 1
             free = f"{stem}-{number}.{ending}" if dot and stem else f"{name}-{number}"
         return free
-
-
-def _opened(path: Path, name: str) -> int:
-    """Open a regular file; a link is not followed, and a pipe does not make us wait.
-
-    :raises InvalidArgumentError: when it is none.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InvalidArgumentError(
-            f"the file cannot be read ({error.strerror})", subject=name, remedy="Give a regular file, not a link"
-        ) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise InvalidArgumentError(
-            "this is no regular file", subject=name, remedy="Give a file, not a folder, a device or a pipe"
-        )
-    return fd
 
 
 def _plain(name: str) -> str:

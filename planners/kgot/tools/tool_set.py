@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pydantic_core
@@ -27,7 +27,7 @@ from ontology.errors import (
 from ontology.tool_effects import Effect
 from planners.kgot.tools.integrated_tool import IntegratedTool
 
-__all__ = ["NAMESPACE", "NOT_INSTALLED", "Readiness", "ToolSet"]
+__all__ = ["NAMESPACE", "NOT_INSTALLED", "ToolSet"]
 
 NAMESPACE = "kgot"
 NOT_INSTALLED = "not installed"
@@ -35,26 +35,10 @@ NOT_INSTALLED = "not installed"
 _LACKS = (MissingExtraError, IsolationError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
-    """Which tools can be used.
-
-    :param usable: ids.
-    :param unusable: id → why not, and what to do.
-    """
-
-    usable: tuple[str, ...] = ()
-    unusable: Mapping[str, str] = field(default_factory=dict)
-
-
 class ToolSet:
-    """Tools by id ``NAMESPACE/NAME``. Make one for each run: tools keep what belongs to it.
+    """Tools by id ``NAMESPACE/NAME``. Make one for each run: tools keep what belongs to it."""
 
-    :param namespace: the first part of the ids.
-    """
-
-    def __init__(self, namespace: str = NAMESPACE) -> None:
-        self._namespace = namespace
+    def __init__(self) -> None:
         self._tools: dict[str, IntegratedTool] = {}
         self._unusable: dict[str, _Fault] = {}
 
@@ -86,7 +70,7 @@ class ToolSet:
             check=check,
             timeout_s=timeout_s,
         )
-        id_ = f"{self._namespace}/{name}"
+        id_ = f"{NAMESPACE}/{name}"
         if id_ in self._tools:
             raise InvalidArgumentError("a tool of this name is registered", subject=name, remedy="Choose another name")
         self._tools[id_] = tool
@@ -103,18 +87,20 @@ class ToolSet:
 
     def documents(self) -> list[dict[str, Any]]:
         """Return the tools as a JSON list that ``egotools build`` reads; ids and schemas stay as they are."""
-        return [tool.document(self._namespace) for tool in self._tools.values()]
+        return [tool.document(NAMESPACE) for tool in self._tools.values()]
 
     def tools(self) -> list[Tool]:
         """Return the tools as the service would return them."""
-        return [tool.tool(self._namespace) for tool in self._tools.values()]
+        return [tool.tool(NAMESPACE) for tool in self._tools.values()]
 
-    async def ready(self) -> Readiness:
-        """Check all tools at once, at the start of a run. One that is not ready answers later calls with the reason."""
+    async def ready(self) -> Mapping[str, str]:
+        """Check all tools at once, at the start of a run, and return why some cannot be used: id → reason, and what to do.
+
+        One that is not ready answers later calls with the reason.
+        """
         faults = await asyncio.gather(*(_fault(tool) for tool in self._tools.values()))
         self._unusable = {id_: fault for id_, fault in zip(self._tools, faults, strict=True) if fault}
-        usable = tuple(id_ for id_ in self._tools if id_ not in self._unusable)
-        return Readiness(usable=usable, unusable={id_: fault.why for id_, fault in self._unusable.items()})
+        return {id_: fault.why for id_, fault in self._unusable.items()}
 
     async def call(self, id_: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool. What goes wrong in it is an answer that is not ``ok``: ``{"error": …}``.
@@ -129,7 +115,7 @@ class ToolSet:
             raise NotFoundError("there is no integrated tool of this id", subject=id_)
         if fault := self._unusable.get(id_):
             return ToolAnswer(ok=False, status=fault.status, body={"error": fault.why})
-        request = build_request(tool.call(self._namespace), arguments, schema=tool.schema)
+        request = build_request(tool.call(NAMESPACE), arguments, schema=tool.schema)
         if not isinstance(request, PythonCall):
             raise ToolRequestError("this tool is no function", subject=id_)
         return await _answer(tool, id_, request.arguments)

@@ -159,7 +159,7 @@ async def test_more_calls_than_allowed_are_left_out() -> None:
     many = calls(*(("library/list_books", {"of": str(at)}) for at in range(5)))
     invoker = FakeInvoker(list_books=BOOKS)
     with StepServer(next_step=[INSERT], tool_calls=[many], write_graph=[{"statements": []}], **FORCED) as server:
-        ran = await enhanced(server, invoker=invoker, max_calls=3)
+        ran = await enhanced(server, invoker=invoker, max_calls_per_step=3)
     assert len(invoker.calls) == 3
     assert len([each for each in ran.of(Dropped) if "more than 3 calls" in each.problem]) == 2
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from egotools import UnavailableError
-from inference import ResultCache
 from inference.budget import Budget
 from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphs.property_graph import GraphState, InsertNode
@@ -274,32 +273,6 @@ async def test_equal_runs_tell_the_same_whatever_arrives_first() -> None:
             ran = await run_task(server, **parts(), num_next_steps_decision=5, max_final_solution_parsing=3)
         told.append([json.dumps(event_json(event, times=False)) for event in ran.events])
     assert told[0] == told[1] == told[2]
-
-
-async def test_votes_of_a_cached_run_stay_apart_and_are_not_paid_again() -> None:
-    cache, settings = ResultCache(), KgotSettings(num_next_steps_decision=5, max_final_solution_parsing=1)
-    given = {step: answer for step, answer in WHOLE.items() if step != "next_step"}
-    ends = []
-    with StepServer(
-        next_step=lambda body, nth: {"query_type": "RETRIEVE", "content": f"Q{body['seed'] % 1_000}"}, **given
-    ) as server:
-        for _ in range(2):
-            graph = FakeTextGraph(queries={f"Q{at}": ["Tides"] for at in range(5)})
-            run = await solve_task(
-                KgotTask(question=QUESTION),
-                graph,
-                llm_makers(
-                    server.chat(), server.chat(), settings=settings, language="cypher", fence_key=KEY, cache=cache
-                ),
-                FakeFinder(),
-                FakeInvoker(),
-                FakeSandbox(),
-                settings=settings,
-                fence_key=KEY,
-            )
-            ends.append((run.answer, sorted(graph.queried)))
-    assert ends == [("Tides", ["Q0", "Q1", "Q2", "Q3", "Q4"])] * 2
-    assert server.steps.count("next_step") == 5
 
 
 async def test_another_key_gives_other_marks_and_the_same_gives_the_same_prompts() -> None:

@@ -43,7 +43,7 @@ WRONG: dict[str, Any] = {
     "max_tool_retries": -1,
     "tool_call_votes": 101,
     "tools": 9,
-    "max_calls": 0,
+    "max_calls_per_step": 0,
     "vote_temperature": 0.0,
     "max_seconds": 0.0,
     "max_graph_chars": 10,
@@ -53,7 +53,6 @@ WRONG: dict[str, Any] = {
     "retrieve": "guess",
     "next_step": "dice",
     "prompt_format": "html",
-    "writes": "poems",
     "noise": "loud",
 }
 

@@ -26,7 +26,7 @@ from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import event_lines, replay_recorded, run_is_ended, solve_recorded
-from planners.kgot.run_parts import StepMakers
+from planners.kgot.step_makers import StepMakers
 from planners.runs.account import account_of
 from planners.runs.journal_lines import RunRecord, journal_line
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal

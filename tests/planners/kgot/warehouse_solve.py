@@ -26,7 +26,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
 from planners.kgot.recorded_run import SolveParts, solve_recorded
-from planners.kgot.run_parts import StepMakers
+from planners.kgot.step_makers import StepMakers
 from planners.runs.run_journal import RunJournal, RunRecord, open_run_journal
 from tests.planners.runs.warehouse_run import MODULE, tool
 

@@ -40,8 +40,7 @@ ANSWERS: dict[str, list[Any]] = {
 }
 ASKING = {
     **ANSWERS,
-    "next_step": [{"query_type": "INSERT", "content": "ask a language model what it knows"}, ANSWERS["next_step"][1]],
-    "tool_calls": [{"calls": [{"tool": "kgot/ask_llm", "arguments": {"question": "What is the amount?"}}]}],
+    "tool_calls": [{"calls": [{**CALL, "arguments": {"file": "sales.csv", "question": "What is the amount?"}}]}],
     "tool": ["It is 8."],
 }
 
@@ -120,6 +119,8 @@ def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
         assert code == 0, err
         assert "answer 8" in out
         assert (server.steps.count("tool_calls"), server.steps.count("next_step")) == (1, 2)
+        first, second = server.prompts(step)
+        assert first == second, "the same run asks the same, with the same marks"
     assert b'"Ended","missing":"","outcome":"solved"' in b"".join(event_lines(read_run_journal(tmp_path / "run.jsonl")))
 
 
@@ -162,7 +163,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once_and_another_goes_on(run: Run
     assert code == 0 and "answer 8" in out, err
 
 
-def test_rules_that_write_beside_a_model_spare_its_prompts(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_rules_that_write_beside_a_model_save_its_prompts(run: Run, cache: Path, tmp_path: Path) -> None:
     answers = {name: given for name, given in ANSWERS.items() if name != "write_graph"}
     query = {"query_type": "RETRIEVE", "content": "MATCH (s:Sale) RETURN s.amount"}
     answers["next_step"] = [answers["next_step"][0], query]
@@ -170,10 +171,10 @@ def test_rules_that_write_beside_a_model_spare_its_prompts(run: Run, cache: Path
         code, out, err = run(*options(server, cache, tmp_path, "--write", "rules", "--journal", tmp_path / "run"))
     assert code == 0, err
     assert "answer 8" in out
-    (spared,) = re.findall(r"about ([\d,]+) prompt tokens spared by --write rules", out)
+    (saved,) = re.findall(r"about ([\d,]+) prompt tokens saved by --write rules", out)
     replayed = ("solve", "--replay", "--journal", tmp_path / "run")
     assert run(*replayed)[1] == out
-    assert f"{json.loads(run(*replayed, '--json')[1])['account']['spared_tokens']:,}" == spared != "0"
+    assert f"{json.loads(run(*replayed, '--json')[1])['account']['spared_tokens']:,}" == saved != "0"
 
 
 def test_the_demo_replays_a_recorded_run_where_there_is_one(

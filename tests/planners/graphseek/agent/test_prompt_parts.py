@@ -6,7 +6,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from planners.graphseek.agent.earlier_turns import told_turns
+from planners.graphseek.agent.earlier_turns import history_text
 from planners.graphseek.agent.trace_text import trace_text
 from planners.graphseek.agent.turn_schema import turn_schema
 from planners.graphseek.operators import cypher, subtask
@@ -59,7 +59,7 @@ def test_parts_that_stand_in_the_schema_often_are_written_once() -> None:
 
 async def test_the_newest_turns_are_whole_and_older_ones_are_left_out_or_summarised() -> None:
     turns = [(f"question {at}", f"answer {at}") for at in range(30)]
-    told = await told_turns(turns, most_tokens=60, count=words)
+    told = await history_text(turns, most_tokens=60, count=words)
     assert (
         words(told) <= 60 and "answer 29" in told and "answer 3\n" not in told and "earlier turns are left out" in told
     )
@@ -69,14 +69,14 @@ async def test_the_newest_turns_are_whole_and_older_ones_are_left_out_or_summari
         asked.append(text)
         return "there were ten answers"
 
-    told = await told_turns(turns, most_tokens=60, count=words, summarise=summarise)
+    told = await history_text(turns, most_tokens=60, count=words, summarise=summarise)
     assert told.startswith("Before that, in short: there were ten answers") and words(told) <= 60
     (older,) = asked
     assert "question 0" in older and "answer 29" not in older
     assert all((f"answer {at}" in older) != (f"Answer: answer {at}" in told.splitlines()) for at in range(30))
-    long = await told_turns([("q", "word " * 500), ("q2", "short")], most_tokens=60, count=words)
+    long = await history_text([("q", "word " * 500), ("q2", "short")], most_tokens=60, count=words)
     assert words(long) <= 60 and "short" in long and "word" in long
-    assert await told_turns(turns[:2], most_tokens=60, count=words, summarise=summarise) and len(asked) == 1
+    assert await history_text(turns[:2], most_tokens=60, count=words, summarise=summarise) and len(asked) == 1
 
 
 def step(number: int, *, summary: str = "rows " * 50) -> StepRecord:

@@ -26,8 +26,7 @@ from planners.kgot.asked import (
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.rules.needed_calls import CallPlanner
 from planners.kgot.rules.rules_steps import rules_makers
-from planners.kgot.run_parts import StepMakers
-from planners.kgot.step_makers import Insert, Retrieve, Vote, WantedCall
+from planners.kgot.step_makers import Insert, Retrieve, StepMakers, Vote, WantedCall
 from tests.planners.kgot.rules.views import answer, view_of
 
 

@@ -29,7 +29,7 @@ from tests.planners.library_server import client_of
 from tests.services.company.running_company import CATALOG, RunningCompany, running
 
 _TASKS = read_tasks(ROOT / "planners" / "kgot" / "tasks" / "tasks.jsonl")
-_SETTINGS = KgotSettings(max_calls=32)
+_SETTINGS = KgotSettings(max_calls_per_step=32)
 _SYSTEMS = ("finance", "hr", "procurement", "sales", "travel")
 _WHY = {"task-08": "no employee was found whose name is Rome", "task-24": "the files hold no table"}
 """What the rules cannot read, and what they say of it."""

@@ -16,7 +16,7 @@ from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError, 
 from planners.calling import sandbox_command
 from planners.calling.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools import inspect_file as module
-from planners.kgot.tools.ask_llm import ModelAsker
+from planners.kgot.tools.ask_llm import LlmTool
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.text_pages import PAGE_CHARS, text_pages
@@ -28,7 +28,7 @@ pytest.importorskip("markitdown", reason="the extra files is not installed")
 
 
 def reader(*paths: Path, chat: ScriptedChat | None = None) -> FileInspector:
-    return FileInspector(TaskFiles(paths), Sandbox(), ModelAsker(chat))
+    return FileInspector(TaskFiles(paths), Sandbox(), LlmTool(chat))
 
 
 async def shown(path: Path, **arguments: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from egotools import ToolRequestError
 from inference.scripted import ScriptedChat
 from ontology.errors import ModelError, UnsupportedError
 from planners.calling.sandbox import Sandbox, SandboxLimits
-from planners.kgot.tools.ask_llm import ModelAsker, register_ask_llm
+from planners.kgot.tools.ask_llm import LlmTool, register_ask_llm
 from planners.kgot.tools.run_python import PythonRunner, register_run_python
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
@@ -61,15 +61,15 @@ async def test_both_are_called_by_their_documents(files: TaskFiles) -> None:
     tools = ToolSet()
     python, ask = (
         register_run_python(tools, files, Sandbox()),
-        register_ask_llm(tools, ModelAsker(ScriptedChat(["Rome"]))),
+        register_ask_llm(tools, LlmTool(ScriptedChat(["Rome"]))),
     )
-    assert (await tools.ready()).unusable == {}
+    assert await tools.ready() == {}
     assert (await tools.call(python, {"code": "print(2)"})).body == {"stdout": "2\n"}
     assert (await tools.call(ask, {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
 
 
 async def test_without_a_model_nothing_is_asked() -> None:
-    asker = ModelAsker(None)
+    asker = LlmTool(None)
     with pytest.raises(UnsupportedError):
         await asker.check()
     with pytest.raises(UnsupportedError):
@@ -78,10 +78,10 @@ async def test_without_a_model_nothing_is_asked() -> None:
 
 async def test_a_model_that_fails_is_named() -> None:
     with pytest.raises(ModelError, match="away"):
-        await ModelAsker(ScriptedChat([ModelError("the model is away")])).ask_llm("Why?")
+        await LlmTool(ScriptedChat([ModelError("the model is away")])).ask_llm("Why?")
 
 
 @pytest.mark.parametrize("question", ["", " \n"])
 async def test_an_empty_question_is_not_asked(question: str) -> None:
     with pytest.raises(ToolRequestError):
-        await ModelAsker(ScriptedChat([])).ask_llm(question)
+        await LlmTool(ScriptedChat([])).ask_llm(question)

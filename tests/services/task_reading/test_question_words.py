@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planners.kgot.asked import Unreadable
-from services.questions.question_head import QuestionHead, read_head
-from services.questions.spoken_sums import spoken_sum
+from services.task_reading.question_head import QuestionHead, read_head
+from services.task_reading.spoken_sums import spoken_sum
 
 
 def _head(question: str) -> QuestionHead:

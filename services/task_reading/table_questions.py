@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from planners.dfs.domain import Domain
 from planners.kgot.asked import Asked, AskedFilter, AskedOrder, AskedVariable, TableShape, Unreadable
-from services.questions.question_head import QuestionHead
-from services.questions.request_reader import RequestReader
-from services.questions.row_conditions import conditions_of, without_files
-from services.questions.table_columns import column_of, is_numeric, said_key, shape_said
-from services.questions.table_domain import key_columns, shown_columns, table_domain
-from services.questions.word_account import names_rows, two_of_one_column, unaccounted
+from services.task_reading.question_head import QuestionHead
+from services.task_reading.request_reader import RequestReader
+from services.task_reading.row_conditions import conditions_of, without_files
+from services.task_reading.table_columns import column_of, is_numeric, said_key, shape_said
+from services.task_reading.table_domain import key_columns, shown_columns, table_domain
+from services.task_reading.word_account import names_rows, two_of_one_column, unaccounted
 
 __all__ = ["TableQuestions"]
 

@@ -10,7 +10,7 @@ from ontology.errors import InvalidArgumentError
 from planners.dfs.domain import Domain
 from planners.dfs.parsing.rules_parser import RulesParser
 from planners.kgot.asked import Asked, Unreadable
-from services.questions.asked_of_graph import asked_of_graph
+from services.task_reading.asked_of_graph import asked_of_graph
 
 __all__ = ["RequestReader"]
 

@@ -1,4 +1,4 @@
-"""A model that is heard: each of its calls becomes an event of the run."""
+"""A model whose calls are measured: each becomes an event of the run, with its tokens, money and time."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ from typing import Any, Self
 from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.errors import BudgetExceededError, ModelError
+from planners.runs.run_journal import seconds_since
 from planners.runs.step_log import emit
 
-__all__ = ["HeardModel"]
+__all__ = ["MeteredModel"]
 
 _FREE = Budget()
 
 
-class HeardModel:
+class MeteredModel:
     """Keeps an event of each call within a ``with`` block, tells them at its end, and makes no further call afterwards.
 
     The calls are made in another thread, where nobody observes the run. That thread goes on when its run is cancelled.
 
     :param step: what is asked for, the subject of the error of a call that comes too late.
     :param made: makes an event of ``prompt_tokens``, ``completion_tokens``, ``usd``, ``seconds`` and ``problem``.
-    :param budget: with the prices; that of the model where None.
     """
 
-    def __init__(
-        self, model: ChatModel, step: str, made: Callable[..., object], *, budget: Budget | None = None
-    ) -> None:
+    def __init__(self, model: ChatModel, step: str, made: Callable[..., object]) -> None:
         self._model = model
         self._step = step
         self._made = made
-        self._budget: Budget = budget or getattr(model, "budget", None) or _FREE
+        self._budget: Budget = getattr(model, "budget", None) or _FREE
         self._events: list[object] = []
         self._is_wanted = True
 
@@ -81,7 +79,7 @@ class HeardModel:
                 prompt_tokens=read,
                 completion_tokens=written,
                 usd=self._budget.usd(prompt_tokens=read, completion_tokens=written),
-                seconds=round(time.perf_counter() - started, 6),
+                seconds=seconds_since(started),
                 problem=problem,
             )
         )

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from ontology.names import noun_lemma, words
 from planners.kgot.asked import AskedFilter, TableShape
-from services.questions.table_columns import lemmas, row_nouns
-from services.questions.table_domain import key_columns
+from services.task_reading.table_columns import lemmas, row_nouns
+from services.task_reading.table_domain import key_columns
 
 __all__ = ["names_rows", "two_of_one_column", "unaccounted"]
 

@@ -19,7 +19,7 @@ from planners.kgot.rules.graph_facts import GraphFacts
 from planners.kgot.rules.resolved_question import ResolvedQuestion
 from planners.kgot.rules.run_needs import RulesMemory
 from planners.kgot.rules.shape_names import property_name, table_label
-from services.questions.question_reader import DfsQuestionReader
+from services.task_reading.question_reader import DfsQuestionReader
 
 __all__ = ["answered", "shipped"]
 

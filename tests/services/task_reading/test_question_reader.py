@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from datagen.kgot_tasks.task_rows import task_rows
 from planners.kgot.asked import Asked, AskedFilter, TableShape, Unreadable
 from planners.kgot.rules.shape_names import table_label
-from services.questions.question_reader import DfsQuestionReader
-from services.questions.table_domain import key_columns, table_domain
+from services.task_reading.question_reader import DfsQuestionReader
+from services.task_reading.table_domain import key_columns, table_domain
 from tests.conftest import ROOT
 
 _READER = DfsQuestionReader(today=date(2026, 11, 20))

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from ontology.names import words
 from planners.kgot.asked import AskedFilter, Comparison, TableShape
-from services.questions.table_domain import shown_columns
+from services.task_reading.table_domain import shown_columns
 
 __all__ = ["conditions_of", "without_files"]
 

@@ -13,12 +13,12 @@ import pytest
 
 from planners.kgot.batch.answer_match import answer_matches
 from tests.conftest import ROOT
-from tests.services.questions.answered import answered, shipped
+from tests.services.task_reading.answered import answered, shipped
 
 _SET = [
     json.loads(line)
     for name in ("paraphrases.jsonl", "paraphrases_2.jsonl")
-    for line in (ROOT / "tests/services/questions" / name).read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "tests/services/task_reading" / name).read_text(encoding="utf-8").splitlines()
 ]
 _LEAST_RIGHT = {"1": 20, "2": 17}
 """By set, of 32 and 33."""

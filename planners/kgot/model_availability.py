@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ontology.errors import ModelError
 from planners.kgot.step_makers import UnusableStepError
 
-__all__ = ["SilentModel"]
+__all__ = ["ModelAvailability"]
 
 _DECISIONS = 2
 _REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
@@ -21,7 +21,7 @@ _REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
 
 
 @dataclass(slots=True)
-class SilentModel:
+class ModelAvailability:
     """What the last decisions of a run met.
 
     :ivar fault: of the first vote of the last decision, where all of its votes failed for the model; else None.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ontology.names import noun_lemma, words
 from planners.kgot.asked import TableShape, Unreadable
-from services.questions.table_domain import key_columns, shown_columns
+from services.task_reading.table_domain import key_columns, shown_columns
 
 __all__ = ["column_of", "is_numeric", "lemmas", "row_nouns", "said_key", "shape_said"]
 

@@ -9,11 +9,11 @@ from datetime import date
 from ontology.names import noun_lemma, words
 from planners.dfs.domain import Domain, read_domain
 from planners.kgot.asked import Asked, TableShape, Unreadable
-from services.questions.either_or import either_or, leading_aside
-from services.questions.question_head import QuestionHead, read_head
-from services.questions.request_reader import RequestReader
-from services.questions.spoken_sums import seems_a_sum, spoken_sum
-from services.questions.table_questions import TableQuestions
+from services.task_reading.either_or import either_or, leading_aside
+from services.task_reading.question_head import QuestionHead, read_head
+from services.task_reading.request_reader import RequestReader
+from services.task_reading.spoken_sums import seems_a_sum, spoken_sum
+from services.task_reading.table_questions import TableQuestions
 
 __all__ = ["DfsQuestionReader"]
 

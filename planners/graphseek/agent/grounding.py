@@ -7,33 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
+from ontology.names import words
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.answer_claims import Claim, claims_of
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import Result
+from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepRecord
 
-__all__ = ["HeldValues", "ungrounded"]
+__all__ = ["ungrounded"]
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"\w+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CUT = "…"
 _LEAST_PREFIX = 3  # characters of a name that is the beginning of a longer one
 _BEFORE, _BEHIND = 5, 3  # words around a number or name that may belong to it: "Busbar laser welding 0412"
 _EXACT = 1e-9  # relative: numbers go through decimal texts
-
-
-class HeldValues(Protocol):
-    """The values of all results of a run, and of the turns before it."""
-
-    async def has_value(self, value: str | float, *, tolerance: float = 0.0) -> str | None:
-        """Return the handle of a result that has a value, or None: a number within a tolerance, or a text without regard to case; one
-        that ends with ``…`` stands for all that begin so.
-        """
-        ...
 
 
 async def ungrounded(
@@ -43,7 +33,7 @@ async def ungrounded(
     schema: GraphSchema,
     catalog: SemanticCatalog,
     records: Sequence[StepRecord],
-    values: HeldValues,
+    values: ResultStore,
 ) -> tuple[str, ...]:
     """Return the numbers and names of an answer that stand nowhere, as they are written, each once.
 
@@ -88,11 +78,11 @@ class _Known:
         return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.text) is not None
 
     def is_vocabulary(self, name: str) -> bool:
-        words = _words(name)
-        return bool(words) and all(_stem(each) in self.vocabulary for each in words)
+        said = words(name)
+        return bool(said) and all(_stem(each) in self.vocabulary for each in said)
 
 
-async def _number_stands(claim: Claim, answer: str, known: _Known, values: HeldValues) -> bool:
+async def _number_stands(claim: Claim, answer: str, known: _Known, values: ResultStore) -> bool:
     number = claim.number or 0.0
     if not claim.text[:1].isdigit() and known.has_name(claim.text):
         return True
@@ -107,7 +97,7 @@ async def _number_stands(claim: Claim, answer: str, known: _Known, values: HeldV
     return await _is_part_of_name(claim, answer, values)
 
 
-async def _missing_names(claim: Claim, answer: str, known: _Known, values: HeldValues) -> list[str]:
+async def _missing_names(claim: Claim, answer: str, known: _Known, values: ResultStore) -> list[str]:
     """Return the parts of a name, or of several in a row, that stand nowhere: the longest that do are taken out first."""
     if await _name_stands(claim.text, known, values):
         return []
@@ -129,7 +119,7 @@ async def _missing_names(claim: Claim, answer: str, known: _Known, values: HeldV
     return [claim.text] if len(missing) == len(parts) else missing
 
 
-async def _name_stands(name: str, known: _Known, values: HeldValues) -> bool:
+async def _name_stands(name: str, known: _Known, values: ResultStore) -> bool:
     bare = name.removesuffix("'s").removesuffix("’s")
     if known.is_vocabulary(bare) or known.has_name(bare):
         return True
@@ -138,7 +128,7 @@ async def _name_stands(name: str, known: _Known, values: HeldValues) -> bool:
     return len(bare) >= _LEAST_PREFIX and await values.has_value(bare + _CUT) is not None
 
 
-async def _is_part_of_name(claim: Claim, answer: str, values: HeldValues) -> bool:
+async def _is_part_of_name(claim: Claim, answer: str, values: ResultStore) -> bool:
     """Whether a claim with words before or behind it is the whole of a value."""
     before = [each.start() for each in _WORD.finditer(answer, max(0, claim.start - 120), claim.start)][-_BEFORE:]
     behind = [each.end() for each in _WORD.finditer(answer, claim.end, claim.end + 80)][:_BEHIND]
@@ -162,11 +152,7 @@ def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:
         for key in properties.values():
             names += [*key.words, *key.values, key.unit]
     for name in (*names, *catalog.about.split()):
-        yield from map(_stem, _words(name))
-
-
-def _words(name: str) -> list[str]:
-    return _WORD.findall(_CAMEL.sub(" ", name.replace("_", " ")))
+        yield from map(_stem, words(name))
 
 
 def _stem(word: str) -> str:

@@ -60,8 +60,21 @@ def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int
 
 def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the lower and upper ends of the 95 % percentile intervals, float32 [columns] each."""
-    low, high = np.quantile(means_CB, [_TAIL, 1 - _TAIL], axis=1)
-    return low.astype(np.float32), high.astype(np.float32)
+    # As np.quantile does it, which partitions: of means of few requests, most of them equal, that takes many times as long.
+    sorted_CB = np.sort(means_CB, axis=1)
+    low, high = (_quantile_of_sorted(sorted_CB, share) for share in (_TAIL, 1 - _TAIL))
+    return low, high
+
+
+def _quantile_of_sorted(sorted_CB: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """Interpolate between the two draws around the quantile, from the nearer one as numpy does, so that nothing is rounded otherwise."""
+    at = share * (sorted_CB.shape[1] - 1)
+    below = int(at)
+    weight = at - below
+    lower_C, upper_C = sorted_CB[:, below].astype(np.float64), sorted_CB[:, min(below + 1, sorted_CB.shape[1] - 1)]
+    step_C = (upper_C - sorted_CB[:, below]).astype(np.float64)
+    found_C: NDArray[np.float64] = lower_C + step_C * weight if weight < 0.5 else upper_C - step_C * (1 - weight)
+    return found_C.astype(np.float32)
 
 
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -10,8 +10,9 @@ with your own function. Reports, summaries and the published results then show i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -159,7 +160,7 @@ def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scor
         patterns = [_pattern(run, query, cutoff) for query in queries.queries]
         distinct = {pattern: row for row, pattern in enumerate(dict.fromkeys(patterns))}
         columns = [column for column, measure in enumerate(measures) if cutoff_of(measure) == cutoff]
-        values_PM = _values(distinct, [measures[column] for column in columns])
+        values_PM = _values(tuple(distinct), tuple(measures[column] for column in columns))
         values_QM[:, columns] = values_PM[[distinct[pattern] for pattern in patterns]]
     return Scores(measures=measures, values_QM=values_QM, query_ids=tuple(query.id for query in queries.queries))
 
@@ -170,8 +171,9 @@ def _pattern(run: Run, query: LabelledQuery, cutoff: int) -> _Pattern:
     return len(found) + ranks.count(None), tuple(found)
 
 
-def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArray[np.float32]:
-    """Return the measures of each pattern, float32 [patterns, measures].
+@lru_cache(maxsize=1_024)
+def _values(patterns: tuple[_Pattern, ...], measures: tuple[str, ...]) -> NDArray[np.float32]:
+    """Return the measures of each pattern, float32 [patterns, measures]; kept, as systems that answer alike have the same patterns.
 
     The library does not get the real ids: it breaks ties by id, and a lone surrogate in an id ends the process. It gets one
     document for each rank, with strictly decreasing scores; the found gold tools are at their ranks.
@@ -184,11 +186,11 @@ def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArra
     values_PM = np.zeros((len(patterns), len(measures)), dtype=np.float32)
     judged = {
         str(row): {str(rank): 1 for rank in ranks} | {f"absent {at}": 1 for at in range(gold - len(ranks))}
-        for (gold, ranks), row in patterns.items()
+        for row, (gold, ranks) in enumerate(patterns)
     }
     ranked = {
         str(row): {str(rank): float(-rank) for rank in range(1, ranks[-1] + 1)}
-        for (_, ranks), row in patterns.items()
+        for row, (_, ranks) in enumerate(patterns)
         if ranks
     }
     columns = {measure: column for column, measure in enumerate(measures)}

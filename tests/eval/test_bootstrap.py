@@ -69,6 +69,17 @@ def test_the_interval_agrees_with_the_normal_one_where_that_holds() -> None:
     assert [low[0], high[0]] == pytest.approx([column.mean() - error, column.mean() + error], abs=0.002)
 
 
+@pytest.mark.parametrize("draws", [1, 2, 3, 41, 1_000])
+def test_the_ends_of_an_interval_are_the_quantiles_of_numpy_to_the_last_bit(draws: int) -> None:
+    random = np.random.Generator(np.random.PCG64(draws))
+    several_CB = np.stack(
+        [random.normal(size=draws), random.integers(0, 3, draws) / 2, random.integers(0, 90, draws) / 7]
+    )
+    means_CB = several_CB.astype(np.float32)
+    expected = np.quantile(means_CB, [0.025, 0.975], axis=1).astype(np.float32)
+    assert np.array_equal(np.stack(interval(means_CB)), expected)
+
+
 def test_one_request_and_constant_requests_have_an_interval_without_width() -> None:
     for column in (np.array([0.3], dtype=np.float32), np.full(40, 0.3, dtype=np.float32)):
         low, high = interval(_means(column))

@@ -380,7 +380,7 @@ def test_the_call_names_the_session_by_the_namespace_of_its_source(tmp_path: Pat
 
 FLOODS = """
 import pathlib, subprocess, sys
-held = subprocess.Popen(["sleep", "600"])
+held = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)  # its end of the answers ends the wait for them
 pathlib.Path("pid").write_text(str(held.pid))
 for _ in range(400):
     sys.stderr.write("x" * 100_000 + "\\n")

@@ -23,9 +23,10 @@ TOKEN = "wh5ecrettoken"
 
 def taken_over(kind: str) -> ToolAccess:
     """The warehouse is in other hands; the office is not."""
-    session = f"mcp:{sys.executable} -m tests.services.mcp.hostile_server {kind}"
-    warehouse = McpAddress(session=session, env={"BOARD_KEY": TOKEN})
-    return replace(ACCESS, sessions={**ACCESS.sessions, "warehouse": warehouse}, timeout_s=LIMIT_S)
+    session = f"mcp:{sys.executable} -m tests.services.mcp.hostile_server"
+    warehouse = McpAddress(session=f"{session} {kind}", env={"BOARD_KEY": TOKEN})
+    office = McpAddress(session=f"{session} office")
+    return replace(ACCESS, sessions={"warehouse": warehouse, "office": office}, timeout_s=LIMIT_S)
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,23 @@ is not written any more: what follows it, a next question, a refinement or a bra
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from planners.graphseek.agent.recorded_question import branch_question, question_of, refine_question
+from planners.graphseek.agent.recorded_question import (
+    branch_question,
+    invocations_upto,
+    next_question,
+    question_of,
+    refine_question,
+)
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
 from planners.runs.run_journal import RunJournal, read_run_journal
 
 __all__ = ["ConversationTurn", "conversation_turns", "next_turn"]
-
-_INVOCATION = re.compile(r"invocation/(\d{1,6})/\d{1,6}")
 
 
 class ConversationTurn:
@@ -98,7 +100,7 @@ def next_turn(
         turn = turns[of - 1]
         journal = turn.read()
         question = branch_question(journal, branch, new.journal)
-        new.take_results(turn, upto=_results_upto(journal, branch))
+        new.take_results(turn, upto=invocations_upto(journal, branch))
         return question, new
     journal = turns[-1].read()
     before = question_of(journal)
@@ -109,11 +111,7 @@ def next_turn(
         if not turns:
             return Question(text=text), new
         journal = turns[-1].read()
-    if refine:
-        question = refine_question(journal, text, new.journal)
-    else:
-        before = question_of(journal)
-        question = Question(text=text, earlier=(*before.earlier, (before.text, _answer(journal))))
+    question = refine_question(journal, text, new.journal) if refine else next_question(journal, text)
     new.take_results(turns[-1])
     return question, new
 
@@ -123,30 +121,3 @@ def _is_begun(turn: ConversationTurn) -> bool:
         return turn.journal.stat().st_size > 0
     except FileNotFoundError:
         return False
-
-
-def _answer(journal: RunJournal) -> str:
-    """Return what a run answered.
-
-    :raises InvalidArgumentError: when it has not ended.
-    """
-    ended = journal.end
-    if ended is None:
-        raise InvalidArgumentError(
-            "the turn before has not ended", subject=str(journal.path), remedy="Ask its question again, and it goes on"
-        )
-    said: dict[str, Any] = journal.payload(ended["answer"])
-    return str(said["answer"])
-
-
-def _results_upto(journal: RunJournal, step: int) -> int:
-    """Return the number of the last invocation up to a step."""
-    number = 0
-    for record in journal.records:
-        if record.kind != "step_ended":
-            continue
-        if record.data["key"] == "begin":
-            number += journal.payload(record.data["result"])["gave"]["first"]
-        elif (found := _INVOCATION.fullmatch(record.data["key"])) and int(found[1]) <= step:
-            number += 1
-    return number

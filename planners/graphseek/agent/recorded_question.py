@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,7 +29,15 @@ from planners.runs.recorded_steps import RecordedSteps
 from planners.runs.run_journal import RunJournal, seconds_since
 from planners.runs.step_log import unheard
 
-__all__ = ["answer_recorded", "branch_question", "question_of", "refine_question", "replay_question"]
+__all__ = [
+    "answer_recorded",
+    "branch_question",
+    "invocations_upto",
+    "next_question",
+    "question_of",
+    "refine_question",
+    "replay_question",
+]
 
 Observe: TypeAlias = Callable[[AgentEvent], None]
 _SETTINGS = AgentSettings()
@@ -133,14 +141,9 @@ def refine_question(journal: RunJournal, request: str, target: Path) -> Question
     :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
     :raises InvalidArgumentError: when the run has not ended, or there is no request, or the target exists.
     """
-    header, ended = _begun(journal), journal.end
-    if ended is None:
-        raise InvalidArgumentError("the run has not ended", subject=str(journal.path), remedy="Let it go on first")
+    header, question = _begun(journal), next_question(journal, request)
     if not request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Say what shall be different")
-    before = question_of(journal)
-    answer = journal.payload(ended["answer"])["answer"]
-    question = Question(text=request, earlier=(*before.earlier, (before.text, answer)))
     last = _steps(journal)
     taken = last - 1 if _is_answer(journal, last) else last
     begun = {
@@ -151,6 +154,30 @@ def refine_question(journal: RunJournal, request: str, target: Path) -> Question
     }
     branch_journal(journal, target, begun, lambda record: 0 <= _step_of(record) <= taken)
     return question
+
+
+def next_question(journal: RunJournal, text: str) -> Question:
+    """Return a question that follows that of a finished run.
+
+    :raises InvalidArgumentError: when the run has not ended.
+    """
+    before, ended = question_of(journal), journal.end
+    if ended is None:
+        raise InvalidArgumentError(
+            "the turn before has not ended", subject=str(journal.path), remedy="Ask its question again, and it goes on"
+        )
+    return Question(text=text, earlier=(*before.earlier, (before.text, journal.payload(ended["answer"])["answer"])))
+
+
+def invocations_upto(journal: RunJournal, step: int) -> int:
+    """Return how many invocations of operators a run and the turns before it had up to a step; results are numbered by them."""
+    number = 0
+    for record in _ended_steps(journal):
+        if record.data["key"] == "begin":
+            number += journal.payload(record.data["result"])["gave"]["first"]
+        elif record.data["key"].startswith("invocation/"):
+            number += 0 <= _step_of(record) <= step
+    return number
 
 
 def question_of(journal: RunJournal) -> Question:
@@ -215,13 +242,17 @@ def _step_of(record: RunRecord) -> int:
 
 
 def _steps(journal: RunJournal) -> int:
-    return max((_step_of(each) for each in journal.records if each.kind == "step_ended"), default=0)
+    return max(map(_step_of, _ended_steps(journal)), default=0)
+
+
+def _ended_steps(journal: RunJournal) -> Iterator[RunRecord]:
+    return (record for record in journal.records if record.kind == "step_ended")
 
 
 def _is_answer(journal: RunJournal, step: int) -> bool:
     """Whether a step gave an answer."""
-    for record in journal.records:
-        if record.kind == "step_ended" and record.data["key"] == f"turn/{step}":
+    for record in _ended_steps(journal):
+        if record.data["key"] == f"turn/{step}":
             return "answer" in journal.payload(record.data["result"])["gave"]
     return False
 

@@ -7,6 +7,7 @@ alternatives. A planner without a model needs no package for it.
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -122,8 +123,8 @@ def _of_items(value: Sequence[Any], schema: Mapping[str, Any], place: str, depth
 
 def _of_bounds(value: Any, schema: Mapping[str, Any], place: str, depth: int) -> _Problem | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        for key, is_outside, said in (("minimum", float.__lt__, "at least"), ("maximum", float.__gt__, "at most")):
-            if key in schema and is_outside(float(value), float(schema[key])):
+        for key, is_outside, said in (("minimum", operator.lt, "at least"), ("maximum", operator.gt, "at most")):
+            if key in schema and is_outside(value, schema[key]):
                 return _Problem(depth, "value", f"{place} is {_shown(value)}", f"It must be {said} {schema[key]}")
     if isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
         hint = f"It must have {schema.get('minLength', 0)} to {schema.get('maxLength', 'any number of')} characters"

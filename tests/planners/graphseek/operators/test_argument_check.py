@@ -84,6 +84,7 @@ def fault(arguments: Any) -> OperatorFault:
         ),
         ({"start": {"type": "FactorySite", "filter": []}}, "arguments", "cannot have 'filter'", "nearest is filters"),
         ({**GOOD, "max_hops": 50}, "arguments", "max_hops is 50", "at most 6"),
+        ({**GOOD, "max_hops": 10**400}, "arguments", "max_hops is 1000", "at most 6"),
         ({**GOOD, "max_hops": "2"}, "arguments", "max_hops is '2'", "type integer"),
         ({**GOOD, "max_hops": True}, "arguments", "max_hops is True", "type integer"),
         ({**GOOD, "text": "123456"}, "arguments", "text has 6 characters", "1 to 5"),

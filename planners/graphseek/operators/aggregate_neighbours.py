@@ -10,7 +10,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, keep_query
 from planners.graphseek.operators.group_rows import GroupColumn, write_groups
 from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
@@ -18,6 +17,7 @@ from planners.graphseek.operators.node_naming import name_value, node_column
 from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Owner, property_of
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import Aggregation, column_type, parse_aggregations
 from planners.graphseek.results.result import Result, ResultColumn
 
@@ -42,7 +42,7 @@ def compile_query(
             text.add("WITH DISTINCT n0, n1")
         carried, type_, types = ("n0", start.type, start.types) if group_by == _NODE else ("n1", end.type, end.types)
         groups = [
-            GroupColumn(column=node_column(type_), value=text.node_id(carried, types)),
+            GroupColumn(column=node_column(type_.name if type_ else ""), value=text.node_id(carried, types)),
             GroupColumn(
                 column=ResultColumn(name="name", type="string"), value=name_value(text, carried, types, catalog)
             ),
@@ -94,7 +94,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="aggregate_neighbours",
     description=(
         "Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each "

@@ -1,4 +1,4 @@
-"""The JSON schemas of arguments that operators of graph data share; their names are enums of the live schema.
+"""The JSON schemas of arguments that operators share; names are enums of the live schema, handles those of the run.
 
 They go into prompts, so they say each thing once and briefly.
 """
@@ -26,12 +26,22 @@ class ArgumentForms:
     def __init__(self, schema: GraphSchema, handles: Sequence[str] = ()) -> None:
         of_nodes = (each.name for type_ in schema.nodes for each in type_.properties)
         of_relationships = {each.name: None for type_ in schema.relationships for each in type_.properties}
-        self._handles = [each for each in handles if each[:1] in "tg"]
+        self.handles = handles
+        self._started = [each for each in handles if each[:1] in "tg"]
+        self.type = _names(sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships}))
         self.node_type = _names(each.name for each in schema.nodes)
         self.relationship_types = _array(_names(each.name for each in schema.relationships))
         self.property = _names(dict.fromkeys(of_nodes))
         self._relationship_property = _names(of_relationships)
         self.has_relationship_properties = bool(of_relationships) or not schema.nodes
+
+    def handle(self, kinds: str) -> dict[str, Any]:
+        """Return the schema of the handle of a result; there may be none yet.
+
+        :param kinds: first letters: ``t`` tables, ``g`` graphs.
+        """
+        known = [each for each in self.handles if each[:1] in kinds]
+        return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
 
     def filters(self) -> dict[str, Any]:
         """Return the schema of filters on nodes."""
@@ -48,11 +58,11 @@ class ArgumentForms:
     def selection(self) -> dict[str, Any]:
         """Return the schema of a selection: by type and filters, or a result."""
         by_type = object_schema(["type"], type=self.node_type, filters=self.filters())
-        if not self._handles:
+        if not self._started:
             return by_type
         by_handle = object_schema(
             ["handle"],
-            handle={"type": "string", "enum": self._handles},
+            handle={"type": "string", "enum": self._started},
             column={"type": "string"},
             type=self.node_type,
         )
@@ -61,21 +71,18 @@ class ArgumentForms:
     def selections(self) -> dict[str, Any]:
         """Return the schema of several selections; a handle alone is one."""
         one = self.selection()
-        if self._handles:
-            one = {"anyOf": [*one["anyOf"], {"type": "string", "enum": self._handles}]}
+        if self._started:
+            one = {"anyOf": [*one["anyOf"], {"type": "string", "enum": self._started}]}
         return {"type": "array", "items": one, "minItems": 1, "maxItems": 20}
 
-    def aggregations(self, names: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the schema of aggregations.
+    def aggregations(self) -> dict[str, Any]:
+        """Return the schema of aggregations."""
+        return _array(self.aggregation())
 
-        :param names: other names that may be aggregated.
-        """
-        return {"type": "array", "items": self.aggregation(names), "minItems": 1}
-
-    def aggregation(self, names: Sequence[str] = ()) -> dict[str, Any]:
+    def aggregation(self) -> dict[str, Any]:
         """Return the schema of one aggregation."""
         known = self.property.get("enum")
-        name = {"type": "string", "enum": [*known, *names, "*"]} if known else {"type": "string"}
+        name = {"type": "string", "enum": [*known, "*"]} if known else {"type": "string"}
         return aggregation_schema(name)
 
     def reach(self, *, hops: int = MOST_HOPS, filters: bool = False) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,6 @@ from planners.graphseek.dialects.cypher_text import Dialect
 from planners.graphseek.operators import subgraph
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.flow_merging import flows_into, merged_flows
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_parts import MOST_NODES
 from planners.graphseek.operators.graph_query import TableQuery
 from planners.graphseek.operators.node_naming import NodeReader, properties_with_role
@@ -20,6 +19,7 @@ from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.operators.time_conditions import plan_values
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -97,7 +97,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="blueprints",
     description=(
         "The unique blueprint (production plan) of a product as a graph: everything that flows into it within three hops, where flows "

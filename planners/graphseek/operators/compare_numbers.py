@@ -9,12 +9,12 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import TableQuery, as_cell, dialect_of, fetch_rows, table_of
 from planners.graphseek.operators.neighbour_reach import match_reach, parse_end, parse_reach
 from planners.graphseek.operators.node_selection import match_selection, node_type, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import COUNT, Aggregation, aggregation_text, parse_aggregations
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
 
@@ -113,7 +113,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="compare",
     description=(
         "Compare several things by one number, in order: how many nodes of a type each reaches (relationship_types, max_hops), or an "

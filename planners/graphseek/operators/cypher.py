@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from planners.graphs.cypher.cypher_allow_list import allowed_cypher
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import table_of
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
-from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR"]
@@ -21,32 +20,30 @@ _ROWS = 10_000  # they are read into memory, because their types are not known b
 _TITLE = "rows of the query"
 
 
-class _Cypher:
-    name = "cypher"
-    group: Group = "agent"
-    description = (
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    """What the allow-list or the engine refuses is a StatementError, which is told like a fault."""
+    text = allowed_cypher(arguments["text"], write=False).text
+    context.ran(Compiled(text=text))
+    limits = QueryLimits(rows=_ROWS, seconds=context.seconds)
+    async with context.graph.read(text, None, limits) as stream:
+        rows = [row async for batch in stream.batches() for row in batch]
+        names, cut = stream.columns, stream.cut
+    if not rows:
+        raise OperatorFault("empty", "the query gave no rows", "Check names, directions and values")
+    columns = tuple(column_of(name, [row[at] for row in rows]) for at, name in enumerate(names))
+    cells = [tuple(cell_of(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
+    notes = (f"There are more than {_ROWS} rows.",) if cut else ()
+    return await context.results.keep_table(table_of(columns, cells), title=_TITLE, most=_ROWS, notes=notes)
+
+
+OPERATOR: Operator = TypedOperator(
+    name="cypher",
+    group="agent",
+    description=(
         "Runs one Cypher query that only reads, for what no other operator can ask. Types and properties are those of the schema. "
         "Return properties under names, not whole nodes: RETURN s.name AS site, count(*) AS processes."
-    )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        """See :class:`Operator`."""
-        return object_schema(["text"], text={"type": "string", "minLength": 1})
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        """See :class:`Operator`. What the allow-list or the engine refuses is a StatementError, which is told like a fault."""
-        text = allowed_cypher(arguments["text"], write=False).text
-        context.ran(Compiled(text=text))
-        limits = QueryLimits(rows=_ROWS, seconds=context.seconds)
-        async with context.graph.read(text, None, limits) as stream:
-            rows = [row async for batch in stream.batches() for row in batch]
-            names, cut = stream.columns, stream.cut
-        if not rows:
-            raise OperatorFault("empty", "the query gave no rows", "Check names, directions and values")
-        columns = tuple(column_of(name, [row[at] for row in rows]) for at, name in enumerate(names))
-        cells = [tuple(cell_of(value, column) for value, column in zip(row, columns, strict=True)) for row in rows]
-        notes = (f"There are more than {_ROWS} rows.",) if cut else ()
-        return await context.results.keep_table(table_of(columns, cells), title=_TITLE, most=_ROWS, notes=notes)
-
-
-OPERATOR: Operator = _Cypher()
+    ),
+    forms=lambda forms: {"text": {"type": "string", "minLength": 1}},
+    required=("text",),
+    runs=_run,
+)

@@ -10,13 +10,13 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
 from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
 from planners.graphseek.operators.node_naming import name_value, node_column
 from planners.graphseek.operators.node_selection import Selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import property_of
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -38,7 +38,7 @@ def compile_query(
     bounds += [f"a0 <= {text.parameter(most)}"] if most is not None else []
     text.where(bounds)
     columns = (
-        node_column(start.type),
+        node_column(start.type.name if start.type else ""),
         ResultColumn(name="name", type="string"),
         ResultColumn(name="count", type="integer"),
     )
@@ -88,7 +88,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="degree",
     description=(
         "Count the different neighbours of each node, and keep nodes with at_least or at_most so many: in three or more sites, in two "

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ontology.errors import InvalidArgumentError
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import (
     COLUMN,
     COLUMNS,
@@ -16,13 +15,12 @@ from planners.graphseek.operators.table_arguments import (
     column_place,
     column_places,
     column_sql,
-    handle_schema,
     is_numeric,
     nearest_hint,
-    object_schema,
     stored,
 )
 from planners.graphseek.operators.table_filters import FILTERS, condition, on_equal_float, shown_filters
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import aggregation_schema
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.graphseek.results.table_filling import TableQuery
@@ -52,49 +50,28 @@ class _Output:
     sql: str
 
 
-class _Filter:
-    name = "filter"
-    group: Group = "retrieval"
-    description = (
-        "Select rows of a table that is a result already: by conditions on columns, grouped and aggregated (COUNT, COUNT_DISTINCT, "
-        "SUM, AVG, MIN, MAX), ordered, limited; or only some of its columns. It does not ask the graph."
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    table = stored(context, arguments["handle"], "table")
+    filters = arguments.get("filters", ())
+    where, values = condition(table, filters)
+    outputs, grouped = _outputs(table, arguments)
+    group = f" GROUP BY {', '.join(grouped)}" if grouped else ""
+    order = _order(table, arguments, outputs, grouped)
+    selected = ", ".join(each.sql for each in outputs)
+    query = TableQuery(
+        columns=tuple(each.column for each in outputs),
+        text=f'SELECT {selected} FROM "{table.handle}"{where}{group}{order}',
+        of=(table.handle,),
+        parameters=tuple(values),
     )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        return object_schema(
-            ["handle"],
-            handle=handle_schema(handles, "t"),
-            filters=FILTERS,
-            group_by=COLUMNS,
-            aggregations=_AGGREGATIONS,
-            order_by={**COLUMN, "description": "name of a column, also of an aggregation: count, sum_price, max_price"},
-            descending={"type": "boolean"},
-            limit={"type": "integer", "minimum": 1, "maximum": MOST_ROWS},
-            columns=COLUMNS,
-        )
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        table = stored(context, arguments["handle"], "table")
-        filters = arguments.get("filters", ())
-        where, values = condition(table, filters)
-        outputs, grouped = _outputs(table, arguments)
-        group = f" GROUP BY {', '.join(grouped)}" if grouped else ""
-        order = _order(table, arguments, outputs, grouped)
-        selected = ", ".join(each.sql for each in outputs)
-        query = TableQuery(
-            columns=tuple(each.column for each in outputs),
-            text=f'SELECT {selected} FROM "{table.handle}"{where}{group}{order}',
-            of=(table.handle,),
-            parameters=tuple(values),
-        )
-        limit = arguments.get("limit", MOST_ROWS)
-        try:
-            result = await context.results.keep_query(query, title=_title(table, arguments), most=limit)
-        except InvalidArgumentError as error:
-            raise OperatorFault("too large", f"{error.problem}", "Aggregate fewer rows") from error
-        if not result.size and on_equal_float(table, filters):
-            raise OperatorFault("empty", f"No row of {table.handle} fulfils the conditions", _NO_EQUAL_FLOAT)
-        return result
+    limit = arguments.get("limit", MOST_ROWS)
+    try:
+        result = await context.results.keep_query(query, title=_title(table, arguments), most=limit)
+    except InvalidArgumentError as error:
+        raise OperatorFault("too large", f"{error.problem}", "Aggregate fewer rows") from error
+    if not result.size and on_equal_float(table, filters):
+        raise OperatorFault("empty", f"No row of {table.handle} fulfils the conditions", _NO_EQUAL_FLOAT)
+    return result
 
 
 def _outputs(table: Result, arguments: Mapping[str, Any]) -> tuple[list[_Output], list[str]]:
@@ -157,4 +134,23 @@ def _title(table: Result, arguments: Mapping[str, Any]) -> str:
     return f"{table.handle}{where}{' by ' + ', '.join(groups) if groups else ''}"
 
 
-OPERATOR: Operator = _Filter()
+OPERATOR: Operator = TypedOperator(
+    name="filter",
+    group="retrieval",
+    description=(
+        "Select rows of a table that is a result already: by conditions on columns, grouped and aggregated (COUNT, COUNT_DISTINCT, "
+        "SUM, AVG, MIN, MAX), ordered, limited; or only some of its columns. It does not ask the graph."
+    ),
+    forms=lambda forms: {
+        "handle": forms.handle("t"),
+        "filters": FILTERS,
+        "group_by": COLUMNS,
+        "aggregations": _AGGREGATIONS,
+        "order_by": {**COLUMN, "description": "name of a column, also of an aggregation: count, sum_price, max_price"},
+        "descending": {"type": "boolean"},
+        "limit": forms.limit(),
+        "columns": COLUMNS,
+    },
+    required=("handle",),
+    runs=_run,
+)

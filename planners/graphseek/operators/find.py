@@ -9,12 +9,12 @@ from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows, table_of
 from planners.graphseek.operators.node_naming import naming_properties
 from planners.graphseek.operators.node_selection import node_type
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -128,7 +128,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="find",
     description=(
         "Find nodes by their name or key, of one type or of any: exact, prefix (names that begin with a text) or fuzzy (parts, other "

@@ -11,7 +11,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import (
     DEFAULT_ROWS,
     TableQuery,
@@ -26,6 +25,7 @@ from planners.graphseek.operators.node_naming import node_column
 from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.operators.property_filter import Filter, property_of
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import COUNT, column_type, parse_aggregations
 from planners.graphseek.results.result import Result, ResultColumn
 
@@ -58,7 +58,7 @@ def _listed(text: CypherText, arguments: Mapping[str, Any], selection: Selection
     (type_,) = selection.types
     keys = [property_of((type_,), name) for name in dict.fromkeys(arguments.get("properties") or ())]
     keys = keys or list(type_.properties)
-    columns = (node_column(type_), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
+    columns = (node_column(type_.name), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
     values = [text.node_id("n0", (type_,)), *(text.property("n0", key.name) for key in keys)]
     names = text.returns(columns, values)
     if order := arguments.get("order_by"):
@@ -111,7 +111,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="get_nodes",
     description=(
         "List nodes of one type that satisfy filters on their own properties, or count, sum and average them, whole or in groups "

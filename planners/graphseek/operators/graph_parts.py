@@ -26,7 +26,7 @@ def nodes_query(selection: Selection, schema: GraphSchema, dialect: Dialect, *, 
     """Return the query of the nodes of a selection, as values."""
     text = CypherText(schema, dialect)
     match_selection(text, "n0", selection)
-    text.returns((node_column(None),), ("n0",))
+    text.returns((node_column(),), ("n0",))
     text.add(f"LIMIT {text.parameter(most)}")
     return text.compiled()
 

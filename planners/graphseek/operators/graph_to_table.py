@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import Properties
 from planners.graphseek.operators.graph_query import as_cell, table_of
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.node_naming import node_column
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import column_of
-from planners.graphseek.operators.table_arguments import MOST_ROWS, handle_schema, nearest_hint, object_schema, stored
+from planners.graphseek.operators.table_arguments import MOST_ROWS, nearest_hint, stored
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
 
 __all__ = ["OPERATOR", "node_rows"]
 
-_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 
 
-class _ToTable:
-    name = "to_table"
-    group: Group = "retrieval"
-    description = (
-        "Turn a graph that is a result into a table: of its nodes, with their type and properties, or of its relationships, with the "
-        "nodes at their ends; all, or those of one type."
-    )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        types = sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships})
-        return object_schema(
-            ["handle", "what"],
-            handle=handle_schema(handles, "g"),
-            what={"type": "string", "enum": ["nodes", "relationships"]},
-            type={"type": "string", **({"enum": types} if types else {})},
-        )
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        handle, what, kind = arguments["handle"], arguments["what"], arguments.get("type", "")
-        stored(context, handle, "graph")
-        part = await context.results.graph(handle)
-        members: Sequence[Any] = part.nodes if what == "nodes" else part.edges
-        known = sorted({each.type for each in members})
-        if kind and kind not in known:
-            raise OperatorFault("unknown name", f"{handle} has no {what} of type {kind}", nearest_hint(kind, known))
-        columns, rows = (node_rows if what == "nodes" else _edge_rows)(part, kind)
-        title = f"{kind or 'all'} {what} of {handle}"
-        return await context.results.keep_table(table_of(columns, rows), title=title, most=MOST_ROWS)
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    handle, what, kind = arguments["handle"], arguments["what"], arguments.get("type", "")
+    stored(context, handle, "graph")
+    part = await context.results.graph(handle)
+    members: Sequence[Any] = part.nodes if what == "nodes" else part.edges
+    known = sorted({each.type for each in members})
+    if kind and kind not in known:
+        raise OperatorFault("unknown name", f"{handle} has no {what} of type {kind}", nearest_hint(kind, known))
+    columns, rows = (node_rows if what == "nodes" else _edge_rows)(part, kind)
+    title = f"{kind or 'all'} {what} of {handle}"
+    return await context.results.keep_table(table_of(columns, rows), title=title, most=MOST_ROWS)
 
 
 def node_rows(part: GraphPart, kind: str = "") -> Rows:
@@ -58,10 +40,9 @@ def node_rows(part: GraphPart, kind: str = "") -> Rows:
     nodes = [each for each in part.nodes if not kind or each.type == kind]
     types = {each.type for each in nodes}
     only = types.pop() if len(types) == 1 else ""
-    first = ResultColumn(name=_BOUNDARY.sub("_", only).lower() or "node", type="node", node_type=only)
     if only:
-        return _with_properties([first], [((each.id,), each.properties) for each in nodes])
-    named = [first, ResultColumn(name="type", type="string")]
+        return _with_properties([node_column(only)], [((each.id,), each.properties) for each in nodes])
+    named = [node_column(), ResultColumn(name="type", type="string")]
     return _with_properties(named, [((each.id, each.type), each.properties) for each in nodes])
 
 
@@ -84,4 +65,18 @@ def _with_properties(columns: list[ResultColumn], members: Sequence[tuple[tuple[
     return columns, rows
 
 
-OPERATOR: Operator = _ToTable()
+OPERATOR: Operator = TypedOperator(
+    name="to_table",
+    group="retrieval",
+    description=(
+        "Turn a graph that is a result into a table: of its nodes, with their type and properties, or of its relationships, with the "
+        "nodes at their ends; all, or those of one type."
+    ),
+    forms=lambda forms: {
+        "handle": forms.handle("g"),
+        "what": {"type": "string", "enum": ["nodes", "relationships"]},
+        "type": forms.type,
+    },
+    required=("handle", "what"),
+    runs=_run,
+)

@@ -11,7 +11,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, fetch_rows, table_of
 from planners.graphseek.operators.neighbour_reach import (
     End,
@@ -24,6 +23,7 @@ from planners.graphseek.operators.neighbour_reach import (
 from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -78,7 +78,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     return {"start": forms.selection(), **forms.reach(), "node_types": forms.node_types()}
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="impact",
     description=(
         "What is affected when nodes fail, change or run short: everything that is reached from them in up to six hops, each node once "

@@ -5,56 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import (
     COLUMN,
     MOST_ROWS,
     column_place,
     column_sql,
-    handle_schema,
-    object_schema,
     stored,
     type_family,
 )
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.table_filling import TableQuery
 
 __all__ = ["OPERATOR"]
 
 
-class _Join:
-    name = "join"
-    group: Group = "retrieval"
-    description = (
-        "Put rows of two tables side by side where left_on equals right_on: inner keeps pairs, left also keeps left rows without a "
-        "partner, anti keeps only left rows without one. Columns of the right table that have a name of the left one become name_2."
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    left, right = (stored(context, arguments[side], "table") for side in ("left", "right"))
+    on = column_place(left, arguments["left_on"]), column_place(right, arguments["right_on"])
+    _check_types(left, right, on)
+    how = arguments.get("how", "inner")
+    taken = [at for at in range(len(right.columns)) if at != on[1] and how != "anti"]
+    query = TableQuery(
+        columns=(*left.columns, *(right.columns[at] for at in taken)),
+        text=_text(left, right, on, taken, how),
+        of=(left.handle, right.handle),
     )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        table = handle_schema(handles, "t")
-        return object_schema(
-            ["left", "right", "left_on", "right_on"],
-            left=table,
-            right=table,
-            left_on=COLUMN,
-            right_on=COLUMN,
-            how={"type": "string", "enum": ["inner", "left", "anti"]},
-        )
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        left, right = (stored(context, arguments[side], "table") for side in ("left", "right"))
-        on = column_place(left, arguments["left_on"]), column_place(right, arguments["right_on"])
-        _check_types(left, right, on)
-        how = arguments.get("how", "inner")
-        taken = [at for at in range(len(right.columns)) if at != on[1] and how != "anti"]
-        query = TableQuery(
-            columns=(*left.columns, *(right.columns[at] for at in taken)),
-            text=_text(left, right, on, taken, how),
-            of=(left.handle, right.handle),
-        )
-        title = f"{how} join of {left.handle} and {right.handle} on {arguments['left_on']} = {arguments['right_on']}"
-        return await context.results.keep_query(query, title=title, most=MOST_ROWS)
+    title = f"{how} join of {left.handle} and {right.handle} on {arguments['left_on']} = {arguments['right_on']}"
+    return await context.results.keep_query(query, title=title, most=MOST_ROWS)
 
 
 def _text(left: Result, right: Result, on: tuple[int, int], taken: Sequence[int], how: str) -> str:
@@ -82,4 +61,20 @@ def _check_types(left: Result, right: Result, on: tuple[int, int]) -> None:
     )
 
 
-OPERATOR: Operator = _Join()
+OPERATOR: Operator = TypedOperator(
+    name="join",
+    group="retrieval",
+    description=(
+        "Put rows of two tables side by side where left_on equals right_on: inner keeps pairs, left also keeps left rows without a "
+        "partner, anti keeps only left rows without one. Columns of the right table that have a name of the left one become name_2."
+    ),
+    forms=lambda forms: {
+        "left": forms.handle("t"),
+        "right": forms.handle("t"),
+        "left_on": COLUMN,
+        "right_on": COLUMN,
+        "how": {"type": "string", "enum": ["inner", "left", "anti"]},
+    },
+    required=("left", "right", "left_on", "right_on"),
+    runs=_run,
+)

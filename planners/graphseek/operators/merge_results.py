@@ -8,18 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from ontology.json_object import canonical_text
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import (
     MOST_ROWS,
     column_place,
     column_sql,
-    handle_schema,
-    object_schema,
     stored,
     type_family,
 )
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge
 from planners.graphseek.results.table_filling import TableQuery
 
@@ -28,38 +26,21 @@ __all__ = ["OPERATOR"]
 _KEPT = {"union": "", "intersection": " HAVING COUNT(DISTINCT place) = {count}", "difference": " HAVING SUM(place) = 0"}
 
 
-class _Merge:
-    name = "merge"
-    group: Group = "retrieval"
-    description = (
-        "Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the "
-        "node, other tables by the columns that all have; each row stands once, as in the first table that has it."
-    )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        return object_schema(
-            ["handles", "how"],
-            handles={"type": "array", "items": handle_schema(handles, "tg"), "minItems": 2, "maxItems": 10},
-            how={"type": "string", "enum": list(_KEPT)},
-        )
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        results = [stored(context, each, "table", "graph") for each in arguments["handles"]]
-        how, title = arguments["how"], f"{arguments['how']} of {', '.join(arguments['handles'])}"
-        kinds = {each.kind for each in results}
-        if len(kinds) > 1:
-            raise OperatorFault("arguments", "Tables and graphs cannot be merged", "Take to_table of the graphs first")
-        if kinds == {"table"}:
-            columns = _common(results)
-            kept = {each.name for each in columns}
-            left_out = [each.name for each in results[0].columns if each.name not in kept]
-            notes = [f"Not all tables have {', '.join(left_out)}, which are left out."] if left_out else []
-            return await context.results.keep_query(
-                _query(results, columns, how), title=title, most=MOST_ROWS, notes=notes
-            )
-        part = _merged([await context.results.graph(each.handle) for each in results], how)
-        cut = len(part.nodes) > MOST_NODES or len(part.edges) > MOST_EDGES
-        return await context.results.keep_graph(_cut(part) if cut else part, title=title, cut=cut)
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    results = [stored(context, each, "table", "graph") for each in arguments["handles"]]
+    how, title = arguments["how"], f"{arguments['how']} of {', '.join(arguments['handles'])}"
+    kinds = {each.kind for each in results}
+    if len(kinds) > 1:
+        raise OperatorFault("arguments", "Tables and graphs cannot be merged", "Take to_table of the graphs first")
+    if kinds == {"table"}:
+        columns = _common(results)
+        kept = {each.name for each in columns}
+        left_out = [each.name for each in results[0].columns if each.name not in kept]
+        notes = [f"Not all tables have {', '.join(left_out)}, which are left out."] if left_out else []
+        return await context.results.keep_query(_query(results, columns, how), title=title, most=MOST_ROWS, notes=notes)
+    part = _merged([await context.results.graph(each.handle) for each in results], how)
+    cut = len(part.nodes) > MOST_NODES or len(part.edges) > MOST_EDGES
+    return await context.results.keep_graph(_cut(part) if cut else part, title=title, cut=cut)
 
 
 def _common(tables: Sequence[Result]) -> list[ResultColumn]:
@@ -140,4 +121,17 @@ def _cut(part: GraphPart) -> GraphPart:
     return GraphPart(nodes=nodes, edges=tuple(edges[:MOST_EDGES]))
 
 
-OPERATOR: Operator = _Merge()
+OPERATOR: Operator = TypedOperator(
+    name="merge",
+    group="retrieval",
+    description=(
+        "Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the "
+        "node, other tables by the columns that all have; each row stands once, as in the first table that has it."
+    ),
+    forms=lambda forms: {
+        "handles": {"type": "array", "items": forms.handle("tg"), "minItems": 2, "maxItems": 10},
+        "how": {"type": "string", "enum": list(_KEPT)},
+    },
+    required=("handles", "how"),
+    runs=_run,
+)

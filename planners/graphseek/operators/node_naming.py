@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ontology.names import words
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.property_graph import Properties, Value
 from planners.graphseek.catalog.property_roles import roles_of
@@ -27,7 +27,6 @@ __all__ = [
     "without_nulls",
 ]
 
-_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-]+")
 _NEARLY_UNIQUE = 0.9
 """Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
 
@@ -70,12 +69,9 @@ def naming_properties(type_: NodeType, catalog: SemanticCatalog) -> list[str]:
     return named or nearly or [each for each in (type_.key,) if each]
 
 
-def node_column(type_: NodeType | None) -> ResultColumn:
-    """Return the column of nodes of a type: ``vehicle_model``; ``node`` of several types."""
-    if type_ is None:
-        return ResultColumn(name="node", type="node")
-    name = _BOUNDARY.sub("_", type_.name).lower()
-    return ResultColumn(name=name, type="node", node_type=type_.name)
+def node_column(type_: str = "") -> ResultColumn:
+    """Return the column of nodes of a type, by its name: ``vehicle_model``; ``node`` of several types."""
+    return ResultColumn(name="_".join(words(type_)) or "node", type="node", node_type=type_)
 
 
 def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catalog: SemanticCatalog) -> str:

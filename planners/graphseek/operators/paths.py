@@ -11,7 +11,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
 from planners.graphseek.operators.neighbour_reach import End, Reach, parse_end, parse_reach, steps_of
@@ -23,6 +22,7 @@ from planners.graphseek.operators.node_selection import (
     selection_conditions,
 )
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge
 
 __all__ = ["OPERATOR", "compile_query"]
@@ -124,7 +124,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="paths",
     description=(
         "Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six "

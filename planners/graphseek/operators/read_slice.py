@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.graph_to_table import node_rows
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext, OperatorFault
-from planners.graphseek.operators.table_arguments import COLUMNS, column_places, handle_schema, object_schema, stored
+from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.table_arguments import COLUMNS, column_places, stored
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Cell, Result
 from planners.graphseek.results.shown_cell import shown_text
 from planners.graphseek.results.table_summary import fits, shown_row
@@ -22,39 +22,22 @@ _CELLS = (400, 120, 40, 12)  # characters of a cell, the first that lets one row
 _NAME = 60  # characters of a column's name
 
 
-class _Read:
-    name = "read"
-    group: Group = "retrieval"
-    description = (
-        "Read rows of a result that is there: at most 50 from an offset (0 is the first), some columns or all. Take it when a summary "
-        "shows too few rows or cuts a text. Of a graph it reads the nodes."
-    )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        return object_schema(
-            ["handle"],
-            handle=handle_schema(handles, "tg"),
-            offset={"type": "integer", "minimum": 0},
-            limit={"type": "integer", "minimum": 1, "maximum": _MOST},
-            columns=COLUMNS,
-        )
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        """Return the result itself; what was read stands in place of its summary."""
-        found = stored(context, arguments["handle"], "table", "graph")
-        offset, limit = arguments.get("offset", 0), arguments.get("limit", _FEW)
-        if offset >= found.size:
-            hint = "Offsets count from 0" if found.size else "Ask for something else"
-            raise OperatorFault("empty", f"{found.handle} has {found.size} rows, and none from {offset} on", hint)
-        if found.kind == "graph":
-            columns, all_rows = node_rows(await context.results.graph(found.handle))
-            table, rows = replace(found, columns=tuple(columns)), all_rows[offset : offset + limit]
-        else:
-            table, rows = found, await context.results.rows(found.handle, offset=offset, limit=limit)
-        places = column_places(table, arguments.get("columns"))
-        if not arguments.get("columns"):
-            places = [at for at in places if table.columns[at].type != "node"] or places
-        return replace(found, summary=_fitting(table, rows, offset, places))
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    """Return the result itself; what was read stands in place of its summary."""
+    found = stored(context, arguments["handle"], "table", "graph")
+    offset, limit = arguments.get("offset", 0), arguments.get("limit", _FEW)
+    if offset >= found.size:
+        hint = "Offsets count from 0" if found.size else "Ask for something else"
+        raise OperatorFault("empty", f"{found.handle} has {found.size} rows, and none from {offset} on", hint)
+    if found.kind == "graph":
+        columns, all_rows = node_rows(await context.results.graph(found.handle))
+        table, rows = replace(found, columns=tuple(columns)), all_rows[offset : offset + limit]
+    else:
+        table, rows = found, await context.results.rows(found.handle, offset=offset, limit=limit)
+    places = column_places(table, arguments.get("columns"))
+    if not arguments.get("columns"):
+        places = [at for at in places if table.columns[at].type != "node"] or places
+    return replace(found, summary=_fitting(table, rows, offset, places))
 
 
 def _fitting(table: Result, rows: Sequence[tuple[Cell, ...]], offset: int, places: list[int]) -> str:
@@ -80,4 +63,19 @@ def _text(table: Result, rows: Sequence[str], offset: int, places: Sequence[int]
     return "\n".join(lines)
 
 
-OPERATOR: Operator = _Read()
+OPERATOR: Operator = TypedOperator(
+    name="read",
+    group="retrieval",
+    description=(
+        "Read rows of a result that is there: at most 50 from an offset (0 is the first), some columns or all. Take it when a summary "
+        "shows too few rows or cuts a text. Of a graph it reads the nodes."
+    ),
+    forms=lambda forms: {
+        "handle": forms.handle("tg"),
+        "offset": {"type": "integer", "minimum": 0},
+        "limit": forms.limit(_MOST),
+        "columns": COLUMNS,
+    },
+    required=("handle",),
+    runs=_run,
+)

@@ -10,7 +10,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_parts import MOST_NODES, edges_among, nodes_of
 from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
 from planners.graphseek.operators.neighbour_reach import (
@@ -23,6 +22,7 @@ from planners.graphseek.operators.neighbour_reach import (
 from planners.graphseek.operators.node_naming import NodeReader, node_column
 from planners.graphseek.operators.node_selection import parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultNode
 
 __all__ = ["OPERATOR", "compile_query", "surroundings"]
@@ -45,7 +45,7 @@ def compile_query(
     text = CypherText(schema, dialect)
     hops = match_reach(text, start, reach, end)
     write_least_hops(text, reach, hops)
-    columns = (node_column(None), ResultColumn(name="hops", type="integer"))
+    columns = (node_column(), ResultColumn(name="hops", type="integer"))
     text.returns(columns, ("n1", "h0"))
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     most = arguments.get("limit", _LIMIT)
@@ -101,7 +101,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="subgraph",
     description=(
         "The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -18,7 +18,6 @@ __all__ = [
     "column_place",
     "column_places",
     "column_sql",
-    "handle_schema",
     "is_numeric",
     "nearest_hint",
     "object_schema",
@@ -42,15 +41,6 @@ def object_schema(required: Sequence[str], **properties: dict[str, Any]) -> dict
         "required": list(required),
         "additionalProperties": False,
     }
-
-
-def handle_schema(handles: Iterable[str], kinds: str) -> dict[str, Any]:
-    """Return the schema of a handle: one of those of the run, of which there may be none yet.
-
-    :param kinds: first letters: ``t`` tables, ``g`` graphs.
-    """
-    known = [each for each in handles if each[:1] in kinds]
-    return {"type": "string", "description": "handle of a result", **({"enum": known} if known else {})}
 
 
 def stored(context: OperatorContext, handle: str, *kinds: Literal["table", "graph"]) -> Result:

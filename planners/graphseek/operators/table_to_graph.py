@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.graph_parts import MOST_NODES, edges_among, nodes_of
 from planners.graphseek.operators.node_selection import parse_selection, resolve_selection
-from planners.graphseek.operators.operator import Group, Operator, OperatorContext
+from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.operators.subgraph import surroundings
-from planners.graphseek.operators.table_arguments import COLUMN, handle_schema, object_schema, stored
+from planners.graphseek.operators.table_arguments import COLUMN, stored
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result
 
 __all__ = ["OPERATOR"]
@@ -18,31 +18,33 @@ __all__ = ["OPERATOR"]
 _MOST_HOPS = 2
 
 
-class _ToGraph:
-    name = "to_graph"
-    group: Group = "retrieval"
-    description = (
+async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
+    handle, hops = stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
+    named = {name: arguments[name] for name in ("handle", "column") if name in arguments}
+    start = await resolve_selection(named, context)
+    if hops:
+        around = {"start": start, "max_hops": hops, "limit": MOST_NODES}
+        part, _, cut, _ = await surroundings(around, context, "both")
+    else:
+        nodes, cut = await nodes_of(context, parse_selection(start, context.schema), most=MOST_NODES)
+        edges, more = await edges_among(context, [each.id for each in nodes])
+        part, cut = GraphPart(nodes=tuple(nodes), edges=tuple(edges)), cut or more
+    notes = [] if part.edges else ["There are no relationships among them."]
+    return await context.results.keep_graph(part, title=f"nodes of {handle}", cut=cut, notes=notes)
+
+
+OPERATOR: Operator = TypedOperator(
+    name="to_graph",
+    group="retrieval",
+    description=(
         "Turn a table of nodes that is a result into a graph: the nodes and the relationships among them (max_hops 0), or also what is "
         "around them. Name the column where the table has several of nodes."
-    )
-
-    def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
-        hops = {"type": "integer", "minimum": 0, "maximum": _MOST_HOPS}
-        return object_schema(["handle"], handle=handle_schema(handles, "t"), column=COLUMN, max_hops=hops)
-
-    async def run(self, arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        handle, hops = stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
-        named = {name: arguments[name] for name in ("handle", "column") if name in arguments}
-        start = await resolve_selection(named, context)
-        if hops:
-            around = {"start": start, "max_hops": hops, "limit": MOST_NODES}
-            part, _, cut, _ = await surroundings(around, context, "both")
-        else:
-            nodes, cut = await nodes_of(context, parse_selection(start, context.schema), most=MOST_NODES)
-            edges, more = await edges_among(context, [each.id for each in nodes])
-            part, cut = GraphPart(nodes=tuple(nodes), edges=tuple(edges)), cut or more
-        notes = [] if part.edges else ["There are no relationships among them."]
-        return await context.results.keep_graph(part, title=f"nodes of {handle}", cut=cut, notes=notes)
-
-
-OPERATOR: Operator = _ToGraph()
+    ),
+    forms=lambda forms: {
+        "handle": forms.handle("t"),
+        "column": COLUMN,
+        "max_hops": {"type": "integer", "minimum": 0, "maximum": _MOST_HOPS},
+    },
+    required=("handle",),
+    runs=_run,
+)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
+from planners.graphseek.catalog.semantic_catalog import TIME_ROLES, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
 from planners.graphseek.operators.neighbour_reach import End, Reach, steps_of
 from planners.graphseek.operators.node_naming import properties_with_role, roles_of_owner
@@ -30,12 +29,10 @@ from planners.graphseek.operators.operator import Operator, OperatorContext, Ope
 from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.operators.time_conditions import TimeAsked, TimeValues, time_conditions
 from planners.graphseek.operators.traverse import return_nodes
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR", "compile_query"]
-
-_NAMING: tuple[Role, ...] = ("key", "name")
-_TIMES: tuple[Role, ...] = ("year", "quarter", "month", "date", "plan or actual")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +134,9 @@ def _beside(
 def _rank(beside: _Beside, catalog: SemanticCatalog) -> int:
     """Return how far something is from a mere point of time: a calendar month is one, then come relationships, then other types."""
     roles = roles_of_owner(beside.owner, catalog)
-    is_time = all(roles.get(each.name) in (*_NAMING, *_TIMES) for each in beside.owner.properties)
+    is_time = all(
+        roles.get(each.name) in ("key", "name", *TIME_ROLES, "plan or actual") for each in beside.owner.properties
+    )
     if beside.neighbour is None:
         return 1
     return 0 if is_time else 2
@@ -171,7 +170,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="time_slice",
     description=(
         "List the nodes of a type in a year, quarter or month, or those that are planned or actual: produced in 2023, assembled in Q2. "

@@ -11,7 +11,6 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.graph_query import (
     DEFAULT_ROWS,
     ReadRow,
@@ -35,6 +34,7 @@ from planners.graphseek.operators.neighbour_reach import (
 from planners.graphseek.operators.node_naming import NodeReader, node_column
 from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import column_type
 from planners.graphseek.results.result import Cell, Result, ResultColumn
 
@@ -90,7 +90,7 @@ def return_nodes(
         text.returns((node, *columns), ("n1", *values))
         return (*_MIXED, *columns)
     keys = end.type.properties
-    of_node = (node_column(end.type), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
+    of_node = (node_column(end.type.name), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
     named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
     text.returns((*of_node, *columns), (*named, *values))
     return (*of_node, *columns)
@@ -168,7 +168,7 @@ def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:
     }
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="traverse",
     description=(
         "Go from nodes along relationships, one hop or up to six, and list the nodes that are reached, each once, with its least number "

@@ -29,13 +29,13 @@ DEAREST = {"answer": "Bee costs 2.5.", "of": ["t1"]}
 
 _CARS_BUILT_AT = """
 from planners.graphseek.operators import traverse
-from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.typed_operator import TypedOperator
 
 async def _run(arguments, context):
     plant = {"type": "Plant", "filters": [{"key": "name", "operator": "=", "value": arguments["plant"]}]}
     return await traverse.OPERATOR.run({"start": plant, "direction": "in"}, context)
 
-OPERATOR = GraphOperator(
+OPERATOR = TypedOperator(
     name="cars_built_at",
     description="The cars that a plant builds.",
     forms=lambda forms: {"plant": {"type": "string"}},
@@ -192,7 +192,6 @@ def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: st
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=LIMIT_S) == 130, "the model has not answered yet"
         go_on.set()
-        assert run("ask", "Another?", *by(server, graph, "--journal", journal))[0] == 2, "the first has not ended"
         code, out, err = run(*arguments)
         assert code == 0 and "Bee costs 2.5." in out, err
         assert len(server.steps) == 3, "the first step is not planned again"

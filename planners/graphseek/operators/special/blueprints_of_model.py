@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from planners.graphseek.operators import blueprints
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
 
 __all__ = ["OPERATOR"]
@@ -22,7 +22,7 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     return await blueprints.OPERATOR.run({"start": start, "relationship_types": flows, **plan}, context)
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="blueprints_of_model",
     description="The unique blueprint (production plan) of a vehicle model: its modules, assemblies and processes, equal flows merged.",
     forms=lambda forms: {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from planners.graphseek.operators import traverse
-from planners.graphseek.operators.graph_operator import GraphOperator
 from planners.graphseek.operators.operator import Operator, OperatorContext
+from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR"]
@@ -20,7 +20,7 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     return await traverse.OPERATOR.run(asked, context)
 
 
-OPERATOR: Operator = GraphOperator(
+OPERATOR: Operator = TypedOperator(
     name="sites_of_module",
     description="The factory sites at which a battery module is built.",
     forms=lambda forms: {"module_name": {"type": "string"}},

@@ -26,10 +26,10 @@ _OF_GRAPHS = {
     "traverse",
 }
 _FILE = """
-from planners.graphseek.operators.graph_operator import GraphOperator
+from planners.graphseek.operators.typed_operator import TypedOperator
 async def _run(arguments, context):
     raise NotImplementedError
-OPERATOR = GraphOperator(name="{name}", description="{text}", forms=lambda forms: {{}}, required=(), runs=_run)
+OPERATOR = TypedOperator(name="{name}", description="{text}", forms=lambda forms: {{}}, required=(), runs=_run)
 """
 
 

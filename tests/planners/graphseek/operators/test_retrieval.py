@@ -13,9 +13,18 @@ from planners.graphseek.operators.filter_table import OPERATOR as FILTER
 from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
 from planners.graphseek.operators.join_tables import OPERATOR as JOIN
 from planners.graphseek.operators.merge_results import OPERATOR as MERGE
+from planners.graphseek.operators.node_naming import node_column
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.read_slice import OPERATOR as READ
-from planners.graphseek.results.result import Cell, EvictedError, GraphPart, Result, ResultEdge, ResultNode
+from planners.graphseek.results.result import (
+    Cell,
+    EvictedError,
+    GraphPart,
+    Result,
+    ResultColumn,
+    ResultEdge,
+    ResultNode,
+)
 from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.results.stores import SCHEMA, column, context, kept
 
@@ -256,6 +265,13 @@ async def test_merge_of_graphs_keeps_parallel_relationships(store: ResultStore) 
     assert await edges("union") == (["a", "x", "b", "c", "y"], [("a", "x"), ("a", "x"), ("b", "x"), ("c", "y")])
     assert await edges("intersection") == (["a", "x"], [("a", "x")])
     assert await edges("difference") == (["b"], [])
+
+
+async def test_a_column_of_nodes_has_one_name_in_all_operators(store: ResultStore) -> None:
+    models = GraphPart(nodes=(ResultNode(id="a", type="EVModel", properties={}),), edges=())
+    table = await run(store, TO_TABLE, handle=(await store.keep_graph(models, title="")).handle, what="nodes")
+    assert table.columns[0] == node_column("EVModel") == ResultColumn(name="ev_model", type="node", node_type="EVModel")
+    assert node_column().name == "node"
 
 
 async def test_to_table_has_nodes_or_relationships(store: ResultStore) -> None:

@@ -1,4 +1,4 @@
-"""An operator of graph data: what it is called, what it takes, and what it does."""
+"""An operator as a value: what it is called, what it takes, and what it does."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planners.graphseek.operators.operator import Group, OperatorContext
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import Result, ResultColumn
 
-__all__ = ["GraphOperator"]
+__all__ = ["TypedOperator"]
 
 Forms: TypeAlias = Callable[[ArgumentForms], dict[str, dict[str, Any]]]
 Run: TypeAlias = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphOperator:
+class TypedOperator:
     """One operator.
 
     :param forms: the JSON schemas of its arguments by name.

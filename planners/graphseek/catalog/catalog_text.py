@@ -14,6 +14,7 @@ from planners.graphseek.catalog.catalog_lines import full_node, full_relationshi
 from planners.graphseek.catalog.catalog_words import Named, named_in
 from planners.graphseek.catalog.descriptor_faults import cleaned_text
 from planners.graphseek.catalog.semantic_catalog import (
+    TIME_ROLES,
     NodeDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
@@ -24,8 +25,7 @@ __all__ = ["MOST_TOKENS", "CatalogForm", "CatalogText", "catalog_text"]
 CatalogForm: TypeAlias = Literal["full", "lean", "auto"]
 MOST_TOKENS = 2_000
 """Of the text: about what the paper gives the whole of its graph (section 3.2)."""
-_TIMES = frozenset(("year", "quarter", "month", "date"))
-_PLAIN_ROLES = _TIMES | {"key", "name"}
+_PLAIN_ROLES = frozenset({*TIME_ROLES, "key", "name"})
 # Words that ask for more than a lookup: to rank, to add up, to compare. Found in the questions and use cases of the paper (appendices C, D).
 _MORE_THAN_LOOKUP = frozenset(
     "most least highest lowest greatest largest smallest best worst top total sum average mean count many aggregate aggregated "
@@ -121,7 +121,7 @@ def _asked_beside(looked_up: str, named: Named, catalog: SemanticCatalog) -> str
 def _is_calendar(node: NodeDescriptor) -> bool:
     """Whether a type is a time and nothing else; a question that names one asks when."""
     roles = {each.role for each in node.properties.values()}
-    return bool(roles & _TIMES) and roles <= _PLAIN_ROLES
+    return not roles.isdisjoint(TIME_ROLES) and roles <= _PLAIN_ROLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from planners.graphseek.catalog.descriptor_faults import cleaned_text, shortened
 from planners.graphseek.catalog.property_roles import is_category, roles_of, said_of_plan, unit_of
 from planners.graphseek.catalog.relation_phrases import relation_phrases
 from planners.graphseek.catalog.semantic_catalog import (
+    TIME_ROLES,
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
@@ -36,7 +37,6 @@ _MOST_SAMPLE_CHARACTERS = 40
 _MOST_ENDS = 4
 _MOST_SYNONYMS = 4
 _LARGE = 10_000  # numbers from here on are shown without decimals
-_TIMES = ("year", "quarter", "month", "date")
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -107,7 +107,7 @@ class _Drafter:
         roles = roles_of(owner)
         return {
             each.name: PropertyDescriptor(
-                description=self._described(each, owner.count, is_listed=roles.get(each.name) not in _TIMES),
+                description=self._described(each, owner.count, is_listed=roles.get(each.name) not in TIME_ROLES),
                 words=tuple(word for word in (self._said(each.name),) if word not in ("", each.name)),
                 values=_values_said(each) if roles.get(each.name) in ("category", "plan or actual") else {},
                 role=roles.get(each.name, ""),

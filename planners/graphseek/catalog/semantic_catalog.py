@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["NodeDescriptor", "PropertyDescriptor", "RelationshipDescriptor", "Role", "SemanticCatalog"]
+__all__ = ["TIME_ROLES", "NodeDescriptor", "PropertyDescriptor", "RelationshipDescriptor", "Role", "SemanticCatalog"]
 
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date", "plan or actual", "amount", "category"]
 """What operators that are not of one graph need to know of a property: ``name`` is what people call a node by; ``time_slice`` reads year,
 quarter, month, date and ``plan or actual``; ``category`` has few values, which questions name ("planned", "scrap")."""
+TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

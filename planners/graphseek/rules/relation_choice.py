@@ -8,6 +8,7 @@ from typing import Any
 
 from ontology.names import words
 from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, RelationOf
 from planners.graphseek.rules.question_reading import Reading, Stop
 from planners.graphseek.rules.question_tokens import base_forms
@@ -15,7 +16,6 @@ from planners.graphseek.rules.schema_routes import Hop, Route, routes_between
 
 __all__ = ["RelationChoice", "Said", "TwoReadingsError", "UnconnectedError"]
 
-_TIMES = ("year", "quarter", "month", "date")
 _SAID = 2  # score of a relationship whose verb is said
 
 
@@ -146,7 +146,7 @@ class RelationChoice:
 
     def _time_types(self) -> set[str]:
         """Return the types of nodes that have a property with a role of time."""
-        return {each.owner for each in self._lexicon.properties if each.role in _TIMES and not each.of_relationship}
+        return {each.owner for each in self._lexicon.properties if each.role in TIME_ROLES and not each.of_relationship}
 
     def nearest(self, type_: str, others: Sequence[str]) -> tuple[str, ...]:
         """Return which of several types that a word means is nearest to a type."""
@@ -166,7 +166,7 @@ class RelationChoice:
             for each in self._lexicon.properties
             if each.owner == type_
             and not each.of_relationship
-            and each.role in ("category", "", *_TIMES)
+            and each.role in ("category", "", *TIME_ROLES)
             and (lemmas | names) & set(each.words)
         ]
         return next((each for each in fitting if each.role == "category"), fitting[0] if fitting else None)

@@ -6,10 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-import planners.graphseek.prompts
 from inference.chat import ChatModel, Message
 from inference.structured_chat import (
     FailureBudget,
@@ -21,7 +19,6 @@ from inference.structured_chat import (
 )
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
-from ontology.yaml_data import read_yaml
 from planners.calling.fence_marks import FenceMarks
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.catalog.catalog_lines import full_node, full_relationship
@@ -33,6 +30,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     RelationshipDescriptor,
     SemanticCatalog,
 )
+from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 
 __all__ = ["LlmDraft", "draft_by_llm"]
 
@@ -94,9 +92,8 @@ class _Asker:
     """Asks the model about one type after another, and keeps what went wrong."""
 
     def __init__(self, model: ChatModel, glossary: Mapping[str, str], marks: FenceMarks) -> None:
-        self._prompt = read_yaml(Path(planners.graphseek.prompts.__file__).with_name("catalog_draft.yaml"))
+        self._prompt = graphseek_prompt("catalog_draft").texts
         self._chat = StructuredChat(model, kind="catalog", repair_prompt=self._repair, cache=None)
-        self._version = f"{model.name}.{self._prompt['version']}"
         self._glossary = glossary
         self._marks = marks
         self._failures = FailureBudget()

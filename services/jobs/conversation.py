@@ -75,16 +75,15 @@ def conversation_turns(first: Path) -> list[ConversationTurn]:
 
 
 def next_turn(
-    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int = 0, over_stopped: bool = False
+    first: Path, text: str, *, refine: bool = False, branch: int | None = None, of: int = 0
 ) -> tuple[Question, ConversationTurn]:
     """Return the question that is to be asked now, and the turn that it belongs to: that of the last turn again, which goes on or is
-    told again, where the words are the same or there are none; else a new turn.
+    told again, where the words are the same or there are none; else a new turn, which passes over turns at the end that were stopped.
 
     :param refine: the last turn is gone on from, its steps included, with these words.
     :param branch: the question is asked again, from after this step on.
     :param of: number of the turn that is branched; the last where 0.
-    :param over_stopped: turns at the end that were stopped are passed over; else a next one is refused.
-    :raises InvalidArgumentError: when there is nothing to go on from, or the last turn has not ended.
+    :raises InvalidArgumentError: when there is nothing to go on from, or a turn that is to be refined has not ended.
     """
     turns = conversation_turns(first)
     if not turns:
@@ -106,7 +105,7 @@ def next_turn(
     before = question_of(journal)
     if not refine and text in ("", before.text):
         return before, turns[-1]
-    while over_stopped and journal.end is None:
+    while not refine and journal.end is None:
         turns.pop()
         if not turns:
             return Question(text=text), new

@@ -68,7 +68,7 @@ class Talk:
     async def _answer(self, text: str, branch: tuple[int, int] | None, observe: Callable[[RunEvent], None]) -> None:
         of, step = branch or (0, None)
         async with open_asked_graph(self.plan) as graph:
-            question, turn = next_turn(self.first, text, branch=step, of=of, over_stopped=True)
+            question, turn = next_turn(self.first, text, branch=step, of=of)
             observe({"event": "TurnBegun", "turn": turn.number, "question": question.text})
             shown = ShownResults()
             with turn.results() as results:

@@ -45,7 +45,7 @@ from planners.graphseek.turn import (
 from planners.runs.recorded_steps import StepRecorder, Unrecorded
 from planners.runs.step_log import also_told_to, emit, told_to, unheard
 
-__all__ = ["CORE", "AnsweredQuestion", "answer_question"]
+__all__ = ["CORE", "AnsweredQuestion", "answer_question", "check_question"]
 
 CORE = ("get_nodes", "find", "traverse", "read")
 """The operators of every step: those of the paper's five use cases (section 5.3), and the one that reads their results."""
@@ -90,11 +90,7 @@ async def answer_question(
     :param taken_over: steps of another run that this one goes on from; as many as ``max_steps`` may follow them.
     :raises InvalidArgumentError: when there is no question, or it is too long for a message.
     """
-    if not question.text.strip():
-        raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
-    if len(question.text) > settings.message_tokens:  # a quarter of a message
-        problem = f"the question has {len(question.text):,} characters"
-        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
+    check_question(question, settings)
     told = _Told()
     run = _Run(
         question=replace(question, text=clean_text(question.text)),
@@ -117,6 +113,18 @@ async def answer_question(
         completion_tokens=told.completion_tokens,
         usd=told.usd,
     )
+
+
+def check_question(question: Question, settings: AgentSettings) -> None:
+    """Check a question before anything is written of its run.
+
+    :raises InvalidArgumentError: when there is none, or it is too long for a message.
+    """
+    if not question.text.strip():
+        raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
+    if len(question.text) > settings.message_tokens:  # a quarter of a message
+        problem = f"the question has {len(question.text):,} characters"
+        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {settings.message_tokens:,}")
 
 
 async def _within_limits(run: _Run) -> Ended:

@@ -18,7 +18,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_parts import QuestionParts
-from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
+from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question, check_question
 from planners.graphseek.agent_events import AgentEvent, ModelAsked, event_json, event_of
 from planners.graphseek.turn import Question
 from planners.runs.branched_journal import branch_journal
@@ -64,6 +64,7 @@ async def answer_recorded(
     """
     header = _header(journal)
     if header is None:
+        check_question(question, settings)
         begun = {"run": _RUN, "question": _json(question), "settings": asdict(settings), "taken_over": 0}
         header = journal.append("run_begun", **begun).data
     elif _json(question) != header["question"]:
@@ -139,11 +140,10 @@ def refine_question(journal: RunJournal, request: str, target: Path) -> Question
     question and its answer are a turn before it.
 
     :param target: the new file; give it to :func:`answer_recorded` with the question that is returned.
-    :raises InvalidArgumentError: when the run has not ended, or there is no request, or the target exists.
+    :raises InvalidArgumentError: when the run has not ended, or there is no request or too long a one, or the target exists.
     """
     header, question = _begun(journal), next_question(journal, request)
-    if not request.strip():
-        raise InvalidArgumentError("there is no request", subject="request", remedy="Say what shall be different")
+    check_question(question, _SETTINGS_JSON.validate_python(header["settings"]))
     last = _steps(journal)
     taken = last - 1 if _is_answer(journal, last) else last
     begun = {

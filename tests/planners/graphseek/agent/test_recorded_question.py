@@ -186,7 +186,7 @@ async def test_a_refined_run_has_the_results_and_the_answer_of_the_one_before(
     assert run.end.outcome == "answered" and [view.step for view in script.views] == [4, 5]
     assert await other.rows("t4") == [("Delta Beta Alpha",)]
     assert (await replay_question(read_run_journal(target))).end == run.end
-    with pytest.raises(InvalidArgumentError, match="no request"):
+    with pytest.raises(InvalidArgumentError, match="no question"):
         refine_question(read_run_journal(path), " ", tmp_path / "none")
     other.close()
 

@@ -145,24 +145,18 @@ def _real(rows: Sequence[_Row]) -> str:
         "completion tokens",
         "seconds",
     )
+    basic = _by_question(each for each in whole if each["system"] == "basic")
     lines = []
     for system, label in _SYSTEMS.items():
         of = [each for each in whole if each["system"] == system]
         first = [each for each in of if each["run"] == 0]
         mean = (f"{100 * fmean(bool(each['whole']) for each in of):.0f} %",) if runs > 1 else ()
         used = [_mean(of, "asked", 1), *(_mean(of, key) for key in ("prompt_tokens", "completion_tokens", "seconds"))]
-        against = "" if system == "basic" else _paired(whole, system)
+        against = "" if system == "basic" else paired_difference(_by_question(of), basic, "graphseek")
         lines.append((label, _share(first, "paper"), _share(first, "whole"), *mean, against, *used))
     asked = len({each["question"] for each in whole})
     said = f"{asked} questions; run 1 of {runs} is greedy, the others are drawn. Shares with their 95 % intervals are of run 1; means a question."
     return f"{said}\n\n{markdown_table(head, lines)}"
-
-
-def _paired(rows: Sequence[_Row], system: str) -> str:
-    """The difference of a system's shares and the basic system's over questions, all runs, with a paired bootstrap interval of 95 %."""
-    shares = {name: _by_question([each for each in rows if each["system"] == name]) for name in ("basic", system)}
-    gains = [shares[system][question] - shares["basic"][question] for question in sorted(shares["basic"])]
-    return paired_difference(gains, "graphseek")
 
 
 def _by_question(rows: Iterable[_Row]) -> dict[str, float]:

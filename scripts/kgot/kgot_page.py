@@ -161,7 +161,9 @@ def _real(section: Mapping[str, Any]) -> str:
                     f"{fmean(each[key] for each in ours):,.0f}"
                     for key in ("prompt_tokens", "completion_tokens", "seconds")
                 ),
-                "" if name == "kgot" else _paired(by_system["kgot"], by_system[name], tasks),
+                ""
+                if name == "kgot"
+                else paired_difference(_solved(by_system[name], tasks), _solved(by_system["kgot"], tasks), "kgot"),
             )
         )
     kinds = Counter(by_system[systems[0]][task]["kind"] for task in tasks)
@@ -175,10 +177,8 @@ def _complete(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in _SYSTEMS if name in found]
 
 
-def _paired(ours: Mapping[str, Any], others: Mapping[str, Any], tasks: Sequence[str]) -> str:
-    """The difference of shares solved, the task graph's minus the other's, with a paired bootstrap interval of 95 %."""
-    gains = [float(ours[task]["verdict"] == "solved") - float(others[task]["verdict"] == "solved") for task in tasks]
-    return paired_difference(gains, "kgot")
+def _solved(rows: Mapping[str, Any], tasks: Sequence[str]) -> dict[str, float]:
+    return {task: float(rows[task]["verdict"] == "solved") for task in tasks}
 
 
 def _real_runs(section: Mapping[str, Any]) -> str:

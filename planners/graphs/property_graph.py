@@ -149,7 +149,7 @@ Operation: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLimits:
-    """Of one query."""
+    """The most rows that a query gives, and the most seconds that it takes."""
 
     rows: int = 1_000
     seconds: float = 10.0

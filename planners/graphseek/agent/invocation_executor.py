@@ -57,7 +57,7 @@ class InvocationExecutor:
 
     @property
     def results(self) -> ResultStore:
-        """Those of the run."""
+        """The results of the run."""
         return needed(self.parts).results
 
     async def run(

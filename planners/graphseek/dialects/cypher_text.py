@@ -176,7 +176,7 @@ class Dialect(Protocol):
 
     @property
     def name(self) -> CypherDialect:
-        """Its name."""
+        """The name of the dialect."""
         ...
 
     def quoted(self, name: str) -> str:

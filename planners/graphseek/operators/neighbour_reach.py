@@ -57,7 +57,7 @@ class Reach:
 
     @property
     def shown(self) -> str:
-        """As titles show it."""
+        """Return the words for it in the title of a result."""
         names = "/".join(each.name for each in self.types) or "any relationship"
         hops = f" within {self.hops} hops" if self.hops > 1 else ""
         return f"{names} ({self.direction}){hops}"
@@ -80,7 +80,7 @@ class End:
 
     @property
     def shown(self) -> str:
-        """As titles show it."""
+        """Return the words for it in the title of a result."""
         return "/".join(each.name for each in self.types[:4]) + (" and others" if len(self.types) > 4 else "")
 
 

@@ -79,7 +79,7 @@ class Operator(Protocol):
 
     @property
     def group(self) -> Group:
-        """Which of the four."""
+        """The group that it belongs to."""
         ...
 
     @property

@@ -45,7 +45,7 @@ class Filter:
 
     @property
     def shown(self) -> str:
-        """As titles show it."""
+        """Return the words for it in the title of a result."""
         values = ", ".join(str(each) for each in self.values)
         return f"{self.key.name} {self.operator} {values}".strip()[:80]
 

@@ -54,7 +54,7 @@ class TimeAsked:
 
     @property
     def shown(self) -> str:
-        """As titles show it."""
+        """Return the words for it in the title of a result."""
         named = ((self.year, "year"), (self.quarter, "quarter"), (self.month, "month"), (self.plan_or_actual, ""))
         return ", ".join(f"{name} {value}".strip() for value, name in named if value is not None)
 

@@ -26,7 +26,7 @@ _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
 class NotFoundByNameError(Exception):
-    """Nothing is called so."""
+    """No node has the name that a question says."""
 
 
 class Found:

@@ -27,7 +27,7 @@ def arguments_text(arguments: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallLog:
-    """What was called."""
+    """The calls that a run has made, and why some failed."""
 
     facts: GraphFacts
     made: frozenset[tuple[str, str]]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_links import ToolLinks
 from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
-from tests.conftest import ROOT
 
-__all__ = ["catalogue_of", "edge_ends", "said_by", "tool"]
+__all__ = ["catalogue_of", "edge_ends", "tool"]
 
 
 def tool(
@@ -46,15 +42,3 @@ def catalogue_of(tools: Iterable[Tool]) -> ProfiledCatalogue:
 def edge_ends(links: ToolLinks) -> set[tuple[str, str, str, str]]:
     """The edges as (source, output, target, parameter), sources and targets without their namespace."""
     return {(edge.source.split("/")[-1], edge.output, edge.target.split("/")[-1], edge.parameter) for edge in links}
-
-
-def said_by(code: str, seeds: Sequence[str] = ("0", "4711")) -> set[str]:
-    """What a program prints under each hash seed."""
-    found = set()
-    for seed in seeds:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        found.add(done.stdout)
-    return found

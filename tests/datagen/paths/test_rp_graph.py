@@ -13,7 +13,8 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.synthetic_request import CLASSES
 from ingest.sources import read_catalog
 from ontology.tool import Tool
-from tests.datagen.catalogues import catalogue_of, edge_ends, said_by, tool
+from tests.datagen.catalogues import catalogue_of, edge_ends, tool
+from tests.hash_seeds import said_by
 
 SHOP = (
     tool("create_order", "customer_id item", "order_id customer_id"),

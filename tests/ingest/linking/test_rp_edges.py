@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +20,7 @@ from ingest.linking.resolver_edges import MAX_RESOLVERS
 from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
+from tests.hash_seeds import said_by
 
 ROOT = Path(__file__).resolve().parents[3]
 ONTOLOGY = load_ontology()
@@ -237,19 +235,8 @@ def test_edges_do_not_depend_on_the_hash_seed() -> None:
         "import hashlib, sys\n"
         "sys.stdout.write(hashlib.sha256(repr(list(derive_edges(tools, ONTOLOGY))).encode()).hexdigest())\n"
     )
-    root = Path(__file__).resolve().parents[3]
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1")
-    }
-    assert len(said) == 1 and all(said)
+    (said,) = said_by(code)
+    assert said
 
 
 def test_real_sets_reach_the_figures_on_record(shared: Path) -> None:

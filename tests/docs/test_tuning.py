@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ from eval.tuning.labels import MIN_GROUPS
 from retrieval.ranking.weights import SHIPPED
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 
@@ -35,14 +35,9 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert [line.split(":")[0] for line in lines[1:]] == ["@3", "@5"]
 
 
-def test_the_options_exist() -> None:
-    said = subprocess.run(
-        [sys.executable, "-m", "services.cli", "tune", "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+def test_the_options_exist(run: Run) -> None:
+    code, said, _ = run("tune", "--help")
+    assert code == 0
     lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
     options = {word for line in lines for word in re.split(r"[\s:;(]+", line) if word.startswith("-")}
     assert options == {"--on", "-k", "--json", "--report"}

@@ -9,7 +9,8 @@ import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -86,10 +87,17 @@ def test_a_flood_leaves_descriptors_for_others(tmp_path: Path, tls: bool) -> Non
         assert process.stdin and process.stdout
         address = process.stdout.readline().strip()
         found = urlsplit(address)
-        with ExitStack() as held:
-            for _ in range(400):
-                each = held.enter_context(socket.create_connection((found.hostname, found.port), timeout=20))
+
+        def connect(_: int) -> socket.socket:
+            each = socket.create_connection((found.hostname, found.port), timeout=20)
+            with suppress(ConnectionError):  # it has lost its place already
                 each.sendall(b"" if tls else HALF)
+            return each
+
+        # Side by side: a connection that finds the queue of the listening socket full is tried again after a second.
+        with ExitStack() as held, ThreadPoolExecutor(16) as pool:
+            for each in pool.map(connect, range(400)):
+                held.enter_context(each)
             with httpx.Client(base_url=address, verify=False, trust_env=False, timeout=20) as client:
                 assert client.get("/").text == "!"
             if sys.platform == "linux":

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from scripts.graphseek.question import Part, Truth
 
-__all__ = ["Answer", "Score", "score_answer"]
+__all__ = ["Answer", "Score", "Table", "score_answer"]
 
 Table: TypeAlias = Mapping[str, Sequence[object]]
 """Name of a column → its values."""
@@ -32,6 +32,11 @@ class Answer:
 
     text: str = ""
     tables: Sequence[Table] = field(default_factory=tuple)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything was answered; a table without rows says that there is none."""
+        return bool(self.text or self.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def score_answer(truth: Truth, answer: Answer, names: Iterable[str] = ()) -> Sco
         return _pairs(truth.parts[0], answer)
     needed = {_plain(name) for part in truth.parts for name in part}
     if not needed:
-        empty = all(not any(map(len, table.values())) for table in answer.tables)
+        empty = answer.is_given and not any(any(map(len, table.values())) for table in answer.tables)
         return Score(empty, empty)
     cells = {_plain(value) for table in answer.tables for column in table.values() for value in column}
     said = _plain(answer.text)

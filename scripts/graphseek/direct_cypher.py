@@ -1,10 +1,9 @@
-"""The baseline without operators: a model turns words into one Cypher query, and is told what failed, in one talk."""
+"""The baseline without operators: a model turns words into Cypher, sees what a query gives, and accepts it or writes another, in one talk."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Message
@@ -13,8 +12,12 @@ from planners.graphs.cypher.cypher_allow_list import allowed_cypher
 from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.operators.node_naming import NodeReader
+from planners.graphseek.operators.row_types import cell_of, column_of
+from planners.graphseek.operators.table_arguments import object_schema
+from planners.graphseek.results.table_census import TableCensus
+from planners.graphseek.results.table_summary import table_summary
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
-from scripts.graphseek.answer_score import Answer
+from scripts.graphseek.answer_score import Answer, Table
 from scripts.graphseek.question import Question
 from scripts.graphseek.system_answer import SystemAnswer
 
@@ -22,17 +25,14 @@ __all__ = ["ask_directly"]
 
 _SYSTEM = """You answer a question about a property graph with one Cypher query that only reads. Write it as {{"query": TEXT}}.
 Names of types, relationships and properties are those of the schema, letter by letter. Return what is asked for as properties under names,
-not whole nodes: RETURN DISTINCT s.name AS site. If the query fails or gives nothing, you are told, and write another one.
+not whole nodes: RETURN DISTINCT s.name AS site. If the query fails, you are told, and write another one. If it runs, you are shown what it
+gives. Then write {{"accept": true}} if that answers the question, also where there are no rows, or else another query.
 The engine is Ladybug; its Cypher is that of openCypher, without procedures.
 {marks}
 Schema:
 {schema}"""
-_QUERY: dict[str, Any] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "minLength": 1}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
+_QUERY = object_schema(["query"], query={"type": "string", "minLength": 1})
+_QUERY_OR_ACCEPT: dict[str, Any] = {"anyOf": [_QUERY, object_schema(["accept"], accept={"const": True})]}
 _LIMITS = QueryLimits(rows=10_000, seconds=30.0)
 """Those of a table of an operator, and of one invocation."""
 
@@ -40,32 +40,57 @@ _LIMITS = QueryLimits(rows=10_000, seconds=30.0)
 async def ask_directly(
     model: ChatModel, graph: AccountGraph, question: Question, *, with_catalog: bool, attempts: int, max_tokens: int
 ) -> SystemAnswer:
-    """Ask a question. The rows of the first query that gives any are the answer.
+    """Ask a question. What the last query that ran gives is the answer, whole.
 
+    :param attempts: calls of the model: each writes a query, or accepts what the one before gave.
     :raises ModelError: when the model does not answer.
     """
     form = catalog_text(graph.catalog, graph.schema, question.text, form="full" if with_catalog else "lean")
     system = _SYSTEM.format(marks=_marks(graph), schema=form.text)
     messages = [Message(role="system", content=system), Message(role="user", content=f"Question: {question.text}")]
-    problem = ""
+    query, problem = "", ""
+    table: Table | None = None
     for attempt in range(1, attempts + 1):
+        schema = _QUERY if table is None else _QUERY_OR_ACCEPT
         said = await asyncio.to_thread(
-            model.complete, messages, schema=_QUERY, schema_name="query", max_tokens=max_tokens, sample=GREEDY
+            model.complete, messages, schema=schema, schema_name="query", max_tokens=max_tokens, sample=GREEDY
         )
-        query, tables = "", dict[str, Sequence[object]]()
-        try:
-            query = str(json.loads(said.text)["query"])
-            tables = await _columns(graph, query)
-            problem = "" if any(tables.values()) else "The query gave no rows."
-        except (ValueError, KeyError, TypeError):
-            problem = 'That is not JSON of the form {"query": TEXT}.'
-        except StatementError as error:
-            problem = f"The query failed: {error.problem}"
-        if not problem:
-            return SystemAnswer(answer=Answer(tables=[tables]), outcome="answered", steps=attempt, last=query)
-        again = f"{problem} Write another one."
-        messages += [Message(role="assistant", content=said.text), Message(role="user", content=again)]
-    return SystemAnswer(answer=Answer(), outcome=f"no answer: {problem}", steps=attempts, last=query)
+        given = _object(said.text)
+        if table is not None and given.get("accept") is True:
+            return SystemAnswer(answer=Answer(tables=[table]), outcome="answered", steps=attempt, last=query)
+        problem = 'That is not JSON of the form {"query": TEXT}. Write another one.'
+        if isinstance(given.get("query"), str):
+            query = given["query"]
+            try:
+                table = await _table(graph, query)
+                problem = f"{_preview(table)}\nAccept it, or write another query."
+            except StatementError as error:
+                problem = f"The query failed: {error.problem} Write another one."
+        messages += [Message(role="assistant", content=said.text), Message(role="user", content=problem)]
+    if table is None:
+        return SystemAnswer(answer=Answer(), outcome=f"no answer: {problem}", steps=attempts, last=query)
+    return SystemAnswer(answer=Answer(tables=[table]), outcome="answered, not accepted", steps=attempts, last=query)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Return what a model wrote; nothing where it is no object."""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _preview(table: Table) -> str:
+    """Return the summary that operators' results have, of the same size at most."""
+    columns = [column_of(name, values) for name, values in table.items()]
+    census = TableCensus(columns)
+    cells = [
+        [cell_of(value, column) for value in values] for column, values in zip(columns, table.values(), strict=True)
+    ]
+    if rows := list(zip(*cells, strict=True)):
+        census.add(rows)
+    return table_summary("rows", "what the query gives", census, cut=census.rows == _LIMITS.rows, notes=())
 
 
 def _marks(graph: AccountGraph) -> str:
@@ -74,7 +99,7 @@ def _marks(graph: AccountGraph) -> str:
     return "".join(f"A node of type {each.name} is written {typed_pattern('n', each)}\n" for each in marked)
 
 
-async def _columns(graph: AccountGraph, query: str) -> dict[str, Sequence[object]]:
+async def _table(graph: AccountGraph, query: str) -> Table:
     """Return the rows of a query by column; a node stands by its name.
 
     :raises StatementError: when it is refused or fails.

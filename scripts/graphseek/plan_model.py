@@ -16,10 +16,10 @@ __all__ = ["PlanModel", "planned_answer"]
 def planned_answer(plan: EvPlan, schema_name: str, nth: int) -> dict[str, Any]:
     """Return what is said in the nth call of a question, from 0.
 
-    :param schema_name: ``turn`` of the agent, ``query`` of a system that writes Cypher.
+    :param schema_name: ``turn`` of the agent, ``query`` of a system that writes Cypher, and accepts what that gives.
     """
     if schema_name == "query":
-        return {"query": plan.cypher}
+        return {"accept": True} if nth else {"query": plan.cypher}
     if nth < len(plan.steps):
         step = plan.steps[nth]
         return {"calls": [{"operator": step.operator, "arguments": dict(step.arguments)}]}

@@ -13,6 +13,7 @@ _SUM = Truth(kind="number", parts=((99.99611371388764,),))
 _COUNT = Truth(kind="number", parts=((1289.0,),))
 _RANKED = Truth(kind="ranking", parts=(("B2", "A1", "C3"),))
 _PAIRS = Truth(kind="pairs", parts=(("Alpha", 3, "Beta", 4),))
+_NONE = Truth(kind="names", parts=((),))
 _RIGHT, _SOME, _WRONG = Score(True, True), Score(True, False), Score(False, False)
 
 
@@ -48,8 +49,10 @@ _RIGHT, _SOME, _WRONG = Score(True, True), Score(True, False), Score(False, Fals
         (_PAIRS, Answer(tables=[{"name": ["Beta", "Alpha"], "count": [4, 4]}]), _SOME),
         (_PAIRS, Answer(text="Alpha: 3, Beta: 4"), _RIGHT),
         (_PAIRS, Answer(text="Alpha: 4, Beta: 3"), _WRONG),
-        (Truth(kind="names", parts=((),)), Answer(tables=[{"name": []}]), _RIGHT),
-        (Truth(kind="names", parts=((),)), Answer(tables=[{"name": ["Alpha"]}]), _WRONG),
+        (_NONE, Answer(tables=[{"name": []}]), _RIGHT),
+        (_NONE, Answer(text="There is none."), _RIGHT),
+        (_NONE, Answer(tables=[{"name": ["Alpha"]}]), _WRONG),
+        (_NONE, Answer(), _WRONG),  # a question that was not read is not answered by chance
     ],
 )
 def test_answers_get_the_score_of_both_rules(truth: Truth, answer: Answer, score: Score) -> None:

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from datagen.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
 from ontology.errors import StorageError
 
-__all__ = ["CONSTITUENTS", "FEDERAL_DISTRICTS", "country_tables", "hemisphere", "read_countries", "subdivision_name"]
+__all__ = ["country_tables", "hemisphere", "read_countries", "subdivision_name"]
 
 _Record: TypeAlias = Mapping[str, Any]
 
-CONSTITUENTS = ("GB-ENG", "GB-SCT", "GB-WLS", "GB-NIR")
+_CONSTITUENTS = ("GB-ENG", "GB-SCT", "GB-WLS", "GB-NIR")
 """The package calls three of them "Country" and one "Province"; here they are constituent countries."""
-FEDERAL_DISTRICTS = ("US-DC",)
+_FEDERAL_DISTRICTS = ("US-DC",)
 """The package calls it "District"; it is a federal district, as BR-DF, which the package does call so."""
 _ENGLISH = {"MX-CMX": "Mexico City"}
 """Names of subdivisions that questions give in English and the package in Spanish."""
@@ -115,7 +115,7 @@ def _capitals(countries: Sequence[_Record]) -> list[tuple[str, str, str]]:
 
 
 def _subdivision_nodes(subdivisions: Sequence[Any]) -> GraphTable:
-    kinds = dict.fromkeys(CONSTITUENTS, "Constituent country") | dict.fromkeys(FEDERAL_DISTRICTS, "Federal district")
+    kinds = dict.fromkeys(_CONSTITUENTS, "Constituent country") | dict.fromkeys(_FEDERAL_DISTRICTS, "Federal district")
     rows = [
         (each.code, subdivision_name(each.code, each.name), each.name, kinds.get(each.code, each.type))
         for each in subdivisions
@@ -134,7 +134,7 @@ def _relationships(countries: Sequence[_Record], subdivisions: Sequence[Any]) ->
     return [
         _edges("LOCATED_IN", "Subdivision", "Subdivision", inner),
         _edges("LOCATED_IN", "Subdivision", "Country", outer),
-        _edges("PART_OF", "Subdivision", "Country", [(code, "GB") for code in CONSTITUENTS]),
+        _edges("PART_OF", "Subdivision", "Country", [(code, "GB") for code in _CONSTITUENTS]),
         _edges("PART_OF", "Country", "Subregion", in_subregion),
         _edges("PART_OF", "Country", "Region", in_region),
         _edges("PART_OF", "Subregion", "Region", regions),

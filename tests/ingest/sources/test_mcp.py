@@ -25,6 +25,7 @@ from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
+from tests.conftest import ROOT
 from tests.egotools.loopback import Reply, loopback
 from tests.waiting import LIMIT_S, wait_until
 
@@ -175,28 +176,21 @@ else:
     server.run()
 '''
 
-PAGED = """
-import anyio
-import mcp_types as types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
+PAGED = f"""
+import sys
+
+sys.path.insert(0, {str(ROOT)!r})
+from tests.plain_mcp import serve
 
 
-async def pages(context, params):
-    at = int(params.cursor) if params is not None and params.cursor else 0
-    tool = types.Tool(name=f"tool_{at}", input_schema={"type": "object"})
-    return types.ListToolsResult(tools=[tool], next_cursor=NEXT)
+def pages(params):
+    at = int(params.get("cursor") or 0)
+    page = {{"tools": [{{"name": f"tool_{{at}}", "inputSchema": {{"type": "object"}}}}]}}
+    following = NEXT
+    return page if following is None else {{**page, "nextCursor": following}}
 
 
-server = Server("pages", on_list_tools=pages)
-
-
-async def main():
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
-
-
-anyio.run(main)
+serve("pages", pages, lambda _: {{}})
 """
 
 

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,14 +85,15 @@ def test_default_is_below_the_flat_hybrid_only_where_that_is_known(published: Re
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
     measured = [_measured(name) for name in (*MACRO_SETS, "enterprise", "taskbench-given")]
-    results = with_peers(collect(measured), measured)
+    collected = collect(measured)
+    results = with_peers(collected, measured)
     write_results(results, docs=tmp_path)
     again = read_results(tmp_path)
     assert again.nine.sets == results.nine.sets
     figure = next(one for one in again.nine.figures if (one.scope, one.system) == ("macro", "default"))
     assert figure in results.nine.figures
     assert again == results
-    write_results(collect(measured), docs=tmp_path)
+    write_results(collected, docs=tmp_path)
     assert read_results(tmp_path).peers == again.peers  # peers stay when the rest is measured again
 
 
@@ -105,6 +107,12 @@ def _measured(name: str, *, systems: Sequence[str] = SYSTEMS, right: Collection[
         for system in systems
     )
     return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1", graph=GRAPH)
+
+
+@cache
+def _collected() -> Results:
+    """The results of the sets of the mean and of the shipped one, for the tests that begin with them."""
+    return collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
 
 
 def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
@@ -123,7 +131,7 @@ def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
 
 
 def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
-    results = collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
+    results = _collected()
     values = {
         (one.group, one.system): one.value for one in results.halves.figures if one.measure == "CompleteRecall@10"
     }
@@ -138,7 +146,7 @@ def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
 
 
 def test_a_set_outside_the_mean_is_added_without_a_change_of_the_others() -> None:
-    results = collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
+    results = _collected()
     again = with_sets(results, [_measured("workbench")])
     assert list(again.everything.sets) == [*MACRO_SETS, "workbench", "enterprise"]
     assert (again.nine, again.ablations, again.halves) == (results.nine, results.ablations, results.halves)

@@ -29,11 +29,13 @@ from egotools.call import Call
 from ontology.effect_words import effect_words, is_changing_verb
 from ontology.names import words
 
-__all__ = ["Effect", "effect_of"]
+__all__ = ["Effect", "effect_of", "known_effect_of"]
 
 Effect: TypeAlias = Literal["read", "idempotent", "change"]
 """What a call does: nothing; the same, however often it is made; or something of its own each time."""
 
+_READ_ONLY = ("read_only", "readOnlyHint")
+_DESTRUCTIVE = ("destructive", "destructiveHint")
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # RFC 9110, section 9.2.1
 # Section 9.2.2, without the methods that read: a GET that does more than read keeps to no promise.
 _IDEMPOTENT_METHODS = frozenset({"PUT", "DELETE"})
@@ -89,10 +91,24 @@ def effect_of(tool: Described) -> Effect:
     return "idempotent" if _is_idempotent(tool) else "change"
 
 
+def known_effect_of(tool: Described) -> Effect | None:
+    """Return what a call of the tool does, where its document, its method or its name says so; None: nothing does.
+
+    It is for people who ask about tools. A call is decided about by :func:`effect_of`, which takes no name of a tool for a promise
+    where a document does not say how the tool is called.
+    """
+    effect = effect_of(tool)
+    if effect != "change" or _call(tool).method or _hint(tool, *_READ_ONLY) is not None or _hint(tool, *_DESTRUCTIVE):
+        return effect
+    if _reads_by_name(tool.name):
+        return "read"
+    return "change" if _says_a_change(tool.name) else None
+
+
 def _only_reads(tool: Described) -> bool:
     call = _call(tool)
-    hint = _hint(tool, "read_only", "readOnlyHint")
-    if hint is False or _hint(tool, "destructive", "destructiveHint"):
+    hint = _hint(tool, *_READ_ONLY)
+    if hint is False or _hint(tool, *_DESTRUCTIVE):
         return False
     if call.protocol in ("http", "odata"):
         return _method_among(tool, _READING_METHODS) and not _is_named_for_a_change(tool)

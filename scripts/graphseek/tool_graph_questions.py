@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ontology.tool_effects import effect_of
+from ontology.tool_effects import Effect, known_effect_of
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from scripts.graphseek.question import Question, Truth
@@ -42,7 +42,7 @@ class _Truths:
     def __init__(self, snapshot: Snapshot) -> None:
 
         self.graph: nx.MultiDiGraph[str] = snapshot_graph(snapshot)
-        self.effects = {f"tool:{tool.id}": effect_of(tool) for tool in snapshot.tools}
+        self.effects = {f"tool:{tool.id}": known_effect_of(tool) for tool in snapshot.tools}
         self._by_name = {(each["type"], each["name"]): node for node, each in self.graph.nodes(data=True)}
 
     def node(self, node_type: str, name: str) -> str:
@@ -205,17 +205,17 @@ def _counts(truths: _Truths) -> Iterable[_Asked]:
 
 
 def _effects(truths: _Truths) -> Iterable[_Asked]:
-    """Of calls whose effect is not known a change is assumed, as everywhere."""
+    """Of a tool whose effect is not known nothing is said."""
 
-    def of(node: str, predicate: str) -> list[str]:
+    def of(node: str, predicate: str) -> list[Effect | None]:
         return [truths.effects[tool] for tool in truths.before(node, predicate)]
 
-    lines, topics = truths.of_type("line_of_business"), truths.of_type("topic")
+    topics = truths.of_type("topic")
     finance = truths.before(truths.node("line_of_business", "Finance"), "has_line_of_business")
     yield (
         _EFFECTS,
-        "Which lines of business only write?",
-        truths.names(line for line in lines if "read" not in of(line, "has_line_of_business")),
+        "Which topics only write?",
+        truths.names(topic for topic in topics if not {"read", None} & set(of(topic, "has_topic"))),
     )
     yield (
         _EFFECTS,

@@ -15,7 +15,7 @@ __all__ = ["QUESTIONS", "ask_company"]
 
 QUESTIONS = (
     "Which tools break if supplier_id changes?",
-    "Which lines of business only write?",
+    "Which topics only write?",
     "Which tools reach the tool 'Pay supplier invoice' within two steps of supplies?",
 )
 """Of planners/graphseek/tasks/tool_graph.jsonl, whose answers are known."""

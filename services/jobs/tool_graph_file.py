@@ -1,6 +1,6 @@
 """The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
 
-Its layout is that of :mod:`ingest.stores.ladybug`, with these differences: tools have their effect, cells without a value are null, and
+Its layout is that of :mod:`ingest.stores.ladybug`, with these differences: tools have their effect where it is known, cells without a value are null, and
 columns that say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import edge_rows, node_rows, relations
 from ontology.files import disk_errors
-from ontology.tool_effects import effect_of
+from ontology.tool_effects import known_effect_of
 from planners.graphs.loading.graph_loading import load_graph
 from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 from retrieval.snapshot.publish import current_snapshot
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tool_graph_file"]
 
-_LAYOUT = 2
+_LAYOUT = 3
 """Of the files: part of their names; it changes with what this module makes of the same snapshot."""
 _NODE_COLUMNS: Mapping[str, ColumnType] = {
     "key": "string",
@@ -76,7 +76,7 @@ def _file(folder: Path, snapshot_id: str) -> Path:
 
 def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable]]:
     graph = snapshot_graph(snapshot)
-    effects = {f"tool:{tool.id}": effect_of(tool) for tool in snapshot.tools}
+    effects = {f"tool:{tool.id}": known_effect_of(tool) for tool in snapshot.tools}
     rows = [
         [*(row[column] for column in _NODE_COLUMNS), effects.get(node)]
         for node, row in zip(graph, node_rows(graph), strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from egotools import Argument, Call, Parameter, Tool
-from ontology.tool_effects import effect_of
+from ontology.tool_effects import effect_of, known_effect_of
 from research.tool_effect_counts import names, wrong_names
 from tests.planners.calling.tools import NOTHING, http, mcp, python, tool
 
@@ -255,3 +255,28 @@ def test_other_verbs_that_change(name: str) -> None:
 )
 def test_other_words_that_read(name: str) -> None:
     assert only_reads(http(name, NOTHING, "GET"))
+
+
+@pytest.mark.parametrize(
+    ("given", "effect"),
+    [
+        (tool(Call(), NOTHING, "SearchMessages"), "read"),
+        (tool(Call(), NOTHING, "List Milestones"), "read"),
+        (tool(Call(), NOTHING, "calendar.delete_event"), "change"),
+        (tool(Call(), NOTHING, "Log Time"), None),
+        (tool(Call(), NOTHING, "screen_sanctions"), None),
+        (mcp("get_order", NOTHING), "read"),
+        (mcp("x", NOTHING), None),
+        (mcp("get_order", NOTHING, read_only=False), "change"),
+        (mcp("x", NOTHING, destructive=True), "change"),
+        (mcp("x", NOTHING, idempotent=True), "idempotent"),
+        (http("x", NOTHING, "POST"), "change"),
+        (http("x", NOTHING, "PUT"), "idempotent"),
+        (http("x", NOTHING, "GET"), "read"),
+        (http("x", NOTHING, ""), None),
+        (python("mails_of"), None),
+        (python("send_mail"), "change"),
+    ],
+)
+def test_an_effect_that_nothing_says_is_not_known(given: Tool, effect: str | None) -> None:
+    assert known_effect_of(given) == effect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +12,11 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.name_finding import Found, NameFinding
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_cues import Bound
-from planners.graphseek.rules.question_reading import Counted, Reading, Stop
+from planners.graphseek.rules.question_reading import Condition, Counted, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
-from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of
+from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of, without_value
 from planners.graphseek.rules.type_settling import TypeSettling
 
 __all__ = ["Planned", "plan_question"]
@@ -77,7 +78,20 @@ async def plan_question(
     except EmptyError as error:
         planned = Planned(type=reading.target.types[0], results=(error.result,))
     calls.notes += choice.not_followed()
+    chosen = [each for stop in stops if not stop.only for each in stop.conditions]
+    counted = reading.counted.conditions if reading.counted else ()
+    await _note_unknown([*reading.target.conditions, *chosen, *counted], calls, results)
     return planned
+
+
+async def _note_unknown(conditions: Sequence[Condition], calls: ReplayedCalls, results: ResultStore) -> None:
+    """Note how many nodes have no value of a category that they were chosen by: it is not known whether they fulfil the condition."""
+    for key in dict.fromkeys(each.of for each in conditions if each.of.role == "category"):
+        counting = {"filters": [without_value(key)], "aggregations": [{"grouping_type": "COUNT"}]}
+        counted = calls.result("get_nodes", node_type=key.owner, **counting)
+        ((number, *_),) = await results.rows(counted.handle, limit=1)
+        if number:
+            calls.notes.append(f"nodes of type {key.owner} whose {key.key.name} is not known: {number:,}")
 
 
 class _Plan:

@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 from planners.graphseek.results.result import Result
 from planners.graphseek.rules.name_finding import Found
-from planners.graphseek.rules.phrase_lexicon import Lexicon
+from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 
-__all__ = ["OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of"]
+__all__ = ["OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
 
 Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
@@ -132,10 +132,20 @@ class SetFinding:
         raise LookupError(f"{found.text} was found and is gone")
 
     def _only(self, near: Stop, far: Stop) -> Result:
-        """Return the places all of whose neighbours fulfil the conditions, and that have any."""
+        """Return the places all of whose neighbours fulfil the conditions, and that have any.
+
+        A neighbour without the value, which is not known, fulfils none.
+        """
         fulfil = self._link(self.start(far), far, near)
-        opposite = [Condition(of=e.of, operator=OPPOSITES[e.operator], value=e.value) for e in far.conditions]
-        others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite[:1]]
+        opposite = [Condition(of=e.of, operator=OPPOSITES[e.operator], value=e.value) for e in far.conditions[:1]]
+        others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite]
+        for each in (e.of for e in opposite if e.of.role == "category"):
+            unknown = self._link({"type": far.types[0], "filters": [without_value(each)]}, far, near)
+            others.append(unknown)
+            if unknown.size:
+                self._calls.notes.append(
+                    f"nodes of type {near.types[0]} left out for a {each.owner} whose {each.key.name} is not known: {unknown.size:,}"
+                )
         return self._merged([fulfil, *(each for each in others if each.size)], "difference")
 
     def _link(self, at: Selected, far: Stop, near: Stop) -> Result:
@@ -229,6 +239,11 @@ class SetFinding:
         if len(results) == 1:
             return results[0]
         return self._calls.result("merge", handles=[each.handle for each in results], how=how)
+
+
+def without_value(key: PropertyOf) -> dict[str, Any]:
+    """Return the filter of nodes that have no value of a property."""
+    return {"key": key.key.name, "operator": "is_null"}
 
 
 def filters_of(conditions: Sequence[Condition]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import InvalidArgumentError, NotFoundError
-from ontology.tool_effects import effect_of
+from ontology.tool_effects import known_effect_of
 from planners.graphs.read_rows import read_rows_of
 from planners.graphseek.catalog.shipped_catalogs import catalog_for, shipped_catalogs
 from retrieval.snapshot.reader import open_snapshot
@@ -19,6 +20,7 @@ from services.jobs.build import build_snapshot
 from services.jobs.question_graph import open_question_graph
 from services.jobs.tool_graph_file import tool_graph_file
 from tests.conftest import ROOT
+from tests.planners.graphseek.rules.rule_runs import answer_all
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
         edges = Counter(str(kind).upper() for kind in nx.get_edge_attributes(truth, "predicate").values())
         assert {each.name: each.count for each in census.relationships} == edges
         rows = await read_rows_of(graph, "MATCH (n:EgotoolsNode) RETURN n.id, n.name, n.type, n.effect")
-        effects = {tool.id: effect_of(tool) for tool in snapshot.tools}
+        effects = {tool.id: known_effect_of(tool) for tool in snapshot.tools}
         assert {id_: effect for id_, _, kind, effect in rows if kind == "tool"} == effects
         assert {effect for *_, kind, effect in rows if kind != "tool"} == {None}
         filled = {each.name: [key.name for key in each.properties] for each in census.relationships}
@@ -47,6 +49,31 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
         assert catalog.about == shipped_catalogs()["tool_graph"].about
         assert all(each.name in catalog.nodes for each in census.nodes)
     snapshot.release()
+
+
+async def test_tools_whose_effect_is_not_known_are_neither_reading_nor_writing(tmp_path: Path) -> None:
+    lines = {
+        "Legal": ["create_nda", "screen_sanctions"],
+        "Sales": ["cancel_order", "create_order"],
+        "Help": ["list_cases"],
+    }
+    tools = [
+        {"type": "function", "function": {"name": name, "description": name}, "metadata": {"line_of_business": line}}
+        for line, names in lines.items()
+        for name in names
+    ]
+    (tmp_path / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+    build_snapshot([str(tmp_path / "tools.json")], tmp_path / "store", encoder=HashingEncoder())
+    address = f"ladybug:{tool_graph_file(tmp_path / 'store', tmp_path / 'graphs')}"
+    asked = ["How many tools only read?", "How many tools change?", "Which lines of business only write?"]
+    answered = await answer_all(address, tmp_path, [[each] for each in asked])
+    note = "Note: nodes of type tool whose effect is not known: 1."
+    assert [answered[each].text.splitlines() for each in asked] == [
+        ["There are 1.", note],
+        ["There are 3.", note],
+        ["Sales.", "Note: nodes of type line_of_business left out for a tool whose effect is not known: 1."],
+    ]
+    assert {each.outcome for each in answered.values()} == {"answered"}
 
 
 def test_a_snapshot_is_loaded_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

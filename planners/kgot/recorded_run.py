@@ -35,6 +35,7 @@ from planners.kgot.step_makers import BackendFactory
 from planners.runs.journal_index import JournalIndex, request_key
 from planners.runs.record_forms import check_records
 from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
+from planners.runs.recorded_faults import not_recorded
 from planners.runs.recorded_finds import RecordedFinder
 from planners.runs.recorded_graph import RecordedGraph, empty_graph
 from planners.runs.recorded_model import RecordedModel
@@ -55,7 +56,6 @@ __all__ = [
 _SETTINGS = KgotSettings()
 _STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on
 _EVENT = "event"
-_OTHER_RELEASE = "Replay with the release that wrote it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ async def solve_recorded(
         task,
         RecordedGraph(ContainedGraph(parts.graph), journal, index=index),
         parts.make(models, fence_key),
-        RecordedFinder(ContainedFinder(parts.finder), journal, failures=index),
+        RecordedFinder(ContainedFinder(parts.finder), journal, index=index),
         RecordingInvoker(CleanInvoker(parts.invoker), journal, repeat=parts.repeat, index=index, as_written=True),
         RecordedSandbox(parts.sandbox, journal, index=index),
         settings=parts.settings,
@@ -151,7 +151,7 @@ async def replay_recorded(
         KgotTask(question=header["question"], files=tuple(Path(name) for name, _ in header["files"])),
         RecordedGraph(None, journal, language=header["language"], index=index),
         make(models, fence_key),
-        RecordedFinder(None, journal, failures=index),
+        RecordedFinder(None, journal, index=index),
         ReplayInvoker(journal, index=index),
         RecordedSandbox(None, journal, index=index),
         settings=settings_of(header),
@@ -160,9 +160,7 @@ async def replay_recorded(
     )
     if events.differing or events.count != ended["events"] or _end_json(run) != journal.payload(ended["answer"]):
         where = f"event {events.differing[0]}" if events.differing else "its end"
-        raise InvalidArgumentError(
-            f"the replay differs from the run at {where}", subject=str(journal.path), remedy=_OTHER_RELEASE
-        )
+        raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
     return run
 
 

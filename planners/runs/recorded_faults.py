@@ -7,9 +7,9 @@ from typing import Any
 
 import ontology.errors
 from egotools.client_errors import ClientError, client_error_of
-from ontology.errors import EgotoolsError
+from ontology.errors import EgotoolsError, InvalidArgumentError
 
-__all__ = ["client_fault", "client_fault_json", "fault_json", "raise_fault"]
+__all__ = ["client_fault", "client_fault_json", "fault_json", "not_recorded", "raise_fault"]
 
 _FIELDS = ("problem", "subject", "remedy")
 _CLIENT_FIELDS = ("reason", "subject", "remedy")
@@ -30,6 +30,11 @@ def raise_fault(given: Mapping[str, Any]) -> None:
     error = kind.__new__(kind)  # constructors of some classes take other arguments
     EgotoolsError.__init__(error, given["problem"], subject=given["subject"], remedy=given["remedy"])
     raise error
+
+
+def not_recorded(problem: str, *, subject: str) -> InvalidArgumentError:
+    """Return the error of a replay that goes another way than its journal."""
+    return InvalidArgumentError(problem, subject=subject, remedy="Replay with the release that wrote it")
 
 
 def client_fault_json(error: ClientError) -> dict[str, str]:

@@ -20,13 +20,13 @@ class RecordedFinder:
     """Asks for the tools of each request once in the life of a run.
 
     :param inner: None in a replay, which asks nobody.
-    :param failures: of the journal, where a search that failed is written too and fails again: the run goes on as it went.
+    :param index: of the journal, where a search that failed is written too and fails again: the run goes on as it went.
     """
 
-    def __init__(self, inner: Finder | None, journal: RunJournal, *, failures: JournalIndex | None = None) -> None:
+    def __init__(self, inner: Finder | None, journal: RunJournal, *, index: JournalIndex | None = None) -> None:
         self._inner = inner
         self._journal = journal
-        self._failures = failures
+        self._index = index
         self._known = {each.data["request"]: each.data["tools"] for each in journal.records if each.kind == "found"}
 
     async def find(self, request: str) -> FoundTools:
@@ -43,7 +43,7 @@ class RecordedFinder:
             try:
                 found = await self._inner.find(request)
             except ClientError as error:
-                if self._failures is not None:
+                if self._index is not None:
                     fault = client_fault_json(error)
                     self._journal.append("find_failed", key=request_key(request), nth=nth, **fault)
                 raise
@@ -63,11 +63,11 @@ class RecordedFinder:
 
         :raises ClientError: when the same one failed in an earlier process.
         """
-        if self._failures is None:
+        if self._index is None:
             return 0
         key = request_key(request)
-        nth = self._failures.next("find", key)
-        failed = self._failures.last("find", key, nth)
+        nth = self._index.next("find", key)
+        failed = self._index.last("find", key, nth)
         if failed is not None:
             raise client_fault(failed.data)
         return nth

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.errors import EgotoolsError
 from planners.graphs.property_graph import (
     DeleteNode,
     GraphState,
@@ -21,8 +21,8 @@ from planners.graphs.property_graph import (
     Value,
 )
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.recorded_faults import fault_json, raise_fault
-from planners.runs.run_journal import RunJournal, RunRecord, as_kept
+from planners.runs.recorded_faults import fault_json, not_recorded, raise_fault
+from planners.runs.run_journal import RunJournal, as_kept
 
 __all__ = ["RecordedGraph", "empty_graph", "state_json"]
 
@@ -63,71 +63,52 @@ class RecordedGraph:
     async def apply(self, operations: Sequence[Operation]) -> None:
         """See :class:`PropertyGraph`."""
         given = [[type(each).__name__, asdict(each)] for each in operations]
-        key, nth, earlier = self._request("apply", given)
-        if earlier is not None:
-            raise_fault(earlier.data)
-            if self._inner is not None:
-                await self._inner.apply(operations)
-            return
-        graph = self._graph("apply")
-        try:
-            await graph.apply(operations)
-        except EgotoolsError as error:
-            self._failed("apply", key, nth, error)
-            raise
-        self._journal.append("graph_ended", op="apply", key=key, nth=nth)
+        await self._once("apply", given, lambda graph: graph.apply(operations))
 
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """See :class:`PropertyGraph`."""
         given = [text, dict(parameters or {}), asdict(limits)]
-        key, nth, earlier = self._request("query", given)
-        if earlier is not None:
-            raise_fault(earlier.data)
-            return _ROWS.validate_python(self._journal.payload(earlier.data["result"]))
-        graph = self._graph("query")
-        try:
-            rows = await graph.query(text, parameters, limits)
-        except EgotoolsError as error:
-            self._failed("query", key, nth, error)
-            raise
-        made = _ROWS.dump_python(rows, mode="json")
-        self._journal.append("graph_ended", op="query", key=key, nth=nth, result=self._journal.keep(made))
-        return _ROWS.validate_python(as_kept(made))
+        return _ROWS.validate_python(
+            await self._once("query", given, lambda graph: graph.query(text, parameters, limits), ("result", _ROWS))
+        )
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
-        key, nth, earlier = self._request("state", None)
-        if earlier is not None:
-            raise_fault(earlier.data)
-            return _STATE.validate_python(self._journal.payload(earlier.data["state"]))
-        graph = self._graph("state")
-        try:
-            state = await graph.state()
-        except EgotoolsError as error:
-            self._failed("state", key, nth, error)
-            raise
-        made = state_json(state)
-        self._journal.append("graph_ended", op="state", key=key, nth=nth, state=self._journal.keep(made))
-        return _STATE.validate_python(as_kept(made))
+        return _STATE.validate_python(await self._once("state", None, lambda graph: graph.state(), ("state", _STATE)))
 
-    def _request(self, op: str, given: Any) -> tuple[str, int, RunRecord | None]:
+    async def _once(
+        self,
+        op: str,
+        given: Any,
+        ask: Callable[[PropertyGraph], Awaitable[Any]],
+        answer: tuple[str, TypeAdapter[Any]] | None = None,
+    ) -> Any:
+        """Return what the graph answers, as the journal keeps it; a write that it has is made again.
+
+        :param given: what the request is known by.
+        :param answer: field of the record, and the form of its payload; None of a write.
+        """
         key = request_key([op, given])
         nth = self._index.next(_GRAPH, key)
-        return key, nth, self._index.last(_GRAPH, key, nth)
-
-    def _graph(self, op: str) -> PropertyGraph:
+        earlier = self._index.last(_GRAPH, key, nth)
+        if earlier is not None:
+            raise_fault(earlier.data)
+            if answer is not None:
+                return self._journal.payload(earlier.data[answer[0]])
+            return await ask(self._inner) if self._inner is not None else None
         if self._inner is None:
-            raise InvalidArgumentError(
-                f"the journal has no answer of the graph to this {op}",
-                subject="graph",
-                remedy="Replay with the release that wrote it",
-            )
-        return self._inner
-
-    def _failed(self, op: str, key: str, nth: int, error: EgotoolsError) -> None:
-        self._journal.append("graph_failed", op=op, key=key, nth=nth, **fault_json(error))
+            raise not_recorded(f"the journal has no answer of the graph to this {op}", subject="graph")
+        try:
+            found = await ask(self._inner)
+        except EgotoolsError as error:
+            self._journal.append("graph_failed", op=op, key=key, nth=nth, **fault_json(error))
+            raise
+        made = answer[1].dump_python(found, mode="json") if answer is not None else None
+        kept = {answer[0]: self._journal.keep(made)} if answer is not None else {}
+        self._journal.append("graph_ended", op=op, key=key, nth=nth, **kept)
+        return as_kept(made)
 
 
 def state_json(state: GraphState) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from inference.budget import Budget
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from ontology.errors import BudgetExceededError, ModelError
 from planners.runs.journal_index import JournalIndex, request_key
+from planners.runs.recorded_faults import not_recorded
 from planners.runs.run_journal import RunJournal, RunRecord, seconds_since
 
 __all__ = ["RecordedModel"]
@@ -87,11 +88,7 @@ class RecordedModel:
             self.answered += 1
             return self._answer(earlier)
         if self._inner is None:
-            raise InvalidArgumentError(
-                "the journal has no answer of the model to this prompt",
-                subject=schema_name,
-                remedy="Replay with the release that wrote it",
-            )
+            raise not_recorded("the journal has no answer of the model to this prompt", subject=schema_name)
         what = {"key": key, "nth": nth, "role": self._role, "step": schema_name, "model": self.name}
         started = time.perf_counter()
         try:

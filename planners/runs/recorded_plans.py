@@ -9,9 +9,8 @@ from pydantic import TypeAdapter
 
 from egotools.client_errors import ClientError
 from egotools.tool_plan import ToolPlan
-from ontology.errors import InvalidArgumentError
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.recorded_faults import client_fault, client_fault_json
+from planners.runs.recorded_faults import client_fault, client_fault_json, not_recorded
 from planners.runs.run_journal import RunJournal
 
 __all__ = ["RecordedPlanner"]
@@ -50,9 +49,7 @@ class RecordedPlanner:
             return _PLAN.validate_python(self._journal.payload(earlier.data["result"]))
         if self._inner is None:
             problem = "the journal has no plan of the tool service for these tools"
-            raise InvalidArgumentError(
-                problem, subject=", ".join(goals), remedy="Replay with the release that wrote it"
-            )
+            raise not_recorded(problem, subject=", ".join(goals))
         try:
             plan = await self._inner.plan(goals, have=have)
         except ClientError as error:

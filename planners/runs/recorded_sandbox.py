@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.errors import EgotoolsError
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.recorded_faults import fault_json, raise_fault
+from planners.runs.recorded_faults import fault_json, not_recorded, raise_fault
 from planners.runs.run_journal import RunJournal, seconds_since
 
 __all__ = ["RecordedSandbox"]
@@ -49,11 +49,7 @@ class RecordedSandbox(Sandbox):
             raise_fault(earlier.data)
             return SandboxResult(**self._journal.payload(earlier.data["result"]))
         if self._inner is None:
-            raise InvalidArgumentError(
-                "the journal does not say what this code printed",
-                subject="sandbox",
-                remedy="Replay with the release that wrote it",
-            )
+            raise not_recorded("the journal does not say what this code printed", subject="sandbox")
         started = time.perf_counter()
         try:
             result = await self._inner.run(code, stdin=stdin, files=files)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from ontology.errors import InvalidArgumentError
 from planners.runs.journal_index import JournalIndex
+from planners.runs.recorded_faults import not_recorded
 from planners.runs.run_journal import RunJournal, as_kept
 from planners.runs.step_log import also_told_to, emit
 
@@ -72,11 +72,7 @@ class RecordedSteps:
                 emit(self._event_of(event))
             return kept["gave"]
         if self._is_replay:
-            raise InvalidArgumentError(
-                "the journal does not say what this step gave",
-                subject=key,
-                remedy="Replay with the release that wrote it",
-            )
+            raise not_recorded("the journal does not say what this step gave", subject=key)
         told: list[Any] = []
         with also_told_to(told.append):
             gave = await take()

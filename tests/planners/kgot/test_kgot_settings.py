@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from planners.kgot.kgot_events import (
 )
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import MadeCall
+from planners.kgot.run_header import settings_of
 from planners.kgot.step_makers import Insert, Retrieve
 
 PAPER = {
@@ -73,6 +74,12 @@ def test_a_value_out_of_range_is_refused_by_its_name(name: str) -> None:
 def test_every_setting_that_can_be_wrong_is_checked() -> None:
     unchecked = {each.name for each in fields(KgotSettings)} - set(WRONG)
     assert unchecked == {"auto_k", "tool_retry_delay_s", "query_limits", "repair_json"}
+
+
+def test_the_settings_of_a_journal_of_an_earlier_release_are_read() -> None:
+    given = asdict(KgotSettings(max_calls_per_step=3))
+    given |= {"max_calls": given.pop("max_calls_per_step"), "writes": "statements"}
+    assert settings_of({"settings": given}).max_calls_per_step == 3
 
 
 def test_one_vote_needs_no_temperature() -> None:

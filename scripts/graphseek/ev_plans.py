@@ -98,27 +98,25 @@ def _auxiliary_cost(given: _Given) -> EvPlan:
     )
 
 
-def _affected(module: str | int) -> tuple[str, dict[str, Any]]:
-    return _hop(_named("BatteryModule", module), "INTEGRATED_IN", max_hops=4, node_type="VehicleModel")
-
-
 def _shortage(given: _Given) -> EvPlan:
+    start = _named("BatteryModule", given["module"])
     return _plan(
         f"MATCH (b:BatteryModule)-[:INTEGRATED_IN*1..4]->(v:VehicleModel) WHERE b.name = {_text(given['module'])} "
         "RETURN DISTINCT v.name AS name",
-        _affected(given["module"]),
+        _hop(start, "INTEGRATED_IN", max_hops=4, node_type="VehicleModel"),
     )
 
 
 def _unavailable(given: _Given) -> EvPlan:
+    """The sites that assemble a vehicle with the module, and those that make the module itself."""
+    types = ["INTEGRATED_IN", "ASSEMBLED_AT", "BUILT_AT"]
+    start = _named("BatteryModule", given["module"])
     return _plan(
-        "MATCH (b:BatteryModule)-[:INTEGRATED_IN*1..4]->(:VehicleModel)-[:ASSEMBLED_AT]->(s:FactorySite)"
-        f"-[:LOCATED_IN]->(r:Region) WHERE b.name = {_text(given['module'])} "
-        "RETURN DISTINCT s.name AS site, r.name AS region",
-        _affected(given["module"]),
-        _hop({"handle": "t1"}, "ASSEMBLED_AT"),
-        _hop({"handle": "t2"}, "LOCATED_IN"),
-        of=("t2", "t3"),
+        f"MATCH (b:BatteryModule)-[:{'|'.join(types)}*1..5]->(s:FactorySite)-[:LOCATED_IN]->(r:Region) "
+        f"WHERE b.name = {_text(given['module'])} RETURN DISTINCT s.name AS site, r.name AS region",
+        ("traverse", {"start": start, "relationship_types": types, "max_hops": 5, "node_type": "FactorySite"}),
+        _hop({"handle": "t1"}, "LOCATED_IN"),
+        of=("t1", "t2"),
     )
 
 

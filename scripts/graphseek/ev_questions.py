@@ -160,7 +160,9 @@ def _shortage(frames: EvFrames) -> _Made:
 
 
 def _unavailable(frames: EvFrames) -> _Made:
-    """The sites that make the module are among those that assemble its models; plans and actuals name the same sites."""
+    """Affected are the sites that assemble a model with the module and those that make the module itself: rules and the plan by hand
+    read it so, for all modules. For the one asked about, the makers are among the others; plans and actuals name the same sites.
+    """
     assembled, built = frames.edges[_ASSEMBLED_AT], frames.edges[_BUILT_AT]
     located = frames.edges[("LOCATED_IN", "FactorySite", "Region")]
 
@@ -174,9 +176,10 @@ def _unavailable(frames: EvFrames) -> _Made:
             makers = set(built.loc[built["source"] == key, "target"])
             planned = set(rows.loc[rows["costClass"] == "Plan", "target"])
             if makers and makers < sites == planned and len(sites) <= _MOST_ASKED:
-                regions = located.loc[located["source"].isin(sites), "target"]
+                affected = sites | makers
+                regions = located.loc[located["source"].isin(affected), "target"]
                 text = "If battery module {module} becomes unavailable, which factory sites and regions are affected?"
-                truth = _names(frames.names("FactorySite", sites), frames.names("Region", regions))
+                truth = _names(frames.names("FactorySite", affected), frames.names("Region", regions))
                 yield text, {"module": name}, truth
 
     return _first(found(), "question 6")

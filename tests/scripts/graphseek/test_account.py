@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.operators.operator_registry import known_operators
-from planners.graphseek.rules.rules_turns import RulesTurns
 from scripts.document_blocks import replace_block
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
-from scripts.graphseek.asked_systems import SYSTEMS, ask_graphseek
+from scripts.graphseek.asked_systems import SYSTEMS, operator_finders
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.graphseek_page import FIGURES, PAGE, page_blocks
 from scripts.graphseek.operator_cases import operator_cases
@@ -27,7 +24,7 @@ from scripts.graphseek.real_account import measure_real
 from scripts.graphseek.timed_graph import read_all
 from scripts.graphseek.token_account import token_section
 from scripts.kgot.kept_rows import KeptRows
-from tests.planners.kgot.run_fakes import FakeFinder, StepServer, tool
+from tests.planners.kgot.run_fakes import StepServer
 
 _SMALL = 0.1  # of the graph: the smallest size at which all 15 questions have parameters
 _FEW = 10
@@ -53,7 +50,8 @@ def _oracle(graph: AccountGraph) -> StepServer:
     def answer(name: str) -> Any:
         def of(body: Mapping[str, Any], nth: int) -> Any:
             (text,) = (each for each in plans if f"Question: {each}" in body["messages"][1]["content"])
-            steps = body["messages"][1]["content"].count("\nStep ") if name == "turn" else 0
+            talk = [each["role"] for each in body["messages"]]
+            steps = body["messages"][1]["content"].count("\nStep ") if name == "turn" else talk.count("assistant")
             return planned_answer(plans[text], name, steps)
 
         return of
@@ -72,14 +70,13 @@ def test_a_model_that_knows_the_plans_answers_everything_in_every_system_and_row
         questions=graph.questions[-_FEW:],
         names=graph.names,
     )
-    found = FakeFinder(*map(tool, ("degree", "aggregate_neighbours", "time_slice")))
     path = tmp_path / "real.jsonl"
 
     async def run(server: StepServer) -> None:
         rows = KeptRows(path, "run", "question", "system")
         settings = AgentSettings()
-        finders = {False: found, True: found}
-        await measure_real([few], finders, server.chat(), rows, runs=1, settings=settings, attempts=1)
+        async with operator_finders(tmp_path / "operators") as finders:
+            await measure_real([few], finders, server.chat(), rows, runs=1, settings=settings, attempts=2)
 
     with _oracle(few) as server:
         loop.run(run(server))
@@ -95,23 +92,6 @@ def test_a_model_that_knows_the_plans_answers_everything_in_every_system_and_row
     blocks = page_blocks({"real": rows})
     assert f"{_FEW} of {_FEW} (72–100 %) | {_FEW} of {_FEW} (72–100 %)" in blocks["real"]
     assert f"+0 points (n = {_FEW})" in blocks["real"] and "EV graph: " in blocks["real-families"]
-
-
-def test_rules_and_the_plan_by_hand_count_the_maker_of_a_missing_module(
-    graph: AccountGraph, loop: asyncio.Runner
-) -> None:
-    async def read(query: str) -> list[tuple[Any, ...]]:
-        async with graph.graph.read(query, None, QueryLimits()) as stream:
-            return [tuple(row) async for batch in stream.batches() for row in batch]
-
-    unused = "MATCH (b:BatteryModule)-[:BUILT_AT]->() WHERE NOT EXISTS { MATCH (b)-[:INTEGRATED_IN]->() } "
-    ((module,),) = loop.run(read(f"{unused} RETURN b.name LIMIT 1"))
-    (asked,) = (each for each in graph.questions if each.id == "ev-06")
-    by_hand = loop.run(read(ev_plan(replace(asked, parameters={"module": module})).cypher))
-    text = asked.text.replace(str(asked.parameters["module"]), module)
-    given = loop.run(ask_graphseek(graph, text, RulesTurns(), settings=AgentSettings(), told=[]))
-    assert by_hand
-    assert all(name in given.answer.text for row in by_hand for name in row)
 
 
 def test_each_case_of_the_benchmark_runs_and_its_query_by_hand_gives_rows(
@@ -138,12 +118,23 @@ def test_time_beside_the_queries_is_measured(graph: AccountGraph, loop: asyncio.
 
 
 def test_token_figures_and_blocks() -> None:
-    row = {"system": "all bound", "question": "ev-01", "solved": True, "prompts": 2, "schemas": 100, "offered": True}
-    kept = [{**row, "scale": 0.1, "messages": 99}, {**row, "scale": 1, "messages": 100}]
-    kept.append({**row, "scale": 1, "messages": 50, "schemas": 50, "system": "basic", "offered": False})
+    row = {"system": "all bound", "solved": True, "prompts": 2, "schemas": 100, "looked_up": 1, "offered": 1}
+    used = {0.1: (98, 101), 1: (100, 100), 10: (102, 100)}
+    kept = [
+        {**row, "scale": scale, "question": f"ev-0{number}", "messages": messages}
+        for scale, found in used.items()
+        for number, messages in enumerate(found, start=1)
+    ]
+    kept.append(
+        {**row, "scale": 1, "question": "ev-01", "messages": 50, "schemas": 50, "system": "basic", "offered": 0}
+    )
     blocks = page_blocks({"tokens": token_section(kept)})
-    assert "| 0.1 × | 2 | 99 | -1.00 % | 100 | -0.50 % | +0.50 % |" in blocks["constant-context"]
+    assert "| 0.1 × | 4 | 199 | -0.50 % | -2.00 % to +1.00 % | 1 of 2 | 200 |" in blocks["constant-context"]
+    assert blocks["constant-context"].endswith("is met.")
+    assert "| ev-01 | 98 (-2.00 %) | 100 (+0.00 %) | 102 (+2.00 %) |" in blocks["constant-questions"]
     assert "| 25 | 25 | 0 of 1 | 1 of 1 |" in blocks["lookup"]
+    kept[0]["messages"] = 90
+    assert page_blocks({"tokens": token_section(kept)})["constant-context"].endswith("is **missed**.")
     assert set(page_blocks({}).values()) == {"Not measured yet."}
 
 

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ontology.errors import MissingExtraError
@@ -16,6 +17,8 @@ _BUFFER_BYTES = 1 << 30
 _DATABASE_BYTES = 1 << 36
 """Address space that a database reserves: 64 GiB, forty times the largest graph of our catalogues; Ladybug's default is 8 TiB,
 which containers with a limit of address space refuse. It must be a power of two."""
+_OPENING = Lock()
+"""Held while a database is opened: of the first ones, in several threads at once, all but one would find no engine."""
 
 
 def check_ladybug(feature: str) -> None:
@@ -44,13 +47,14 @@ def open_ladybug(
     """
     import ladybug
 
-    database = ladybug.Database(
-        ":memory:" if path is None else str(path),
-        read_only=read_only,
-        buffer_pool_size=buffer_bytes,
-        max_db_size=database_bytes,
-        max_num_threads=threads,
-    )
+    with _OPENING:
+        database = ladybug.Database(
+            ":memory:" if path is None else str(path),
+            read_only=read_only,
+            buffer_pool_size=buffer_bytes,
+            max_db_size=database_bytes,
+            max_num_threads=threads,
+        )
     try:
         return database, ladybug.Connection(database)
     except BaseException:

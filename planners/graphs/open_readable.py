@@ -13,7 +13,7 @@ from planners.graphs.bolt.bolt_reader import open_bolt_reader
 from planners.graphs.graph_census import TYPE_PROPERTIES
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.loading.csv_tables import csv_tables
-from planners.graphs.loading.graph_loading import load_graph
+from planners.graphs.loading.graph_loading import load_once
 from planners.graphs.loading.graphml_tables import graphml_tables
 from planners.graphs.readable_graph import ReadableGraph
 
@@ -21,7 +21,7 @@ __all__ = ["READABLE_ADDRESSES", "open_readable"]
 
 READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "graphml:FILE", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
 """What addresses look like."""
-_LAYOUT = "1"
+_LAYOUT = "2"
 """Of loaded files: part of their names; it changes with what :mod:`planners.graphs.loading` makes of the same bytes."""
 
 
@@ -64,14 +64,14 @@ def _loaded(store: str, source: Path, cache: Path) -> Path:
     digest = hashlib.sha256(f"{store} {_LAYOUT}".encode())
     for path in sorted(source.glob("*.csv")) if is_folder else [source]:
         digest.update(f"\n{path.name if is_folder else ''}\n{_content(path)}".encode())
-    path = cache / f"{digest.hexdigest()}.lbdb"
-    if not path.exists():
-        nodes, relationships = csv_tables(source) if is_folder else graphml_tables(source)
-        load_graph(path, nodes, relationships)
-    return path
+    return load_once(
+        cache / f"{digest.hexdigest()}.lbdb", lambda: csv_tables(source) if is_folder else graphml_tables(source)
+    )
 
 
 def _content(path: Path) -> str:
+    if not path.is_file():  # reading a pipe would wait for ever
+        raise StorageError("this is no regular file", subject=str(path), remedy="Remove it, or give another folder")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
+import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -16,6 +22,8 @@ from ingest.graph_rows import node_rows
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.stores import Counts, GraphStore, LadybugStore, MemoryStore, Neo4jStore, open_store
 from ingest.stores.graph_store import counts_of
+from ingest.stores.ladybug_building import building_ladybug
+from ingest.stores.ladybug_connection import open_ladybug
 from ontology import InvalidArgumentError, MissingExtraError, StorageError, Tool, load_ontology
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph
@@ -67,6 +75,37 @@ def test_memory_keeps_a_copy() -> None:
     store.write(graph)
     graph.clear()
     assert store.counts() == counts_of(small_graph())
+
+
+def test_ladybug_files_are_built_aside_in_folders_of_their_own_and_those_of_dead_processes_are_removed(
+    tmp_path: Path,
+) -> None:
+    for process in (999_999_999, os.getpid()):  # no system gives such a number
+        (tmp_path / f".other.{process}-abcd_123.part").mkdir()
+    path = tmp_path / "graph.db"
+    with building_ladybug(path) as one, building_ladybug(path) as other:
+        assert one.parent != other.parent and stat.S_IMODE(one.parent.stat().st_mode) == 0o700
+        one.write_text("one", encoding="utf-8")
+        other.write_text("other", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == "one", "the outer block ends last"
+    assert {each.name for each in tmp_path.iterdir()} == {"graph.db", f".other.{os.getpid()}-abcd_123.part"}
+
+
+def test_one_ladybug_database_is_opened_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ladybug = pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
+    both, met = threading.Barrier(2), []
+
+    class Slow(mock.Mock):
+        def __init__(self, *_: object, **__: object) -> None:
+            super().__init__()
+            with contextlib.suppress(threading.BrokenBarrierError):
+                met.append(both.wait(0.05))
+
+    monkeypatch.setattr(ladybug, "Database", Slow)
+    monkeypatch.setattr(ladybug, "Connection", mock.Mock())
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(open_ladybug, [None, None]))
+    assert met == []
 
 
 def test_ladybug_answers_cypher(tmp_path: Path) -> None:

@@ -7,27 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
 
 from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
 from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
 from ontology.errors import DocumentError, StorageError
 from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
 from planners.graphs.loading.copied_rows import row_number, write_rows
-from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.graphs.loading.loaded_tables import UNDIRECTED, ColumnType, NodeTable, RelationshipTable
 
-__all__ = ["load_graph"]
+__all__ = ["load_graph", "load_once"]
+
+Tables: TypeAlias = tuple[Iterable[NodeTable], Iterable[RelationshipTable]]
 
 _TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
 _DUPLICATE = re.compile(r"duplicated primary key value (.*), which violates", re.DOTALL)
 _NOT_FOUND = re.compile(r"Unable to find primary key value (.*)\.$", re.DOTALL)
 _LINE = re.compile(r"on line (\d+)")
 """What Ladybug 0.22 says of a row that it refuses; found by loading such rows."""
+_REFUSED = re.compile(r"(?:Binder|Buffer manager) exception: (.*)", re.DOTALL)
+"""What it says of columns: names that it keeps for itself, or too many."""
+_LOADING: dict[str, Lock] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +49,19 @@ class _Copy:
     keys: tuple[int, ...]
 
 
+def load_once(path: Path, tables: Callable[[], Tables]) -> Path:
+    """Load tables into a file that is not there yet, once, also where several threads ask for it.
+
+    :raises EgotoolsError: as of :func:`load_graph`.
+    """
+    with _LOADING.setdefault(str(path), Lock()):
+        if not path.exists():
+            load_graph(path, *tables())
+    return path
+
+
 def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[RelationshipTable]) -> None:
-    """Build a file from tables. An older one is replaced when the new one is complete.
+    """Build a file from tables, which only its owner may read. An older one is replaced when the new one is complete.
 
     :raises DocumentError: when a table is at fault: a name or type, a missing or double key, an end that no node has.
     :raises MissingExtraError: when the package ``ladybug`` is not installed.
@@ -53,8 +70,9 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
     check_ladybug("graphs in Ladybug files")
     nodes, relationships = list(nodes), list(relationships)
     with _storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
+            temporary.chmod(0o600)
             _define(connection, nodes, relationships)
             _copy_all(connection, list(_copies(nodes, relationships)), temporary)
             connection.execute("CHECKPOINT")
@@ -84,6 +102,8 @@ def _define(connection: Any, nodes: Sequence[NodeTable], relationships: Sequence
             pairs = ", ".join(f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in ends)
             columns = "".join(f", {_column(column)}" for column in tables[0].columns)
             connection.execute(f"CREATE REL TABLE {quoted_name(type_)} ({pairs}{columns})")
+        if all(each.undirected for each in tables):
+            connection.execute(f"COMMENT ON TABLE {quoted_name(type_)} IS {quoted_text(UNDIRECTED)}")
 
 
 def _column(column: tuple[str, ColumnType]) -> str:
@@ -144,7 +164,7 @@ def _copy(connection: Any, copy: _Copy, file: Path) -> None:
 
 
 def _copy_fault(problem: str, copy: _Copy, file: Path) -> DocumentError | RuntimeError:
-    """Return the error of the row that the engine refuses; what is no fault of a row as it is."""
+    """Return the error of the row or column that the engine refuses; what is no fault of the table as it is."""
     if found := _DUPLICATE.search(problem):
         seen: set[str] = set()
 
@@ -164,6 +184,12 @@ def _copy_fault(problem: str, copy: _Copy, file: Path) -> DocumentError | Runtim
     if line := _LINE.search(problem):
         found_problem = problem.split("Line/record")[0].rpartition("exception: ")[2].strip(". ")
         return _row_fault(found_problem, copy, int(line[1]))  # Ladybug counts rows there
+    if found := _REFUSED.search(problem):
+        return DocumentError(
+            f"the table {copy.tables[0].type} cannot be loaded: {found[1].strip().rstrip('.')}",
+            subject=_subject(copy.tables[0]),
+            remedy="Columns of relationships cannot be called from or to, and there cannot be thousands of columns",
+        )
     return RuntimeError(problem)
 
 

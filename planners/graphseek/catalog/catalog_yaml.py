@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -32,6 +32,8 @@ _PROPERTY = frozenset(("description", "words", "values", "role", "unit"))
 _ROLES = {role: role for role in get_args(Role) if role}
 _TEXT = "tag:yaml.org,2002:str"
 _FLAG = "tag:yaml.org,2002:bool"
+_MOST_ENTRIES = 100_000
+"""Of all mappings and lists, each as often as aliases name it: else a file of some kilobytes would take minutes."""
 _WIDTH = 120
 _LINE_END = re.compile("[\n\r\x85\u2028\u2029]")  # PyYAML folds these in all styles but one
 _ACCEPTED = re.compile(r"^accepted:[ \t]*\w*", re.MULTILINE)
@@ -166,6 +168,27 @@ def _catalog(root: yaml.Node | Fault, subject: str) -> SemanticCatalog:
 class _Reader(YamlNodes):
     """Reader of the descriptors of one file."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = _MOST_ENTRIES
+
+    def mapping(self, node: yaml.Node, what: str, known: frozenset[str] | None = None) -> dict[str, yaml.Node]:
+        """Return the values of a mapping by key."""
+        return super().mapping(node, what, known) if self._may_read(node) else {}
+
+    def items(self, node: yaml.Node | None, what: str) -> Iterator[yaml.Node]:
+        """Yield the nodes of a list."""
+        if self._may_read(node):
+            yield from super().items(node, what)
+
+    def _may_read(self, node: yaml.Node | None) -> bool:
+        before = self._left
+        if isinstance(node, yaml.CollectionNode):
+            self._left -= len(node.value)
+        if node is not None and self._left < 0 <= before:
+            self.fault(node, f"the file has more than {_MOST_ENTRIES:,} entries", "leave some out")
+        return self._left >= 0
+
     def catalog(self, root: yaml.Node) -> SemanticCatalog:
         """Return the catalog; with faults too."""
         top = self.mapping(root, "the file", _TOP)
@@ -213,13 +236,13 @@ class _Reader(YamlNodes):
         return {name: read(value, f"{name!r} in {what}") for name, value in entries.items()}
 
     def _words(self, node: yaml.Node | None, what: str) -> tuple[str, ...]:
-        found: list[str] = []
+        found: dict[str, None] = {}
         for item in self.items(node, what):
             text = self._prose(item, f"an item of {what}")
             if text in found:
                 self.fault(item, f"{what} has {text!r} twice", "keep one of them")
             elif text:
-                found.append(text)
+                found[text] = None
         return tuple(found)
 
     def _prose(self, node: yaml.Node | None, what: str) -> str:

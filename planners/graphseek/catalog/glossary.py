@@ -59,6 +59,8 @@ def _yaml_rows(path: Path) -> tuple[list[tuple[int, str, str]], list[Fault]]:
 
 def _csv_rows(path: Path) -> tuple[list[tuple[int, str, str]], list[Fault]]:
     try:
+        if not path.is_file():  # reading a pipe would wait for ever
+            return [], [Fault(1, "there is no such file")]
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         text = content.decode("utf-8-sig")

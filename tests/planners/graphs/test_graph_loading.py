@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,9 +93,39 @@ def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path:
         load_graph(tmp_path / "g", [node], [])
     with pytest.raises(DocumentError, match="there are no nodes of type A"):
         load_graph(tmp_path / "g", [], [RelationshipTable(**_R, rows=[])])
+    kept = {**_R, "columns": (("from", "integer"),)}
+    with pytest.raises(DocumentError, match=r"the table R cannot be loaded: Variable from already exists"):
+        load_graph(
+            tmp_path / "g", [NodeTable(**_A, rows=[("a", 1)])], [RelationshipTable(**kept, rows=[("a", "a", 1)])]
+        )
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         load_graph(tmp_path / "file" / "g", [], [])
+
+
+async def test_a_graph_that_two_ask_for_at_once_is_loaded_once_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, loads = tmp_path / "csv", []
+    source.mkdir()
+    (source / "nodes_A.csv").write_text("k:ID\na\n", encoding="utf-8")
+
+    def counted(path: Path, *tables: Any) -> None:
+        loads.append(path)
+        load_graph(path, *tables)
+
+    monkeypatch.setattr("planners.graphs.loading.graph_loading.load_graph", counted)
+
+    async def count() -> Any:
+        async with open_readable(f"csv:{source}", tmp_path / "cache") as graph:
+            return await _rows(graph, "MATCH (n) RETURN count(n)")
+
+    assert [await each for each in asyncio.as_completed([count(), count()])] == [[(1,)], [(1,)]]
+    (loaded,) = loads
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (loaded.parent, loaded)] == [0o700, 0o600]
+    os.mkfifo(source / "nodes_B.csv")
+    with pytest.raises(StorageError, match=r"nodes_B.csv: this is no regular file"):
+        await count()
 
 
 def _write(folder: Path, **files: str) -> Path:
@@ -175,6 +207,20 @@ async def test_graphml_is_loaded(tmp_path: Path) -> None:
         assert await _rows(graph, "MATCH (n:A) RETURN n.node_id, n.id, n.n") == [("x", "own", 1)]
         assert await _rows(graph, "MATCH (:A)-[r:R]->(b:B) RETURN r.w, b.id, b.n") == [(0.5, "y & z", 3)]
         assert [each.name for each in (await graph.schema()).relationships] == ["R", "RELATED"]
+
+
+@pytest.mark.parametrize(
+    ("default", "edge", "undirected"),
+    [("directed", "", []), ("undirected", "", ["R", "RELATED"]), ("undirected", ' directed="true"', ["R"])],
+)
+async def test_a_type_of_edges_of_graphml_is_undirected_where_all_are(
+    default: str, edge: str, undirected: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "g.graphml"
+    text = _GRAPHML.replace('edgedefault="directed"', f'edgedefault="{default}"')
+    path.write_text(text.replace(' target="x"/>', f' target="x"{edge}/>'), encoding="utf-8")
+    async with open_readable(f"graphml:{path}", tmp_path / "cache") as graph:
+        assert [each.name for each in (await graph.schema()).relationships if each.undirected] == undirected
 
 
 @pytest.mark.parametrize(

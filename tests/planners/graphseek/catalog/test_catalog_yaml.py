@@ -68,6 +68,11 @@ def test_a_catalog_that_is_written_is_read_back(catalog: SemanticCatalog) -> Non
     ("text", "fault"),
     [
         ("about: a\nnode: {}\n", r"line 2: .*unknown key 'node'"),
+        (
+            f"nodes:\n  A: &a\n    words: {[f'w{at}' for at in range(500)]}\n"
+            + "".join(f"  B{at}: *a\n" for at in range(220)),
+            "line 3: the file has more than 100,000 entries",
+        ),
         ("nodes:\n  A:\n    describe: a\n", r"line 3: 'A' in nodes has an unknown key 'describe'"),
         ("nodes:\n  A: {}\n  B: {}\n  A: {}\n", r"line 4: nodes has the key 'A' twice"),
         ("nodes:\n  A:\n    words: [a, b, a]\n", r"line 3: .*has 'a' twice"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,6 @@ def test_a_fault_is_named(tmp_path: Path, name: str, content: bytes, fault: str)
         read_glossary(tmp_path / name)
     with pytest.raises(InvalidArgumentError, match=r"absent|no such file"):
         read_glossary(tmp_path / f"absent.{name}")
+    os.mkfifo(tmp_path / f"pipe.{name}")
+    with pytest.raises(InvalidArgumentError, match="no such file"):
+        read_glossary(tmp_path / f"pipe.{name}")

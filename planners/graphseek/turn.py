@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ontology.errors import ModelError
+from ontology.json_object import canonical_text
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
@@ -34,6 +35,11 @@ class Invocation:
 
     operator: str
     arguments: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The same for equal invocations."""
+        return canonical_text([self.operator, dict(self.arguments)])
 
     def scalars(self) -> Iterator[Any]:
         """Yield the texts, numbers, truth values and nulls in the arguments."""

@@ -10,7 +10,7 @@ from planners.graphs.cypher.cypher_allow_list import allowed_cypher, in_name_pos
 from planners.graphs.cypher.cypher_patterns import cypher_patterns
 from planners.graphs.cypher.cypher_tokens import CypherToken
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphseek.operators.argument_check import nearest
+from planners.graphseek.operators.table_arguments import nearest_hint
 
 __all__ = ["check_template"]
 
@@ -51,7 +51,7 @@ def _check_names(tokens: Sequence[CypherToken], schema: GraphSchema) -> None:
 def _check(name: str, known: Iterable[str], what: str) -> None:
     listed = sorted(known)
     if name not in listed:
-        raise _refused(f"{name[:60]!r} is no {what}", nearest(name, listed))
+        raise _refused(f"{name[:60]!r} is no {what}", nearest_hint(name, listed))
 
 
 def _owners(tokens: Sequence[CypherToken]) -> dict[str, frozenset[str]]:

@@ -10,14 +10,15 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter
 
 from ontology.errors import EgotoolsError, ModelError, NotFoundError, StatementError, StorageError
-from ontology.json_object import canonical_text
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.question_parts import QuestionParts, needed
 from planners.graphseek.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
 from planners.graphseek.dialects.cypher_text import Compiled
-from planners.graphseek.operators.argument_check import check_arguments, nearest
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
+from planners.graphseek.operators.table_arguments import nearest_hint
 from planners.graphseek.results.result import EvictedError, Result
+from planners.graphseek.results.result_record import order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord, known_handles
 from planners.runs.recorded_steps import StepRecorder
@@ -75,11 +76,11 @@ class InvocationExecutor:
         for record in records:
             for each, outcome in record.pairs:
                 if record.number > self.renewed.get(each.operator, -1):
-                    before.setdefault(_key(each), outcome)
+                    before.setdefault(each.key, outcome)
         calls = []
         for nth, invocation in enumerate(invocations, 1):
-            earlier = before.get(_key(invocation))
-            before.setdefault(_key(invocation), Fault(kind="repeated", problem="it is in this step twice", hint=""))
+            earlier = before.get(invocation.key)
+            before.setdefault(invocation.key, Fault(kind="repeated", problem="it is in this step twice", hint=""))
             number = self.first + made + nth
             calls.append(self._recorded(_Call(step, nth, number, invocation, offered, earlier, records)))
         return tuple(await in_order(calls))
@@ -149,7 +150,7 @@ class InvocationExecutor:
         name = call.invocation.operator
         operator = needed(self.parts).operator(name)
         if operator is None or name not in call.offered:
-            raise OperatorFault("unknown name", f"there is no operator {name!r} now", nearest(name, call.offered))
+            raise OperatorFault("unknown name", f"there is no operator {name!r} now", nearest_hint(name, call.offered))
         return operator
 
     async def _with_inputs(self, operator: Operator, call: _Call) -> Result:
@@ -186,7 +187,7 @@ class InvocationExecutor:
             await self._restore(named, records)
         is_known = handle in self.results.handles
         for _ in range(_MOST_AGAIN):
-            view = self.results.again(handle) if is_known else self._view(int(handle[1:].split(".")[-1]), invocation)
+            view = self.results.again(handle) if is_known else self._view(order_of(handle)[-1], invocation)
             try:
                 await self._run(operator, invocation, view)
             except EvictedError as evicted:
@@ -212,7 +213,7 @@ class InvocationExecutor:
         return self.results.for_invocation(invocation.operator, invocation.arguments, number=number)
 
     async def _run(self, operator: Operator, invocation: Invocation, view: ResultStore) -> Result:
-        subtask, prefix = self.subtask, f"subtask {_key(invocation)}:"
+        subtask, prefix = self.subtask, f"subtask {invocation.key}:"
 
         async def run_subtask(request: str, handles: Sequence[str]) -> Result:
             if subtask is None:
@@ -253,7 +254,3 @@ def _refuse_repeated(earlier: Outcome | None) -> None:
     if earlier is not None:
         hint = f"Read {earlier.handle}, go on from it, or answer"
         raise OperatorFault("repeated", f"this call was made before and gave {earlier.handle}", hint)
-
-
-def _key(invocation: Invocation) -> str:
-    return canonical_text([invocation.operator, dict(invocation.arguments)])

@@ -6,17 +6,16 @@ alternatives. A planner without a model needs no package for it.
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.operators.table_arguments import nearest_hint
 
-__all__ = ["check_arguments", "nearest"]
+__all__ = ["check_arguments"]
 
-_LISTED = 40  # names in a hint
-_COMPARED = 100  # characters of a name
+_SHOWN = 100  # characters of a value
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
     "array": (list, tuple),
@@ -48,14 +47,6 @@ def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = 
         raise OperatorFault("unknown name" if found.kind == "name" else "arguments", found.problem, found.hint)
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a hint that names the nearest of the known names, and lists them."""
-    lower = {each.lower(): each for each in reversed(known)}
-    close = difflib.get_close_matches(name[:_COMPARED].lower(), lower, n=1, cutoff=0.5)
-    listed = ", ".join(known[:_LISTED]) + (" …" if len(known) > _LISTED else "")
-    return f"{f'The nearest is {lower[close[0]]}. ' if close else ''}Known: {listed or 'none'}"
-
-
 def _problem(value: Any, schema: Mapping[str, Any], place: str, depth: int) -> _Problem | None:
     for key in ("anyOf", "oneOf"):
         if key in schema:
@@ -64,7 +55,9 @@ def _problem(value: Any, schema: Mapping[str, Any], place: str, depth: int) -> _
         return _Problem(depth, "value", f"{place} is {_shown(value)}", f"It must be {schema['const']}")
     if "enum" in schema and value not in schema["enum"]:
         known = [each for each in schema["enum"] if isinstance(each, str)]
-        return _Problem(depth, "name", f"{place} names {_shown(value)}, which there is not", nearest(str(value), known))
+        return _Problem(
+            depth, "name", f"{place} names {_shown(value)}, which there is not", nearest_hint(str(value), known)
+        )
     wanted = schema.get("type")
     names = [wanted] if isinstance(wanted, str) else list(wanted or ())
     if names and not any(_is_a(value, name) for name in names):
@@ -97,7 +90,7 @@ def _of_members(value: Mapping[str, Any], schema: Mapping[str, Any], place: str,
         for name in value:
             if name not in properties:
                 fitting = sum(each in properties for each in value)
-                hint = nearest(str(name), list(properties))
+                hint = nearest_hint(str(name), list(properties))
                 return _Problem(depth + fitting, "value", f"{place} cannot have {_shown(name)}", hint)
     for name in schema.get("required", ()):
         if name not in value:
@@ -134,4 +127,4 @@ def _of_bounds(value: Any, schema: Mapping[str, Any], place: str, depth: int) ->
 
 def _shown(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _COMPARED else f"{text[:_COMPARED]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

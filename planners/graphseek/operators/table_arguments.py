@@ -27,7 +27,8 @@ __all__ = [
 
 MOST_ROWS = 1_000_000
 """Of a table: four times the nodes of the paper's graph; a join of all with all ends here."""
-_MOST_NAMED = 12  # columns in a hint
+_LISTED = 40  # names in a hint
+_COMPARED = 100  # characters of a name
 COLUMN: dict[str, Any] = {"type": "string", "description": "name of a column"}
 COLUMNS: dict[str, Any] = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}
 TITLE: dict[str, Any] = {"type": "string", "description": "a title for people"}
@@ -91,10 +92,8 @@ def type_family(column: ResultColumn) -> str:
 
 
 def nearest_hint(name: str, known: Sequence[str]) -> str:
-    """Return a sentence that says which name was probably meant, or which there are."""
+    """Return a hint that names the nearest of the known names, and lists them."""
     lower = {each.casefold(): each for each in reversed(known)}
-    close = get_close_matches(name[:100].casefold(), lower, n=1)
-    if close:
-        return f"Did you mean {lower[close[0]]}?"
-    more = ", …" if len(known) > _MOST_NAMED else ""
-    return f"Take one of {', '.join(known[:_MOST_NAMED])}{more}"
+    close = get_close_matches(name[:_COMPARED].casefold(), lower, n=1, cutoff=0.5)
+    listed = ", ".join(known[:_LISTED]) + (" …" if len(known) > _LISTED else "")
+    return f"{f'The nearest is {lower[close[0]]}. ' if close else ''}Known: {listed or 'none'}"

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ontology.json_object import canonical_text
 from planners.graphseek.results.result import Result
 from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord
 
@@ -49,7 +48,7 @@ class ReplayedCalls:
         for record in records:
             for invocation, outcome in zip(record.invocations, record.outcomes, strict=True):
                 if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
-                    self._known[_key(invocation)] = outcome
+                    self._known[invocation.key] = outcome
         self.notes: list[str] = []
 
     def outcomes(self, *invocations: Invocation) -> list[Outcome]:
@@ -57,10 +56,10 @@ class ReplayedCalls:
 
         :raises NeededError: when one of them has not run.
         """
-        missing = {_key(each): each for each in invocations if _key(each) not in self._known}
+        missing = {each.key: each for each in invocations if each.key not in self._known}
         if missing:
             raise NeededError(list(missing.values()))
-        return [self._known[_key(each)] for each in invocations]
+        return [self._known[each.key] for each in invocations]
 
     def result(self, operator: str, **arguments: Any) -> Result:
         """Return the result of one invocation; the hint of a fault is followed once.
@@ -92,10 +91,6 @@ class ReplayedCalls:
     def stored(self, handle: str) -> Result:
         """Return a result by its handle."""
         return next(each for each in self._known.values() if isinstance(each, Result) and each.handle == handle)
-
-
-def _key(invocation: Invocation) -> str:
-    return canonical_text([invocation.operator, dict(invocation.arguments)])
 
 
 def _followed(arguments: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from planners.graphseek.operators.argument_check import check_arguments, nearest
+from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import OperatorFault
+from planners.graphseek.operators.table_arguments import nearest_hint
 
 TYPES = {"type": "string", "enum": ["BatteryModule", "FactorySite", "VehicleModel"]}
 FILTER = {
@@ -131,6 +132,6 @@ def test_it_refuses_what_the_schema_refuses(arguments: Any) -> None:
 
 
 def test_the_nearest_name_is_none_where_nothing_is_near() -> None:
-    assert nearest("zzz", ["FactorySite"]) == "Known: FactorySite"
-    assert nearest("x", []) == "Known: none"
-    assert nearest("x" * 10_000, [f"n{at}" for at in range(100)]).endswith("n39 …")
+    assert nearest_hint("zzz", ["FactorySite"]) == "Known: FactorySite"
+    assert nearest_hint("x", []) == "Known: none"
+    assert nearest_hint("x" * 10_000, [f"n{at}" for at in range(100)]).endswith("n39 …")

@@ -60,11 +60,11 @@ async def test_presentations_say_what_is_shown(
     ("operator", "arguments", "kind", "hint"),
     [
         (TABLE, {"handle": "g2"}, "arguments", "to_table"),
-        (TABLE, {"handle": "t1", "columns": ["cots"]}, "unknown name", "cost?"),
+        (TABLE, {"handle": "t1", "columns": ["cots"]}, "unknown name", "nearest is cost"),
         (CHART, {"handle": "t1", "kind": "bar", "x": "site"}, "arguments", "cost, tier"),
         (CHART, {"handle": "t1", "kind": "bar", "x": "cost", "y": "site"}, "arguments", "cost, tier"),
         (CHART, {"handle": "t1", "kind": "scatter", "x": "site", "y": "cost"}, "arguments", "cost, tier"),
-        (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Take one of"),
+        (CHART, {"handle": "t1", "kind": "line", "x": "nowhere", "y": "cost"}, "unknown name", "Known: "),
         (GRAPH, {"handle": "t1"}, "arguments", "to_graph"),
         (GRAPH, {"handle": "g7"}, "no such handle", "t1, g2"),
     ],

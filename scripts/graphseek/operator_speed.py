@@ -15,7 +15,6 @@ from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.graph_query import DIALECTS
 from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
@@ -109,7 +108,7 @@ async def _own_seconds(graph: AccountGraph, results: ResultStore, record: StepRe
     if "start" in arguments:  # what it names is read from the store, which is no part of compiling
         arguments["start"] = await resolve_selection(arguments["start"], context)
     started = time.perf_counter()
-    compile_query(arguments, graph.schema, graph.catalog, DIALECTS[graph.graph.dialect])
+    compile_query(arguments, graph.schema, graph.catalog, context.dialect)
     census = TableCensus(result.columns)
     for first in range(0, len(rows), _BATCH):
         census.add(rows[first : first + _BATCH])

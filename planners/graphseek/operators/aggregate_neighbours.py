@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -10,11 +11,10 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_query import TableQuery, dialect_of, keep_query
+from planners.graphseek.operators.graph_query import TableQuery, compiled_for, keep_query
 from planners.graphseek.operators.group_rows import GroupColumn, write_groups
 from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
 from planners.graphseek.operators.node_naming import name_value, node_column
-from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Owner, property_of
 from planners.graphseek.operators.typed_operator import TypedOperator
@@ -37,6 +37,7 @@ def compile_query(
     text = CypherText(schema, dialect)
     match_reach(text, start, reach, end)
     title = f"{end.shown} of {start.shown} by {reach.shown}"
+    counted, carried = "e0" if along else "n1", ""
     if group_by in (_NODE, _NEIGHBOUR):
         if not along:
             text.add("WITH DISTINCT n0, n1")
@@ -47,14 +48,14 @@ def compile_query(
                 column=ResultColumn(name="name", type="string"), value=name_value(text, carried, types, catalog)
             ),
         ]
-        counted = "e0" if along else "n1"
-        return write_groups(text, groups, aggregations, counted, arguments, title=title, carried=carried)
-    if not along:
-        text.add("WITH DISTINCT n1")
-    key = property_of(end.types, group_by)
-    column = ResultColumn(name=key.name, type=column_type(key))
-    groups = [GroupColumn(column=column, value=text.property("n1", key.name))]
-    return write_groups(text, groups, aggregations, "e0" if along else "n1", arguments, title=title)
+    else:
+        if not along:
+            text.add("WITH DISTINCT n1")
+        key = property_of(end.types, group_by)
+        column = ResultColumn(name=key.name, type=column_type(key))
+        groups = [GroupColumn(column=column, value=text.property("n1", key.name))]
+    query = write_groups(text, groups, aggregations, counted, arguments, title=title, start=start, carried=carried)
+    return replace(query, reach=reach, end=end)
 
 
 def _aggregations(
@@ -72,9 +73,8 @@ def _aggregations(
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
-    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
-    return await keep_query(context, query, explain=explain_empty(context, *parse_neighbours(resolved, context.schema)))
+    query = await compiled_for(compile_query, arguments, context)
+    return await keep_query(context, query, explain=explain_empty(context, query))
 
 
 def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,6 @@ from planners.graphseek.operators.flow_merging import flows_into, merged_flows
 from planners.graphseek.operators.graph_parts import MOST_NODES
 from planners.graphseek.operators.graph_query import TableQuery
 from planners.graphseek.operators.node_naming import NodeReader, properties_with_role
-from planners.graphseek.operators.node_selection import resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.operators.time_conditions import plan_values
@@ -43,12 +42,12 @@ def _whole(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = _whole({**arguments, "start": await resolve_selection(arguments["start"], context)})
-    part, starts, cut, title = await subgraph.surroundings(resolved, context, "in")
+    whole = _whole(arguments)
+    part, starts, cut, title = await subgraph.surroundings(whole, context)
     if said := arguments.get("plan_or_actual"):
         part = _of_plan(part, str(said), context)
     ids = [each.id for each in starts]
-    flows = flows_into(part, ids, resolved["max_hops"], along=resolved["direction"] == "in")
+    flows = flows_into(part, ids, whole["max_hops"], along=whole["direction"] == "in")
     amounts = {e.name: frozenset(properties_with_role(e, context.catalog, "amount")) for e in _owners(context.schema)}
     named = NodeReader(context.schema, context.catalog).name
     merged = merged_flows(flows, ids, named, lambda type_: amounts.get(type_, frozenset()))

@@ -9,9 +9,9 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
-from planners.graphseek.operators.graph_query import TableQuery, as_cell, dialect_of, fetch_rows, table_of
+from planners.graphseek.operators.graph_query import TableQuery, as_cell, compiled_for, fetch_rows, table_of
 from planners.graphseek.operators.neighbour_reach import match_reach, parse_end, parse_reach
-from planners.graphseek.operators.node_selection import match_selection, node_type, parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import match_selection, node_type, parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.operators.typed_operator import TypedOperator
@@ -47,7 +47,7 @@ def compile_query(
     text.add("WITH DISTINCT n1")
     text.returns((aggregation.column,), (aggregation_text(text, "n1", aggregation),))
     columns = (ResultColumn(name="of", type="string"), aggregation.column)
-    return TableQuery(compiled=text.compiled(), columns=columns, title=start.shown, most=1)
+    return TableQuery(compiled=text.compiled(), columns=columns, title=start.shown, start=start, most=1)
 
 
 def _aggregation(measure: Mapping[str, Any], owners: Sequence[Any]) -> Aggregation:
@@ -66,8 +66,7 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
         if part := await _graph(raw, arguments, context):
             rows.append((str(raw["handle"]), _of_graph(part, arguments["measure"])))
             continue
-        resolved = {**arguments, "start": await resolve_selection(raw, context)}
-        query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
+        query = await compiled_for(compile_query, {**arguments, "start": raw}, context)
         found, _ = await fetch_rows(context, query.compiled, most=1)
         column = query.columns[1]
         rows.append((query.title, as_cell(found[0][0]) if found else None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -10,10 +11,9 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
-from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_neighbours
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, compiled_for, keep_query
+from planners.graphseek.operators.neighbour_reach import match_reach, parse_neighbours
 from planners.graphseek.operators.node_naming import name_value, node_column
-from planners.graphseek.operators.node_selection import Selection, resolve_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import property_of
 from planners.graphseek.operators.typed_operator import TypedOperator
@@ -26,7 +26,7 @@ def compile_query(
     arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of nodes and their numbers of neighbours."""
-    start, reach, end = _asked(arguments, schema)
+    start, reach, end = parse_neighbours({**arguments, "max_hops": 1}, schema)
     least, most = _bounds(arguments)
     text = CypherText(schema, dialect)
     match_reach(text, start, reach, end, keep_starts=least == 0)
@@ -48,11 +48,9 @@ def compile_query(
     limit = arguments.get("limit", DEFAULT_ROWS)
     text.add(f"LIMIT {text.parameter(limit + 1)}")
     title = f"{start.shown} by the number of {end.shown} by {reach.shown}"
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=limit)
-
-
-def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
-    return parse_neighbours({**arguments, "max_hops": 1}, schema)
+    query = TableQuery(compiled=text.compiled(), columns=columns, title=title, most=limit, start=start)
+    is_bounded = least > 1 or most is not None  # then that there is none is an answer
+    return query if is_bounded else replace(query, reach=reach, end=end)
 
 
 def _bounds(arguments: Mapping[str, Any]) -> tuple[int, int | None]:
@@ -65,13 +63,8 @@ def _bounds(arguments: Mapping[str, Any]) -> tuple[int, int | None]:
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
-    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
-    least, most = _bounds(resolved)
-    is_bounded = least > 1 or most is not None  # then that there is none is an answer
-    start, reach, end = _asked(resolved, context.schema)
-    explain = explain_empty(context, start) if is_bounded else explain_empty(context, start, reach, end)
-    return await keep_query(context, query, explain=explain)
+    query = await compiled_for(compile_query, arguments, context)
+    return await keep_query(context, query, explain=explain_empty(context, query))
 
 
 def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:

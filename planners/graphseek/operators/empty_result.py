@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from planners.graphs.graph_schema import NodeType
 from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.operators.graph_query import Explain, dialect_of, fetch_rows
+from planners.graphseek.operators.graph_query import Explain, TableQuery, fetch_rows
 from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, reversed_direction
 from planners.graphseek.operators.node_selection import Selection
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
@@ -23,18 +23,14 @@ _CANDIDATES = 200
 _SHOWN = 3
 
 
-def explain_empty(
-    context: OperatorContext,
-    start: Selection,
-    reach: Reach | None = None,
-    end: End | None = None,
-) -> Explain:
+def explain_empty(context: OperatorContext, query: TableQuery) -> Explain:
     """Return what raises a fault with a hint, where there is one; otherwise that there is nothing is the answer."""
 
     async def explain() -> None:
+        start, reach, end = query.start, query.reach, query.end
         filters = [*start.filters, *(end.filters if end else ()), *(reach.filters if reach else ())]
         _check_rounded(filters)
-        text = CypherText(context.schema, dialect_of(context))
+        text = CypherText(context.schema, context.dialect)
         other = _write_reversed(text, start, reach, end)
         spelled = _spelled(start, end)
         if spelled:

@@ -9,9 +9,9 @@ from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
-from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows, table_of
+from planners.graphseek.operators.graph_query import TableQuery, compiled_for, fetch_rows, table_of
 from planners.graphseek.operators.node_naming import naming_properties
-from planners.graphseek.operators.node_selection import node_type
+from planners.graphseek.operators.node_selection import Selection, node_type
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
 from planners.graphseek.operators.typed_operator import TypedOperator
@@ -40,7 +40,7 @@ def compile_query(
     match = arguments.get("match", "exact")
     most = arguments.get("limit", _LIMIT)
     candidates = most + 1 if match == "exact" else _CANDIDATES
-    types = [node_type(schema, arguments["node_type"])] if arguments.get("node_type") else schema.nodes
+    types = (node_type(schema, arguments["node_type"]),) if arguments.get("node_type") else schema.nodes
     is_first = True
     for type_ in types:
         for key in _keys(type_, catalog):
@@ -59,7 +59,8 @@ def compile_query(
             text.add(f"LIMIT {text.parameter(candidates)}")
     if is_first:
         raise OperatorFault("arguments", "these types have no property that names them", "Use get_nodes with filters")
-    return TableQuery(compiled=text.compiled(), columns=_COLUMNS, title=f"{match} {wanted[:60]!r}", most=most)
+    start = Selection(type=None, types=types, shown=f"{match} {wanted[:60]!r}")
+    return TableQuery(compiled=text.compiled(), columns=_COLUMNS, title=start.shown, start=start, most=most)
 
 
 def _keys(type_: NodeType, catalog: SemanticCatalog) -> list[PropertyKey]:
@@ -88,7 +89,7 @@ def _condition(text: CypherText, key: PropertyKey, wanted: str, match: str) -> s
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
     if not str(arguments["text"]).strip():
         raise OperatorFault("arguments", "the text is empty", "Give a name, a part of it, or a key")
-    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
+    query = await compiled_for(compile_query, arguments, context)
     rows = await _rows(arguments, context, query)
     if not rows and arguments.get("match", "exact") != "fuzzy":
         await _explain({**arguments, "match": "fuzzy"}, context)
@@ -112,7 +113,7 @@ async def _rows(
 
 
 async def _explain(arguments: Mapping[str, Any], context: OperatorContext) -> None:
-    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
+    query = await compiled_for(compile_query, arguments, context)
     names: Sequence[str] = list(dict.fromkeys(row[2] for row in await _rows(arguments, context, query)))
     if names:
         shown = ", ".join(repr(name) for name in names[:_SHOWN])

@@ -15,7 +15,7 @@ from planners.graphseek.operators.graph_query import (
     DEFAULT_ROWS,
     TableQuery,
     as_cell,
-    dialect_of,
+    compiled_for,
     fetch_rows,
     keep_query,
     table_of,
@@ -37,7 +37,7 @@ def compile_query(
 ) -> TableQuery:
     """Return the query of nodes, or of groups of them."""
     text = CypherText(schema, dialect)
-    selection = _selection(arguments, schema)
+    selection = parse_selection({"type": arguments["node_type"], "filters": arguments.get("filters") or ()}, schema)
     if arguments.get("group_by") or arguments.get("aggregations"):
         match_selection(text, "n0", selection)
         return _grouped(text, arguments, selection)
@@ -47,11 +47,6 @@ def compile_query(
     else:
         match_selection(text, "n0", selection)
     return _listed(text, arguments, selection)
-
-
-def _selection(arguments: Mapping[str, Any], schema: GraphSchema) -> Selection:
-    raw = {"type": arguments["node_type"], "filters": arguments.get("filters") or ()}
-    return parse_selection(raw, schema)
 
 
 def _listed(text: CypherText, arguments: Mapping[str, Any], selection: Selection) -> TableQuery:
@@ -65,7 +60,10 @@ def _listed(text: CypherText, arguments: Mapping[str, Any], selection: Selection
         text.add(f"ORDER BY {text.property('n0', order)}{' DESC' if arguments.get('descending') else ''}, {names[0]}")
     most = arguments.get("limit", DEFAULT_ROWS)
     text.add(f"LIMIT {text.parameter(most + 1)}")
-    return TableQuery(compiled=text.compiled(), columns=columns, title=selection.shown, most=most)
+    notes = (f"Nodes without {order} are left out.",) if order else ()
+    return TableQuery(
+        compiled=text.compiled(), columns=columns, title=selection.shown, most=most, start=selection, notes=notes
+    )
 
 
 def _grouped(text: CypherText, arguments: Mapping[str, Any], selection: Selection) -> TableQuery:
@@ -78,24 +76,19 @@ def _grouped(text: CypherText, arguments: Mapping[str, Any], selection: Selectio
     aggregations = parse_aggregations(arguments.get("aggregations") or (), (type_,)) or (COUNT,)
     by = ", ".join(key.name for key in keys)
     title = f"{selection.shown} by {by}" if keys else selection.shown
-    return write_groups(text, groups, aggregations, "n0", arguments, title=title)
+    return write_groups(text, groups, aggregations, "n0", arguments, title=title, start=selection)
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
-    explain = explain_empty(context, _selection(arguments, context.schema))
+    query = await compiled_for(compile_query, arguments, context)
+    explain = explain_empty(context, query)
     if arguments.get("aggregations") and not arguments.get("group_by"):
         rows, _ = await fetch_rows(context, query.compiled, most=1)
         cells = [tuple(as_cell(value) for value in row) for row in rows]
         if not any(cell for row in cells for cell in row):
             await explain()
         return await context.results.keep_table(table_of(query.columns, cells), title=query.title, most=query.most)
-    notes = [f"Nodes without {arguments['order_by']} are left out."] if _is_ordered(arguments) else []
-    return await keep_query(context, query, explain=explain, notes=notes)
-
-
-def _is_ordered(arguments: Mapping[str, Any]) -> bool:
-    return bool(arguments.get("order_by")) and not arguments.get("group_by")
+    return await keep_query(context, query, explain=explain)
 
 
 def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:

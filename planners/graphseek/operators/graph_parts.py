@@ -7,7 +7,7 @@ from typing import cast
 
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
 from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
-from planners.graphseek.operators.graph_query import dialect_of, fetch_rows
+from planners.graphseek.operators.graph_query import fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls
 from planners.graphseek.operators.node_selection import Selection, match_selection
@@ -37,7 +37,7 @@ async def nodes_of(context: OperatorContext, selection: Selection, *, most: int)
     reader = NodeReader(context.schema, context.catalog)
     cut = False
     for part in _parts(context, selection):
-        compiled = nodes_query(part, context.schema, dialect_of(context), most=most + 1)
+        compiled = nodes_query(part, context.schema, context.dialect, most=most + 1)
         rows, more = await fetch_rows(context, compiled, most=most)
         found |= {node.id: node for node in (reader.node(row[0]) for row in rows)}
         cut = cut or more
@@ -75,7 +75,7 @@ async def edges_among(
     """
     if not context.schema.relationships:
         return [], False
-    dialect, found = dialect_of(context), list[ResultEdge]()
+    dialect, found = context.dialect, list[ResultEdge]()
     for sources in dialect.parts_of_ids(context.schema, ids):
         compiled = edges_query(ids, types, context.schema, dialect, sources)
         rows, _ = await fetch_rows(context, compiled, most=MOST_EDGES + 1)
@@ -95,7 +95,7 @@ def _parts(context: OperatorContext, selection: Selection) -> list[Selection]:
     """Return a selection of a result in parts that are looked up fast."""
     if selection.ids is None:
         return [selection]
-    dialect = dialect_of(context)
+    dialect = context.dialect
     return [
         Selection(
             type=selection.type,

@@ -6,27 +6,27 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ontology.errors import StatementError
+from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits
-from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.dialects.bolt_dialect import BoltDialect
+from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled, Dialect
-from planners.graphseek.dialects.ladybug_dialect import LadybugDialect
+from planners.graphseek.operators.neighbour_reach import End, Reach
+from planners.graphseek.operators.node_selection import Selection, resolve_selection
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 
 __all__ = [
     "DEFAULT_ROWS",
-    "DIALECTS",
     "Explain",
     "ReadRow",
     "Row",
     "TableQuery",
     "all_cells",
     "as_cell",
-    "dialect_of",
+    "compiled_for",
     "fetch_rows",
     "keep_query",
     "table_of",
@@ -34,7 +34,6 @@ __all__ = [
 
 DEFAULT_ROWS = 10_000
 """Of a table, where the plan asks for no number."""
-DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}
 _CELLS = frozenset({type(None), str, int, float, bool})
 Row: TypeAlias = tuple[object, ...]
 ReadRow: TypeAlias = Callable[[Row], tuple[Cell, ...]]
@@ -47,18 +46,35 @@ Explain: TypeAlias = Callable[[], Awaitable[None]]
 class TableQuery:
     """A query whose rows are those of a table.
 
+    :param start: what it starts from; ``reach`` and ``end`` say what it follows and which of the nodes there are meant, where that can
+        explain why there are no rows.
     :param most: rows that are kept.
+    :param notes: on its table.
     """
 
     compiled: Compiled
     columns: tuple[ResultColumn, ...]
     title: str
+    start: Selection
     most: int = DEFAULT_ROWS
+    reach: Reach | None = None
+    end: End | None = None
+    notes: tuple[str, ...] = ()
 
 
-def dialect_of(context: OperatorContext) -> Dialect:
-    """Return the dialect in which a graph is asked."""
-    return DIALECTS[context.graph.dialect]
+CompileQuery: TypeAlias = Callable[[Mapping[str, Any], GraphSchema, SemanticCatalog, Dialect], TableQuery]
+
+
+async def compiled_for(
+    compile_query: CompileQuery, arguments: Mapping[str, Any], context: OperatorContext
+) -> TableQuery:
+    """Return the query of an invocation; selections of results are read from the store first.
+
+    :raises OperatorFault: when a selection names no nodes, or the arguments do not fit the schema.
+    """
+    named = [name for name in ("start", "end") if name in arguments]
+    resolved = {name: await resolve_selection(arguments[name], context) for name in named}
+    return compile_query({**arguments, **resolved}, context.schema, context.catalog, context.dialect)
 
 
 async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int) -> tuple[list[Row], bool]:
@@ -81,7 +97,6 @@ async def keep_query(
     *,
     read: ReadRow | None = None,
     explain: Explain | None = None,
-    notes: Sequence[str] = (),
 ) -> Result:
     """Run a query, and keep its rows as a table.
 
@@ -98,10 +113,12 @@ async def keep_query(
             first = await anext(batches, None)
             if first is not None:
                 table = TableRows(columns=query.columns, batches=_with_first(first, batches))
-                return await context.results.keep_table(table, title=query.title, most=most, notes=notes)
+                return await context.results.keep_table(table, title=query.title, most=most, notes=query.notes)
     if explain is not None:
         await explain()
-    return await context.results.keep_table(table_of(query.columns, ()), title=query.title, most=most, notes=notes)
+    return await context.results.keep_table(
+        table_of(query.columns, ()), title=query.title, most=most, notes=query.notes
+    )
 
 
 def table_of(columns: Sequence[ResultColumn], rows: Sequence[tuple[Cell, ...]]) -> TableRows:

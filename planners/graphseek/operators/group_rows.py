@@ -8,6 +8,7 @@ from typing import Any
 
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
+from planners.graphseek.operators.node_selection import Selection
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.table_arguments import nearest_hint
 from planners.graphseek.operators.value_aggregation import Aggregation, aggregation_text
@@ -32,12 +33,14 @@ def write_groups(
     arguments: Mapping[str, Any],
     *,
     title: str,
+    start: Selection,
     carried: str = "",
 ) -> TableQuery:
     """Write the groups, in the order that arguments ask for, and where they ask for none, in that of the groups.
 
     :param variable: what is aggregated.
     :param arguments: ``order_by``, ``descending`` and ``limit``.
+    :param start: what is grouped, or what it is reached from.
     :param carried: the variable of a node that groups belong to, one each; its id is the first column, and breaks ties.
     :raises OperatorFault: when there is no such column to order by.
     """
@@ -59,7 +62,7 @@ def write_groups(
         text.add(f"ORDER BY {', '.join(order)}")
     most = arguments.get("limit", DEFAULT_ROWS)
     text.add(f"LIMIT {text.parameter(most + 1)}")
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most)
+    return TableQuery(compiled=text.compiled(), columns=columns, title=title, start=start, most=most)
 
 
 def _place(columns: Sequence[ResultColumn], name: str) -> int:

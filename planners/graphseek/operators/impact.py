@@ -11,17 +11,15 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, fetch_rows, table_of
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, compiled_for, fetch_rows, table_of
 from planners.graphseek.operators.neighbour_reach import (
-    End,
-    Reach,
     match_reach,
     parse_end,
     parse_reach,
     write_least_hops,
 )
 from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.node_selection import Selection, parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
@@ -42,7 +40,9 @@ def compile_query(
     arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of the nodes that are reached, the nearest first."""
-    start, reach, end = _asked(arguments, schema)
+    start = parse_selection(arguments["start"], schema)
+    reach = parse_reach(arguments, schema, hops=_HOPS)
+    end = parse_end(schema, start, reach, arguments.get("node_types") or ())
     text = CypherText(schema, dialect)
     hops = match_reach(text, start, reach, end)
     write_least_hops(text, reach, hops)
@@ -50,21 +50,14 @@ def compile_query(
     text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.add(f"LIMIT {text.parameter(DEFAULT_ROWS + 1)}")
     title = f"what {start.shown} has an effect on, by {reach.shown}"
-    return TableQuery(compiled=text.compiled(), columns=_COLUMNS, title=title)
-
-
-def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Reach, End]:
-    start = parse_selection(arguments["start"], schema)
-    reach = parse_reach(arguments, schema, hops=_HOPS)
-    return start, reach, parse_end(schema, start, reach, arguments.get("node_types") or ())
+    return TableQuery(compiled=text.compiled(), columns=_COLUMNS, title=title, start=start, reach=reach, end=end)
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
-    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
+    query = await compiled_for(compile_query, arguments, context)
     found, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not found:
-        await explain_empty(context, *_asked(resolved, context.schema))()
+        await explain_empty(context, query)()
     reader = NodeReader(context.schema, context.catalog)
     nodes = [(hop, reader.node(value)) for hop, value in found]
     rows = [(int(str(hop)), node.type, node.id, reader.name(node)) for hop, node in nodes]

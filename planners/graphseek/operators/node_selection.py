@@ -8,7 +8,6 @@ from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.dialects.cypher_text import CypherText
-from planners.graphseek.operators.graph_query import dialect_of
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Filter, filter_conditions, parse_filters
 from planners.graphseek.operators.table_arguments import nearest_hint, stored
@@ -97,7 +96,7 @@ async def resolve_selection(raw: Mapping[str, Any], context: OperatorContext) ->
     if len(distinct) > _MOST_IDS:
         hint = "Say its type and filters instead of the handle, or make a smaller result"
         raise OperatorFault("too large", f"{found.handle} has more than {_MOST_IDS:,} nodes", hint)
-    types = dialect_of(context).types_of_ids(context.schema, distinct)
+    types = context.dialect.types_of_ids(context.schema, distinct)
     named = [each.name for each in types] if len(types) < len(context.schema.nodes) else []
     type_ = type_ or (named[0] if len(named) == 1 else "")
     return {"ids": distinct, "type": type_, "types": named, "shown": found.handle}

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled
+from planners.graphseek.dialects.cypher_text import Compiled, Dialect
+from planners.graphseek.dialects.known_dialects import DIALECTS
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 
@@ -37,6 +38,11 @@ class OperatorContext:
     seconds: float
     ran: Callable[[Compiled], None] = lambda compiled: None
     subtask: Callable[[str, Sequence[str]], Awaitable[Result]] | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """In which the graph is asked."""
+        return DIALECTS[self.graph.dialect]
 
 
 class OperatorFault(Exception):  # the paper's word for what comes back to the plan

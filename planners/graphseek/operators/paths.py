@@ -12,13 +12,11 @@ from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_parts import MOST_EDGES, MOST_NODES
-from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
-from planners.graphseek.operators.neighbour_reach import End, Reach, parse_end, parse_reach, steps_of
+from planners.graphseek.operators.graph_query import TableQuery, compiled_for, fetch_rows
+from planners.graphseek.operators.neighbour_reach import End, parse_end, parse_reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, without_nulls
 from planners.graphseek.operators.node_selection import (
-    Selection,
     parse_selection,
-    resolve_selection,
     selection_conditions,
 )
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
@@ -38,7 +36,11 @@ def compile_query(
     arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of the paths, the shortest first."""
-    start, target, reach = _asked(arguments, schema)
+    start, target = parse_selection(arguments["start"], schema), parse_selection(arguments["end"], schema)
+    if target.ids is not None and len(target.ids) > _MOST_ENDS:
+        problem = f"{target.shown} has {len(target.ids):,} nodes"
+        raise OperatorFault("too large", problem, f"End at {_MOST_ENDS} at most, or say their type and filters")
+    reach = parse_reach(arguments, schema, hops=_HOPS)
     parse_end(schema, start, reach, [each.name for each in target.types])
     text = CypherText(schema, dialect)
     begin, conditions = "MATCH", list[str]()
@@ -63,29 +65,17 @@ def compile_query(
     most = arguments.get("limit", _LIMIT)
     text.add(f"LIMIT {text.parameter(most + 1)}")
     title = f"paths from {start.shown} to {target.shown} by {reach.shown}"
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most)
-
-
-def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple[Selection, Selection, Reach]:
-    start, target = parse_selection(arguments["start"], schema), parse_selection(arguments["end"], schema)
-    if target.ids is not None and len(target.ids) > _MOST_ENDS:
-        problem = f"{target.shown} has {len(target.ids):,} nodes"
-        raise OperatorFault("too large", problem, f"End at {_MOST_ENDS} at most, or say their type and filters")
-    return start, target, parse_reach(arguments, schema, hops=_HOPS)
+    end = End(type=target.type, types=target.types, filters=target.filters, is_narrowed=True)
+    return TableQuery(
+        compiled=text.compiled(), columns=columns, title=title, most=most, start=start, reach=reach, end=end
+    )
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {
-        **arguments,
-        "start": await resolve_selection(arguments["start"], context),
-        "end": await resolve_selection(arguments["end"], context),
-    }
-    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
+    query = await compiled_for(compile_query, arguments, context)
     rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
-        start, target, reach = _asked(resolved, context.schema)
-        end = End(type=target.type, types=target.types, filters=target.filters, is_narrowed=True)
-        await explain_empty(context, start, reach, end)()
+        await explain_empty(context, query)()
     paths: list[Any] = [path for path, _ in rows[: query.most]]
     reader = NodeReader(context.schema, context.catalog)
     nodes = list({node.id: node for path in paths for node in map(reader.node, path["nodes"])}.values())

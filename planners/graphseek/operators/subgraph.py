@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -11,16 +12,15 @@ from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
 from planners.graphseek.operators.graph_parts import MOST_NODES, edges_among, nodes_of
-from planners.graphseek.operators.graph_query import TableQuery, dialect_of, fetch_rows
+from planners.graphseek.operators.graph_query import TableQuery, compiled_for, fetch_rows
 from planners.graphseek.operators.neighbour_reach import (
-    Direction,
     match_reach,
     parse_end,
     parse_reach,
     write_least_hops,
 )
 from planners.graphseek.operators.node_naming import NodeReader, node_column
-from planners.graphseek.operators.node_selection import parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultNode
@@ -32,15 +32,11 @@ _MOST_HOPS = 4
 
 
 def compile_query(
-    arguments: Mapping[str, Any],
-    schema: GraphSchema,
-    catalog: SemanticCatalog,
-    dialect: Dialect,
-    direction: Direction = "both",
+    arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of the nodes around the starts, the nearest first."""
     start = parse_selection(arguments["start"], schema)
-    reach = parse_reach(arguments, schema, direction=direction)
+    reach = parse_reach(arguments, schema, direction="both")
     end = parse_end(schema, start, reach, arguments.get("node_types") or ())
     text = CypherText(schema, dialect)
     hops = match_reach(text, start, reach, end)
@@ -51,32 +47,30 @@ def compile_query(
     most = arguments.get("limit", _LIMIT)
     text.add(f"LIMIT {text.parameter(most + 1)}")
     title = f"{end.shown} around {start.shown} by {reach.shown}"
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most)
+    return TableQuery(
+        compiled=text.compiled(), columns=columns, title=title, most=most, start=start, reach=reach, end=end
+    )
 
 
 async def surroundings(
-    arguments: Mapping[str, Any], context: OperatorContext, direction: Direction
+    arguments: Mapping[str, Any], context: OperatorContext
 ) -> tuple[GraphPart, list[ResultNode], bool, str]:
     """Return the graph around the starts, the starts, whether there is more, and a title.
 
-    :param arguments: their start is resolved.
     :raises OperatorFault: when there are no starts, or there is nothing around them and it is known why.
     """
-    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context), direction)
-    start = parse_selection(arguments["start"], context.schema)
-    reach = parse_reach(arguments, context.schema, direction=direction)
-    starts, cut = await nodes_of(context, start, most=query.most)
+    query = await compiled_for(compile_query, arguments, context)
+    starts, cut = await nodes_of(context, query.start, most=query.most)
     if not starts:
-        await explain_empty(context, start)()
-        raise OperatorFault("empty", f"there is no {start.shown}", "Look for it with find")
+        await explain_empty(context, replace(query, reach=None, end=None))()
+        raise OperatorFault("empty", f"there is no {query.start.shown}", "Look for it with find")
     rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
-        end = parse_end(context.schema, start, reach, arguments.get("node_types") or ())
-        await explain_empty(context, start, reach, end)()
+        await explain_empty(context, query)()
     reader = NodeReader(context.schema, context.catalog)
     found = {each.id: each for each in (*starts, *(reader.node(row[0]) for row in rows))}
     nodes = list(found.values())[: query.most]
-    edges, more = await edges_among(context, [each.id for each in nodes], reach.types)
+    edges, more = await edges_among(context, [each.id for each in nodes], query.reach.types if query.reach else ())
     return (
         GraphPart(nodes=tuple(nodes), edges=tuple(edges)),
         starts,
@@ -86,8 +80,7 @@ async def surroundings(
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
-    part, _, cut, title = await surroundings(resolved, context, "both")
+    part, _, cut, title = await surroundings(arguments, context)
     notes = ["There is more around them than the limit."] if cut else []
     return await context.results.keep_graph(part, title=title, cut=cut, notes=notes)
 

@@ -24,7 +24,7 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     start = await resolve_selection(named, context)
     if hops:
         around = {"start": start, "max_hops": hops, "limit": MOST_NODES}
-        part, _, cut, _ = await surroundings(around, context, "both")
+        part, _, cut, _ = await surroundings(around, context)
     else:
         nodes, cut = await nodes_of(context, parse_selection(start, context.schema), most=MOST_NODES)
         edges, more = await edges_among(context, [each.id for each in nodes])

@@ -15,11 +15,10 @@ from planners.graphseek.catalog.semantic_catalog import TIME_ROLES, SemanticCata
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.empty_result import explain_empty
-from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, dialect_of, keep_query
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery, compiled_for, keep_query
 from planners.graphseek.operators.neighbour_reach import End, Reach, steps_of
 from planners.graphseek.operators.node_naming import properties_with_role, roles_of_owner
 from planners.graphseek.operators.node_selection import (
-    Selection,
     node_type,
     parse_selection,
     relationship_types,
@@ -60,7 +59,7 @@ def compile_query(
 ) -> TableQuery:
     """Return the query of the nodes of a time."""
     text, asked = CypherText(schema, dialect), TimeAsked.parse(arguments)
-    selection = _selection(arguments, schema)
+    selection = parse_selection({"type": arguments["node_type"], "filters": arguments.get("filters") or ()}, schema)
     type_ = node_type(schema, arguments["node_type"])
     own, beside = _place(arguments, schema, catalog)
     conditions = selection_conditions(text, "n1", selection)
@@ -82,11 +81,14 @@ def compile_query(
     columns = return_nodes(text, End(type=type_, types=(type_,)))
     most = arguments.get("limit", DEFAULT_ROWS)
     text.add(f"LIMIT {text.parameter(most + 1)}")
-    return TableQuery(compiled=text.compiled(), columns=columns, title=f"{selection.shown} of {asked.shown}", most=most)
-
-
-def _selection(arguments: Mapping[str, Any], schema: GraphSchema) -> Selection:
-    return parse_selection({"type": arguments["node_type"], "filters": arguments.get("filters") or ()}, schema)
+    return TableQuery(
+        compiled=text.compiled(),
+        columns=columns,
+        title=f"{selection.shown} of {asked.shown}",
+        most=most,
+        start=selection,
+        notes=(beside.shown,) if beside else (),
+    )
 
 
 def _place(
@@ -151,10 +153,8 @@ def _neighbours(relationship: RelationshipType, type_: NodeType, schema: GraphSc
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    query = compile_query(arguments, context.schema, context.catalog, dialect_of(context))
-    _, beside = _place(arguments, context.schema, context.catalog)
-    explain = explain_empty(context, _selection(arguments, context.schema))
-    return await keep_query(context, query, explain=explain, notes=[beside.shown] if beside else [])
+    query = await compiled_for(compile_query, arguments, context)
+    return await keep_query(context, query, explain=explain_empty(context, query))
 
 
 def _forms(forms: ArgumentForms) -> dict[str, dict[str, Any]]:

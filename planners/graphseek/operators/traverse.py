@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from planners.graphs.graph_schema import GraphSchema
@@ -17,7 +17,7 @@ from planners.graphseek.operators.graph_query import (
     Row,
     TableQuery,
     all_cells,
-    dialect_of,
+    compiled_for,
     fetch_rows,
     keep_query,
     table_of,
@@ -32,13 +32,13 @@ from planners.graphseek.operators.neighbour_reach import (
     write_least_hops,
 )
 from planners.graphseek.operators.node_naming import NodeReader, node_column
-from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection, resolve_selection
+from planners.graphseek.operators.node_selection import Selection, match_selection, parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import column_type
 from planners.graphseek.results.result import Cell, Result, ResultColumn
 
-__all__ = ["OPERATOR", "compile_query", "read_node_rows", "return_nodes"]
+__all__ = ["OPERATOR", "compile_query", "return_nodes"]
 
 _HOPS = ResultColumn(name="hops", type="integer")
 _MIXED = (
@@ -48,33 +48,29 @@ _MIXED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the arguments say."""
-
-    start: Selection
-    reach: Reach
-    end: End
-    least: int
-    most: int
-
-
 def compile_query(
     arguments: Mapping[str, Any], schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
 ) -> TableQuery:
     """Return the query of the nodes that are reached by one hop or more."""
-    asked = _asked(arguments, schema)
+    start = parse_selection(arguments["start"], schema)
+    reach = parse_reach(arguments, schema)
+    least, most = arguments.get("min_hops", 1), arguments.get("limit", DEFAULT_ROWS)
+    if not 0 <= least <= reach.hops:
+        raise OperatorFault("arguments", f"min_hops is {least} and max_hops {reach.hops}", "Raise max_hops")
+    end = _end(arguments, schema, start, reach)
     text = CypherText(schema, dialect)
-    hops = match_reach(text, asked.start, asked.reach, asked.end)
-    write_least_hops(text, asked.reach, hops)
-    if asked.least > 1:
-        text.where([f"h0 >= {text.parameter(asked.least)}"])
-    columns = return_nodes(text, asked.end, (_HOPS,), ("h0",))
-    if asked.reach.hops > 1:
-        text.add(f"ORDER BY h0, {text.node_id('n1', asked.end.types)}")
-    text.add(f"LIMIT {text.parameter(asked.most + 1)}")
-    title = f"{asked.end.shown} from {asked.start.shown} by {asked.reach.shown}"
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=asked.most)
+    hops = match_reach(text, start, reach, end)
+    write_least_hops(text, reach, hops)
+    if least > 1:
+        text.where([f"h0 >= {text.parameter(least)}"])
+    columns = return_nodes(text, end, (_HOPS,), ("h0",))
+    if reach.hops > 1:
+        text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
+    text.add(f"LIMIT {text.parameter(most + 1)}")
+    title = f"{end.shown} from {start.shown} by {reach.shown}"
+    return TableQuery(
+        compiled=text.compiled(), columns=columns, title=title, most=most, start=start, reach=reach, end=end
+    )
 
 
 def return_nodes(
@@ -83,7 +79,7 @@ def return_nodes(
     """Write RETURN of ``n1``: its id and properties where it is of one type, else the node itself.
 
     :param columns: after them, with their values.
-    :returns: the columns of the table; :func:`read_node_rows` makes its rows.
+    :returns: the columns of the table.
     """
     if end.type is None:
         node = ResultColumn(name="node", type="node")
@@ -96,9 +92,9 @@ def return_nodes(
     return (*of_node, *columns)
 
 
-def read_node_rows(context: OperatorContext, end: End) -> ReadRow:
+def _reader(context: OperatorContext, query: TableQuery) -> ReadRow:
     """Return what makes rows of a table of the rows of :func:`return_nodes`."""
-    if end.type is not None:
+    if query.columns[0].node_type:
         return all_cells
     reader = NodeReader(context.schema, context.catalog)
 
@@ -109,46 +105,38 @@ def read_node_rows(context: OperatorContext, end: End) -> ReadRow:
     return read
 
 
-def _asked(arguments: Mapping[str, Any], schema: GraphSchema) -> _Asked:
-    start = parse_selection(arguments["start"], schema)
-    reach = parse_reach(arguments, schema)
-    least = arguments.get("min_hops", min(1, reach.hops))
-    if not 0 <= least <= reach.hops:
-        raise OperatorFault("arguments", f"min_hops is {least} and max_hops {reach.hops}", "Raise max_hops")
+def _end(arguments: Mapping[str, Any], schema: GraphSchema, start: Selection, reach: Reach) -> End:
     names = [arguments["node_type"]] if arguments.get("node_type") else []
     end = parse_end(schema, start, reach, names, arguments.get("filters") or ())
-    if least == 0 and not names:
-        types = tuple(each for each in schema.nodes if each in end.types or each in start.types)
-        end = replace(end, types=types, type=types[0] if len(types) == 1 else None)
-    return _Asked(start, reach, end, least, arguments.get("limit", DEFAULT_ROWS))
+    if arguments.get("min_hops") != 0 or names:
+        return end
+    types = tuple(each for each in schema.nodes if each in end.types or each in start.types)
+    return replace(end, types=types, type=types[0] if len(types) == 1 else None)
 
 
-def _starts_query(text: CypherText, asked: _Asked) -> bool:
+def _starts_query(text: CypherText, start: Selection, end: End, most: int) -> bool:
     """Write the query of the starts themselves; False: none of them is of the type that is asked for."""
-    if not {each.mark.label for each in asked.start.types} & {each.mark.label for each in asked.end.types}:
+    if not {each.mark.label for each in start.types} & {each.mark.label for each in end.types}:
         return False
-    match_selection(text, "n1", asked.start)
+    match_selection(text, "n1", start)
     text.add("WITH n1, 0 AS h0")
-    of_type = text.one_of_types("n1", asked.end.types) if asked.end.is_narrowed else []
-    text.where([*of_type, *end_conditions(text, asked.end)])
-    return_nodes(text, asked.end, (_HOPS,), ("h0",))
-    text.add(f"LIMIT {text.parameter(asked.most + 1)}")
+    of_type = text.one_of_types("n1", end.types) if end.is_narrowed else []
+    text.where([*of_type, *end_conditions(text, end)])
+    return_nodes(text, end, (_HOPS,), ("h0",))
+    text.add(f"LIMIT {text.parameter(most + 1)}")
     return True
 
 
 async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-    resolved = {**arguments, "start": await resolve_selection(arguments["start"], context)}
-    asked = _asked(resolved, context.schema)
-    query = compile_query(resolved, context.schema, context.catalog, dialect_of(context))
-    read = read_node_rows(context, asked.end)
-    if asked.least > 0:
-        explain = explain_empty(context, asked.start, asked.reach, asked.end)
-        return await keep_query(context, query, read=read, explain=explain)
+    query = await compiled_for(compile_query, arguments, context)
+    read = _reader(context, query)
+    if arguments.get("min_hops") != 0 or query.end is None:
+        return await keep_query(context, query, read=read, explain=explain_empty(context, query))
     found: dict[Cell, tuple[Cell, ...]] = {}
-    text = CypherText(context.schema, dialect_of(context))
-    compiled = [text.compiled()] if _starts_query(text, asked) else []
+    text = CypherText(context.schema, context.dialect)
+    compiled = [text.compiled()] if _starts_query(text, query.start, query.end, query.most) else []
     for each in (*compiled, query.compiled):
-        rows, _ = await fetch_rows(context, each, most=asked.most + 1)
+        rows, _ = await fetch_rows(context, each, most=query.most + 1)
         for row in rows:
             cells = read(row)
             found.setdefault(cells[0], cells)

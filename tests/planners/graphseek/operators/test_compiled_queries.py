@@ -20,6 +20,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.dialects.known_dialects import DIALECTS
 from planners.graphseek.operators import (
     aggregate_neighbours,
     compare_numbers,
@@ -32,7 +33,6 @@ from planners.graphseek.operators import (
     time_slice,
     traverse,
 )
-from planners.graphseek.operators.graph_query import DIALECTS
 from tests.planners.graphseek.operators.small_schema import SCHEMA
 
 _FILE = Path(__file__).with_name("compiled_queries.txt")

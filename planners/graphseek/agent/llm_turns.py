@@ -90,7 +90,7 @@ class LlmTurns:
 
     async def turn(self, view: StepView) -> Turn:
         """See :class:`TurnMaker`."""
-        handles = known_handles(getattr(view.results, "handles", ()), view.records)
+        handles = known_handles(view.results.handles, view.records)
         messages = (
             Message(role="system", content=self._system(view)),
             Message(role="user", content=await self._user(view, handles)),
@@ -170,7 +170,7 @@ def _repeats(view: StepView) -> bool:
 def _stored(view: StepView) -> str:
     """Return a line for each of the newest results that no step of this run gave."""
     own = known_handles((), view.records)
-    stored = [each for each in getattr(view.results, "handles", ()) if each not in own]
+    stored = [each for each in view.results.handles if each not in own]
     return "\n".join(view.results.result(each).summary.partition("\n")[0][:_LINE_CHARS] for each in stored[-_LINES:])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,8 +29,10 @@ from planners.graphseek.agent_events import (
     SubtaskBegun,
     SubtaskEnded,
 )
+from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
+from planners.graphseek.results.result import Result, ResultColumn
+from planners.graphseek.results.result_record import order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import (
     Answer,
@@ -51,6 +53,7 @@ CORE = ("get_nodes", "find", "traverse", "read")
 """The operators of every step: those of the paper's five use cases (section 5.3), and the one that reads their results."""
 _CYPHER = "cypher"
 _SUBTASK = "subtask"
+_MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _SETTINGS = AgentSettings()
 _SCHEMA: TypeAdapter[GraphSchema] = TypeAdapter(GraphSchema)
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
@@ -196,7 +199,7 @@ class _Run:
                     descriptors=self.settings.descriptors != "off",
                 )
             )
-            numbers = [int(handle[1:].split(".")[0]) for handle in self.known.results.handles]
+            numbers = [order_of(handle)[0] for handle in self.known.results.handles]
             adapts = self.known.adapter is not None and self.known.adapter.proposes
             return {
                 "schema": _SCHEMA.dump_python(schema, mode="json"),
@@ -278,6 +281,10 @@ class _Run:
         given = await self.recorder.step(f"{self.prefix}turn/{step}", take)
         if "answer" in given:
             answer = _ANSWER.validate_python(given["answer"])
+            if len(answer.text) > _MOST_CHARS:
+                return (
+                    f"the answer has {len(answer.text):,} characters, more than {_MOST_CHARS:,}: tables show the rest"
+                )
             return answer if answer.text.strip() else "the answer is empty"
         if "calls" in given:
             return _CALLS.validate_python(given["calls"]) or "it is neither a call nor an answer"
@@ -367,8 +374,8 @@ class _Run:
         if end.outcome != "answered":
             problem = f"the subtask ended without a grounded answer ({end.outcome}): {end.missing or end.answer}"
             raise OperatorFault("refused", problem, "Ask for less, or take its steps yourself")
-        rows = TableRows(columns=(ResultColumn(name="answer", type="string"),), batches=_one_cell(end.answer))
-        return await results.keep_table(rows, title=request, most=1)
+        answer = table_of([ResultColumn(name="answer", type="string")], [(end.answer,)])
+        return await results.keep_table(answer, title=request, most=1)
 
 
 def _handed_over(handle: str, results: ResultStore) -> StepRecord:
@@ -376,10 +383,6 @@ def _handed_over(handle: str, results: ResultStore) -> StepRecord:
     operator, arguments = results.made_by(handle)
     invocation = Invocation(operator=operator, arguments=arguments)
     return StepRecord(number=0, invocations=(invocation,), outcomes=(results.result(handle),))
-
-
-async def _one_cell(cell: Cell) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-    yield [(cell,)]
 
 
 def _in_no_result(missing: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from planners.graphseek.results.shown_cell import shown_text
 from planners.graphseek.results.store_file import StoreFile
 from planners.graphseek.results.table_filling import TableFilling, TableQuery, columns_with_names, drop_result
 from planners.graphseek.results.table_summary import table_summary
-from planners.graphseek.results.value_search import graph_has, table_has
+from planners.graphseek.results.value_search import Sought, graph_has, table_has
 
 __all__ = ["BUDGET_BYTES", "ResultStore"]
 
@@ -176,8 +176,8 @@ class ResultStore:
         options = with_tuples(fields.pop("options"))
         return Presentation(**fields, options=options)
 
-    async def has_value(self, value: str | float, *, tolerance: float = 0.0, of: Sequence[str] = ()) -> str | None:
-        """Return the handle of a result in which a number or a name stands; None where none does.
+    async def has_value(self, value: Sought, *, tolerance: float = 0.0, of: Sequence[str] = ()) -> str | None:
+        """Return the handle of a result in which a number, a name or one of several names stands; None where none does.
 
         All rows are read, not the previews. Names are equal without case; one that ends in ``…`` is the beginning of one. Numbers are
         also counts: of rows and distinct values of a table that is not cut, of nodes and relationships by type, and those in notes.
@@ -321,9 +321,9 @@ class ResultStore:
             victims.append(each)
         return victims
 
-    def _has(self, record: ResultRecord, value: str | float, tolerance: float) -> bool:
+    def _has(self, record: ResultRecord, value: Sought, tolerance: float) -> bool:
         result = record.result
-        if not isinstance(value, str) and any(abs(each - value) <= tolerance for each in record.numbers()):
+        if isinstance(value, int | float) and any(abs(each - value) <= tolerance for each in record.numbers()):
             return True
         if result.kind == "presentation":
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from unittest import mock
 
 import pytest
 
@@ -176,6 +177,27 @@ def test_values_of_arguments_count_where_they_gave_something(results: ResultStor
     answer = "Under the 'Actuals' class it is EV-X7."
     assert missing(answer, results, loop, [gave]) == ()
     assert missing(answer, results, loop) == ("Actuals",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "most"),
+    [
+        (" ".join(f"There are {number} of them." for number in range(9_000, 9_100)), 8, 16),
+        ("There is 1 5 " * 400, 1, 20),
+        ("It is made by " + " ".join(f"Nobody{at}" for at in range(12)) + ".", 1, 40),
+    ],
+    ids=["numbers", "repeated", "long name"],
+)
+def test_an_answer_has_the_rows_read_a_few_times_only(
+    answer: str, told: int, most: int, results: ResultStore, loop: asyncio.Runner
+) -> None:
+    counted = mock.Mock(wraps=results)
+    assert len(missing(answer, counted, loop)) == told
+    assert counted.has_value.call_count <= most
+
+
+def test_more_claims_than_can_be_checked_are_told(results: ResultStore, loop: asyncio.Runner) -> None:
+    assert missing("829, " * 1_001, results, loop) == ("1,001 numbers and names, of which 1,000 can be checked",)
 
 
 def test_numbers_keep_the_tolerance_of_what_was_written() -> None:

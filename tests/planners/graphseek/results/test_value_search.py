@@ -8,6 +8,7 @@ import pytest
 
 from planners.graphseek.results.result import EvictedError, GraphPart, ResultEdge, ResultNode
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.results.value_search import Sought
 from tests.planners.graphseek.results.stores import column, kept
 
 
@@ -53,6 +54,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultStore]:
         ("LINE A3", 0.0, "g2"),
         ("built_at", 0.0, "g2"),
         ("a\ud800", 0.0, None),
+        (("nowhere", "MODULE 1234"), 0.0, "t1"),
+        (("Module", "SITE ÄLPHA_1%"), 0.0, "t1"),
+        (("nowhere", "LINE A3"), 0.0, "g2"),
+        (("nowhere", "a\ud800"), 0.0, None),
+        ((), 0.0, None),
         (51.234, 0.0, "t1"),
         (99.42, 0.005, "t1"),
         (99.43, 0.005, "t1"),
@@ -70,7 +76,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultStore]:
     ],
 )
 async def test_numbers_and_names_are_found_in_rows_and_not_in_previews_alone(
-    store: ResultStore, value: str | float, tolerance: float, found: str | None
+    store: ResultStore, value: Sought, tolerance: float, found: str | None
 ) -> None:
     assert await store.has_value(value, tolerance=tolerance) == found
 

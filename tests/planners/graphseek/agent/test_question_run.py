@@ -160,16 +160,17 @@ async def test_a_run_without_an_answer_says_what_it_met_at_last(store: ResultSto
 
 
 async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_three(store: ResultStore) -> None:
-    script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), answer("ok"))
+    script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), Answer(text="1 " * 10_001), answer("ok"))
     run, events = await asked(store, script)
     assert run.end.outcome == "answered"
     assert [each.problem for each in faults(events)] == [
         "no JSON",
         "it is neither a call nor an answer",
         "the answer is empty",
+        "the answer has 20,002 characters, more than 20,000: tables show the rest",
     ]
     offered = [each.operators for each in events if isinstance(each, StepBegun)]
-    assert [("cypher" in names) for names in offered] == [False, False, False, True]
+    assert [("cypher" in names) for names in offered] == [False, False, False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ _SETTINGS = ("PRAGMA journal_mode = TRUNCATE", "PRAGMA synchronous = OFF")
 
 
 class StoreFile:
-    """One file in a folder; that of a finished run has another name, and is never written.
+    """One file in a folder; that of a finished run has another name, and is never written. Only its owner may read it.
 
     :param folder: made where it is missing.
     :ivar finished: whether it can only be read.
@@ -43,7 +43,7 @@ class StoreFile:
         self.finished = (folder / _FINISHED).exists()
         self.path = folder / (_FINISHED if self.finished else _OPEN)
         with self._errors():
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_private(self.path)
             self._connection = self._connect()
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -66,7 +66,7 @@ class StoreFile:
     def copy(self, folder: Path) -> None:
         """Copy what was committed into another folder, as the file of a run that goes on."""
         with self._lock, self._errors():
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_private(folder / _OPEN)
             with contextlib.closing(sqlite3.connect(folder / _OPEN)) as other:
                 self._connection.backup(other)
 
@@ -109,6 +109,12 @@ class StoreFile:
 
     def _unusable(self, error: Exception, remedy: str) -> StorageError:
         return StorageError(f"results cannot be kept or read: {error}", subject=str(self.path), remedy=remedy)
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file where there is none, which SQLite then takes, and its folder."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
 
 
 class _Connection(sqlite3.Connection):

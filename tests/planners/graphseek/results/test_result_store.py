@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import stat
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -268,6 +269,16 @@ async def test_a_finished_run_is_read_branched_and_never_changed(tmp_path: Path)
     branch.close()
     opened.close()
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
+async def test_only_the_owner_reads_the_files_of_results(tmp_path: Path) -> None:
+    opened = ResultStore(tmp_path / "run")
+    opened.branch(tmp_path / "other").close()
+    await opened.close_for_writing()
+    opened.close()
+    for name in ("run", "other"):
+        (file,) = (tmp_path / name).iterdir()
+        assert [stat.S_IMODE(each.stat().st_mode) for each in (file.parent, file)] == [0o700, 0o600]
 
 
 async def test_a_process_that_died_leaves_its_finished_results(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Questions on the tool graph of the shipped catalogue, with truths by NetworkX over the snapshot's graph."""
+"""Questions on the tool graph of the shipped catalogue, with truths by NetworkX over the snapshot's graph.
+
+What tools do was read in the catalogue's documents by hand, and not by the function that fills the graph's property ``effect``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ontology.tool_effects import Effect, known_effect_of
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from scripts.graphseek.question import Question, Truth
@@ -20,6 +22,50 @@ _IMPACT = "dependency and impact"
 _SELECT = "selection and neighbours"
 _COUNTED = "neighbourhood aggregation"
 _EFFECTS = "effects"
+_READING = (
+    "support/get_case",
+    "events/find_events",
+    "facilities/listRoomBookings",
+    "finance/getBudget",
+    "hr/getEmployee",
+    "itsm/find_user",
+    "legal/get_retention_rule",
+    "procurement/searchSuppliers",
+    "projects/get_project",
+    "sales/getCustomer",
+    "warehouse/trackShipment",
+    "travel/getTrip",
+)
+"""A tool of each line of business that only reads, by hand."""
+_FINANCE_WRITES = (
+    "createPayment",
+    "recordSupplierInvoice",
+    "releaseSupplierInvoice",
+    "sendDunningNotice",
+    "transferBudget",
+    "postJournalEntry",
+    "reverseJournalEntry",
+)
+"""The tools of Finance that change something, by hand."""
+_READING_TOPICS = (
+    "Asset Accounting",
+    "Catalog",
+    "Organisation",
+    "Policy",
+    "Products",
+    "Supplier performance",
+    "Treasury",
+    "Working time",
+    "bill of material",
+    "invoice receipt",
+    "master data",
+    "operation",
+    "plant",
+    "work center",
+)
+"""All of whose tools only read, by hand."""
+_WRITING_TOPICS = ("Safety", "inventory")
+"""All of whose tools change something, by hand."""
 
 
 def tool_graph_questions(snapshot: Snapshot) -> list[Question]:
@@ -42,7 +88,6 @@ class _Truths:
     def __init__(self, snapshot: Snapshot) -> None:
 
         self.graph: nx.MultiDiGraph[str] = snapshot_graph(snapshot)
-        self.effects = {f"tool:{tool.id}": known_effect_of(tool) for tool in snapshot.tools}
         self._by_name = {(each["type"], each["name"]): node for node, each in self.graph.nodes(data=True)}
 
     def node(self, node_type: str, name: str) -> str:
@@ -205,25 +250,25 @@ def _counts(truths: _Truths) -> Iterable[_Asked]:
 
 
 def _effects(truths: _Truths) -> Iterable[_Asked]:
-    """Of a tool whose effect is not known nothing is said."""
-
-    def of(node: str, predicate: str) -> list[Effect | None]:
-        return [truths.effects[tool] for tool in truths.before(node, predicate)]
-
-    topics = truths.of_type("topic")
     finance = truths.before(truths.node("line_of_business", "Finance"), "has_line_of_business")
+    reading = {line for name in _READING for line in truths.after(f"tool:{name}", "has_line_of_business")}
     yield (
         _EFFECTS,
-        "Which topics only write?",
-        truths.names(topic for topic in topics if not {"read", None} & set(of(topic, "has_topic"))),
+        "Which lines of business only write?",
+        truths.names(line for line in truths.of_type("line_of_business") if line not in reading),
     )
     yield (
         _EFFECTS,
         "Which topics have only tools that read?",
-        truths.names(topic for topic in topics if set(of(topic, "has_topic")) == {"read"}),
+        truths.names(truths.node("topic", name) for name in _READING_TOPICS),
     )
     yield (
         _EFFECTS,
         "Which tools of the line of business Finance only read?",
-        truths.names(tool for tool in finance if truths.effects[tool] == "read"),
+        truths.names(finance - {f"tool:finance/{name}" for name in _FINANCE_WRITES}),
+    )
+    yield (
+        _EFFECTS,
+        "Which topics only write?",
+        truths.names(truths.node("topic", name) for name in _WRITING_TOPICS),
     )

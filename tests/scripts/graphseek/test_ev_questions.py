@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 
@@ -10,7 +11,15 @@ import pytest
 from datagen.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
 from scripts.graphseek.ev_frames import ev_frames
 from scripts.graphseek.ev_questions import ev_questions
-from scripts.graphseek.question import TASKS, Question, paraphrases, read_questions, write_questions
+from scripts.graphseek.question import (
+    FIRST_PARAPHRASES,
+    SECOND_PARAPHRASES,
+    TASKS,
+    Question,
+    paraphrases,
+    read_questions,
+    write_questions,
+)
 from scripts.graphseek.write_tasks import all_ev_questions
 
 _FLOW = ("costClass", "cost", "year", "quarter", "month")
@@ -156,7 +165,7 @@ def test_every_question_has_an_answer_and_ids_are_unique(shipped: list[Question]
         json.loads(line) for path in sorted(TASKS.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
     ]
     ids = [record["id"] for record in records if "id" in record]
-    assert len(set(ids)) == len(ids) == 25 + 15 + 25
+    assert len(set(ids)) == len(ids) == 25 + 15 + 26
     assert {"use-05"} == {record["follows"] for record in records if record.get("follows")}
 
 
@@ -170,3 +179,23 @@ def test_each_of_the_thirty_questions_has_a_paraphrase_in_other_words(shipped: l
     assert len(templates) == 30
     assert templates.keys() <= asked.keys()
     assert all("{" not in text and text != asked[name] for name, text in told.items())
+
+
+def test_the_second_paraphrases_are_frozen_and_say_who_wrote_them() -> None:
+    """Figures of their first run stand in the documents; a line that changed would take them back."""
+    file = (TASKS / SECOND_PARAPHRASES).read_bytes()
+    assert hashlib.sha256(file).hexdigest() == "cb1512278474b968b5c92ddfbc4fc19b663bf7ba9470413dcd9fd3aa754634a4"
+    head, *records = map(json.loads, file.decode().splitlines())
+    assert "but not the rules" in head["about"]
+    assert [each["question"] for each in records] == [
+        f"{graph}-{number:02}"
+        for graph, count in (("ev", 15), ("countries", 15), ("tools", 25))
+        for number in range(1, count + 1)
+    ]
+
+
+def test_other_words_are_filled_with_the_parameters_of_the_question(shipped: list[Question]) -> None:
+    first, second = (paraphrases(shipped, file) for file in (FIRST_PARAPHRASES, SECOND_PARAPHRASES))
+    assert first.keys() == second.keys() == {f"ev-{number:02}" for number in range(1, 16)}
+    assert second["ev-01"] == "Which battery modules were manufactured during 2020?"
+    assert not set(first.values()) & set(second.values())

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.to_networkx import snapshot_graph
 from scripts.graphseek.question import TASKS, Question, read_questions, write_questions
-from scripts.graphseek.tool_graph_questions import tool_graph_questions
+from scripts.graphseek.tool_graph_questions import _FINANCE_WRITES, _READING, tool_graph_questions
 from tests.conftest import ROOT
 
 
@@ -24,7 +25,7 @@ def test_the_shipped_questions_are_those_of_the_shipped_catalogue(questions: lis
     assert path.read_text(encoding="utf-8") == (TASKS / "tool_graph.jsonl").read_text(encoding="utf-8")
     assert read_questions(path) == questions
     assert len(questions) >= 20
-    assert all(part for question in questions for part in question.truth.parts)
+    assert [each.text for each in questions if not all(each.truth.parts)] == ["Which lines of business only write?"]
 
 
 def test_truths_agree_with_the_documents_that_the_graph_is_made_of(questions: list[Question]) -> None:
@@ -44,3 +45,15 @@ def test_truths_agree_with_the_documents_that_the_graph_is_made_of(questions: li
     assert both | one == take
     assert not both & one
     assert take < set(parts["Which tools break if supplier_id changes?"][0])
+
+
+def test_what_was_read_by_hand_covers_every_line_of_business_and_names_tools_that_are_there(
+    company_store: Path, questions: list[Question]
+) -> None:
+    graph = snapshot_graph(open_snapshot(company_store))
+    lines = {node for node, each in graph.nodes(data=True) if each["type"] == "line_of_business"}
+    assert len(_READING) == len(lines)
+    assert all(f"tool:{name}" in graph for name in (*_READING, *(f"finance/{each}" for each in _FINANCE_WRITES)))
+    (asked,) = (each for each in questions if "Finance only read" in each.text)
+    finance = graph.in_degree(next(node for node in lines if graph.nodes[node]["name"] == "Finance"))
+    assert len(asked.truth.parts[0]) + len(_FINANCE_WRITES) == finance

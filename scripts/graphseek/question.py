@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias
 from scripts.bench_sets import ROOT
 
 __all__ = [
+    "FIRST_PARAPHRASES",
+    "SECOND_PARAPHRASES",
     "TASKS",
     "Part",
     "Question",
@@ -24,7 +26,8 @@ __all__ = [
 ]
 
 TASKS = ROOT / "planners" / "graphseek" / "tasks"
-"""The folder of the shipped questions: ``ev.jsonl``, ``countries.jsonl``, ``tool_graph.jsonl``, and ``paraphrases.jsonl``."""
+"""The folder of the shipped questions: ``ev.jsonl``, ``countries.jsonl``, ``tool_graph.jsonl``, and two files of paraphrases."""
+FIRST_PARAPHRASES, SECOND_PARAPHRASES = "paraphrases.jsonl", "second_paraphrases.jsonl"
 Part: TypeAlias = tuple[str | float, ...]
 
 _MOST_KEPT = 100
@@ -105,8 +108,12 @@ def question_of_record(record: Mapping[str, Any]) -> Question:
     return Question(**{**record, "truth": Truth(kind=truth["kind"], parts=parts, also=tuple(truth["also"]))})
 
 
-def paraphrases(questions: Sequence[Question]) -> dict[str, str]:
-    """Return other words for questions by their ids. They were written before the rules; since the first run the rules were extended on them."""
-    lines = (TASKS / "paraphrases.jsonl").read_text(encoding="utf-8").splitlines()
-    templates = {record["question"]: record["template"] for record in map(json.loads, lines)}
+def paraphrases(questions: Sequence[Question], file: str = FIRST_PARAPHRASES) -> dict[str, str]:
+    """Return other words for questions by their ids.
+
+    :param file: the first ones, written before the rules, which were extended on them later; or the second ones, whose first line says by
+        whom they were written.
+    """
+    records = map(json.loads, (TASKS / file).read_text(encoding="utf-8").splitlines())
+    templates = {record["question"]: record["template"] for record in records if "question" in record}
     return {each.id: templates[each.id].format(**each.parameters) for each in questions if each.id in templates}

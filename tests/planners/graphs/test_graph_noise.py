@@ -60,6 +60,19 @@ def test_nodes_that_differ_stay(one: Value, other: Value) -> None:
     assert (removal.removed, removal.operations, removal.after) == ((), (), removal.before)
 
 
+def test_equal_edges_beside_a_merged_node_stay_as_many_as_they_were() -> None:
+    nodes = {at: NodeRow(label="Note", properties={"v": v}) for at, v in enumerate(["Ann Ott", "ann ott", "B1", "B2"])}
+    pairs = [(2, 3), (2, 3), (0, 2), (1, 2)]
+    edges = [EdgeRow(type="NEXT", source=a, target=b, properties={}) for a, b in pairs]
+    removal = merge_duplicates(canonical_state(nodes, edges))
+    names = {node.id: node.properties["v"] for node in removal.after.nodes}
+    assert sorted((names[edge.source], names[edge.target]) for edge in removal.after.edges) == [
+        ("Ann Ott", "B1"),
+        ("B1", "B2"),
+        ("B1", "B2"),
+    ]
+
+
 def test_labels_and_names_of_properties_tell_nodes_apart() -> None:
     nodes = {
         1: NodeRow(label="A", properties={"x": "same"}),

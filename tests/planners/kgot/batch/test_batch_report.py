@@ -69,6 +69,13 @@ def test_a_report_counts_every_task_and_sums_what_they_took() -> None:
     assert report.searches == 6
 
 
+def test_tools_of_tasks_count_right_answers_that_were_forced() -> None:
+    report = batch_report(
+        [task("t1"), task("t2")], [result("t1", "8", "forced query"), result("t2", "9", "forced query")]
+    )
+    assert report.tools_of_tasks() == {"a": (2, 1)}
+
+
 def test_the_files_of_a_report(tmp_path: Path) -> None:
     report = batch_report([task("t1"), task("t2", expected="x|y")], [result("t1", "8"), result("t2", "<b>\n|")])
     written = write_report(report, tmp_path)

@@ -53,6 +53,11 @@ def test_nothing_is_guessed(case: str) -> None:
     assert repaired_json(REFUSED[case]) is None
 
 
+def test_two_hundred_levels_are_the_deepest() -> None:
+    assert repaired_json("[" * 200 + "]" * 200) == "[" * 200 + "]" * 200
+    assert repaired_json("[" * 201 + "]" * 201) is None
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),

@@ -107,12 +107,16 @@ class RelationshipEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipType:
-    """A type of relationships; its name is that of the engine."""
+    """A type of relationships; its name is that of the engine.
+
+    :param undirected: whether they have no direction: which end is the source then says nothing.
+    """
 
     name: str
     ends: tuple[RelationshipEnds, ...]
     count: int = 0
     properties: tuple[PropertyKey, ...] = ()
+    undirected: bool = False
 
 
 _T = TypeVar("_T", NodeType, RelationshipType)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planners.graphs.cypher.cypher_tokens import quoted_text
 from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, PropertyType, RelationshipType, TypeMark
+from planners.graphs.loading.loaded_tables import UNDIRECTED
 from planners.graphs.marked_types import marked_ends, marked_nodes
 from planners.graphs.read_rows import read_rows_of
 
@@ -28,21 +29,23 @@ async def ladybug_schema(graph: ReadableGraph, type_properties: Mapping[str, str
     """
     nodes: list[NodeType] = []
     relationships: list[RelationshipType] = []
-    tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type")
-    for name, _ in sorted(row for row in tables if row[1] == "NODE"):
+    tables = await read_rows_of(graph, "CALL show_tables() RETURN name, type, comment")
+    for name, *_ in sorted(row for row in tables if row[1] == "NODE"):
         found = await read_rows_of(graph, f"CALL table_info({quoted_text(name)}) RETURN name, type, `primary key`")
         key = next(column for column, _, is_key in found if is_key)
         node = NodeType(
             name=name, mark=TypeMark(label=name), key=key, properties=_properties([row[:2] for row in found])
         )
         nodes += await marked_nodes(graph, node, type_properties.get(name, ""))
-    for name, _ in sorted(row for row in tables if row[1] == "REL"):
+    for name, _, comment in sorted(row for row in tables if row[1] == "REL"):
         found = await read_rows_of(graph, f"CALL table_info({quoted_text(name)}) RETURN name, type")
         pairs = await read_rows_of(
             graph, f"CALL show_connection({quoted_text(name)}) RETURN `source table name`, `destination table name`"
         )
         ends = await marked_ends(graph, name, [(source, target) for source, target in pairs], nodes)
-        relationships.append(RelationshipType(name=name, ends=ends, properties=_properties(found)))
+        relationships.append(
+            RelationshipType(name=name, ends=ends, properties=_properties(found), undirected=comment == UNDIRECTED)
+        )
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
 

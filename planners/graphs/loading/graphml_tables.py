@@ -1,8 +1,9 @@
 """A graph in a GraphML file. A file with a document type is refused: an entity in it can stand for gigabytes.
 
 GraphML has no types of nodes: the first attribute called ``labels``, ``label`` or ``type`` that a node has is its type, and likewise
-of a relationship; without one they are ``Node`` and ``RELATED``. The id of a node becomes the property ``id``. The whole graph stands in
-memory while it is read, as the columns of a type are known at the end only.
+of a relationship; without one they are ``Node`` and ``RELATED``. A type of relationships is undirected where none of its edges is
+directed. The id of a node becomes the property ``id``. The whole graph stands in memory while it is read, as the columns of a type are
+known at the end only.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class _Element:
     id: str = ""
     source: str = ""
     target: str = ""
+    directed: bool = True
     values: dict[str, object] = field(default_factory=dict)
 
 
@@ -71,12 +73,15 @@ def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]
     nodes = [_nodes(path, type_, members, reader.types) for type_, members in sorted(grouped.items())]
     pairs: dict[tuple[str, str, str], list[_Element]] = {}
     columns: dict[str, dict[str, ColumnType]] = {}
+    directed: set[str] = set()
     for edge in reader.edges:
         for end in (edge.source, edge.target):
             if end not in types:
                 raise _fault(path, edge.line, f"no node has the id {end[:60]}")
         type_ = _take_type(edge, "RELATED")
         pairs.setdefault((type_, types[edge.source], types[edge.target]), []).append(edge)
+        if edge.directed:
+            directed.add(type_)
         columns.setdefault(type_, {}).update((name, reader.types["edge", name]) for name in edge.values)
     relationships = [
         RelationshipTable(
@@ -90,6 +95,7 @@ def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]
             ],
             source=str(path),
             lines=[each.line for each in members],
+            undirected=type_ not in directed,
         )
         for (type_, source, target), members in sorted(pairs.items())
     ]
@@ -135,6 +141,7 @@ class _Reader:
         self._keys: dict[str, _Key] = {}
         self._element: _Element | None = None
         self._kind = ""
+        self._directed = ""
         self._key: _Key | None = None
         self._text: list[str] | None = None
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -165,6 +172,8 @@ class _Reader:
         tag = name.rpartition(" ")[2]
         if tag == "key":
             self._declare(given)
+        elif tag == "graph":
+            self._directed = given.get("edgedefault", "directed")
         elif tag in ("node", "edge"):
             self._begin(tag, given)
         elif tag == "data" and self._element is not None:
@@ -200,6 +209,7 @@ class _Reader:
             id=given.get("id", ""),
             source=given.get("source", ""),
             target=given.get("target", ""),
+            directed=given.get("directed", self._directed) not in ("undirected", "false", "0"),
         )
         self._element.values.update((each, given[each]) for each in _TYPE_NAMES if each in given)
 

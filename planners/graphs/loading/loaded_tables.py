@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["ColumnType", "NodeTable", "RelationshipTable"]
+__all__ = ["UNDIRECTED", "ColumnType", "NodeTable", "RelationshipTable"]
 
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
 """Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists: Ladybug's COPY
 has no way to write a comma in a member."""
+
+UNDIRECTED = "undirected"
+"""The comment on a table of relationships that have no direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class RelationshipTable:
     """Relationships of one type between two types of nodes. Tables of one type have the same columns.
 
     :param rows: key of the source, key of the target, values in the order of the columns.
+    :param undirected: whether they have no direction; where a type has several tables, all of them.
     """
 
     type: str
@@ -46,3 +50,4 @@ class RelationshipTable:
     rows: Iterable[Sequence[object]]
     source: str = ""
     lines: Iterable[int] = ()
+    undirected: bool = False

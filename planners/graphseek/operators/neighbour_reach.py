@@ -87,7 +87,7 @@ class End:
 def parse_reach(
     arguments: Mapping[str, Any], schema: GraphSchema, *, hops: int = 1, direction: Direction = "out"
 ) -> Reach:
-    """Return what arguments say of relationships.
+    """Return what arguments say of relationships; those without a direction are followed in both.
 
     :param hops: the default; ``direction`` likewise.
     :raises OperatorFault: for an unknown name, or a number of hops that is out of range.
@@ -103,6 +103,8 @@ def parse_reach(
     chosen = arguments.get("direction", direction)
     if chosen not in _ARROWS:
         raise OperatorFault("arguments", f"{chosen!r} is no direction", "Use out, in or both")
+    if all(each.undirected for each in types or schema.relationships):
+        chosen = "both"
     return Reach(types=types, direction=chosen, hops=most, filters=filters)
 
 

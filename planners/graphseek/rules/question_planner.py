@@ -260,7 +260,7 @@ class _Plan:
         hop = self._hop(each, reading.target)
         counting = {"aggregations": [{"grouping_type": "COUNT"}]}
         if reading.chains:
-            back = replace(hop, direction="in" if hop.direction == "out" else "out")
+            back = hop if hop.direction == "both" else replace(hop, direction="in" if hop.direction == "out" else "out")
             arguments = self._neighbours(back, each.types[0], {})
             result = self._calls.result(
                 "aggregate_neighbours", start=self._sets.selected(), **arguments, group_by="neighbour", **counting

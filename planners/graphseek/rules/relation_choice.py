@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ontology.names import words
@@ -92,11 +92,14 @@ class RelationChoice:
     def _hop(self, name: str, direction: str, start: str, end: str) -> Hop | None:
         routes = routes_between(self._schema, start, end, {name: 3}, only=(name,))
         return next(
-            (each.hops[0] for each in routes if len(each.hops) == 1 and each.hops[0].direction == direction), None
+            (each.hops[0] for each in routes if len(each.hops) == 1 and each.hops[0].direction in (direction, "both")),
+            None,
         )
 
     def routes(self, start: str, end: str) -> list[Route]:
         """Return the cheapest way between types; several only where each is one hop.
+
+        One that leads there in either direction is followed in both at once, since nothing says which is meant.
 
         :raises TwoReadingsError: when there are several longer ones.
         :raises UnconnectedError: when there is none.
@@ -109,7 +112,11 @@ class RelationChoice:
             raise TwoReadingsError(
                 f"{start} and {end} are connected by {' or by '.join(sorted(ways))}. Which is meant?"
             )
-        return routes
+        merged: dict[tuple[Hop, ...], Route] = {}
+        for each in routes:
+            way = tuple(replace(hop, direction="both") for hop in each.hops) if len(each.hops) == 1 else each.hops
+            merged[way] = replace(each, hops=way) if way in merged else each
+        return list(merged.values())
 
     def synonyms(self, hop: Hop, start: str, end: str) -> list[Hop]:
         """Return hops of other relationships that the catalog gives a phrase of this one, and that lead from one type to the other."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from planners.graphs.graph_schema import GraphSchema
+from planners.graphseek.operators.neighbour_reach import Direction
 
 __all__ = ["Hop", "Route", "routes_between"]
 
@@ -22,7 +22,7 @@ class Hop:
     """One relationship type, followed once, or as often as it leads on (``chained``)."""
 
     relationship: str
-    direction: Literal["out", "in"]
+    direction: Direction
     target: str
     chained: bool = False
 
@@ -71,17 +71,20 @@ def _hops(schema: GraphSchema, only: Sequence[str]) -> Iterator[tuple[str, list[
             if only and relationship.name not in only:
                 continue
             pairs = {(end.source, end.target) for end in relationship.ends}
-            for direction, steps in (("out", pairs), ("in", {(b, a) for a, b in pairs})):
+            back = {(b, a) for a, b in pairs}
+            ways: list[tuple[Direction, set[tuple[str, str]]]]
+            ways = [("both", pairs | back)] if relationship.undirected else [("out", pairs), ("in", back)]
+            for direction, steps in ways:
                 for source, target in sorted(steps):
                     if source == node.name:
                         found.append(_hop(relationship.name, direction, source, target, steps))
         yield node.name, found
 
 
-def _hop(name: str, direction: str, source: str, target: str, steps: Iterable[tuple[str, str]]) -> Hop:
+def _hop(name: str, direction: Direction, source: str, target: str, steps: Iterable[tuple[str, str]]) -> Hop:
     """Return a hop; it is chained where the same relationship also leads there by way of other nodes, as a city lies in a county that
     lies in a state."""
     steps = set(steps)
     between = {end for begin, end in steps if begin == source}
     is_chained = source != target and any((middle, target) in steps for middle in between)
-    return Hop(relationship=name, direction="out" if direction == "out" else "in", target=target, chained=is_chained)
+    return Hop(relationship=name, direction=direction, target=target, chained=is_chained)

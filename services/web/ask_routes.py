@@ -27,9 +27,10 @@ async def _ask(request: Request) -> JSONResponse:
     talks = _talks(request)
     if asked.branch is not None and not asked.talk:
         raise InvalidArgumentError("it needs a conversation", subject="branch", remedy="Ask a question first")
-    talk = talks.find(asked.talk, visitor.key) if asked.talk else talks.begin(visitor.key, visitor.tenant)
+    talk = talks.find(asked.talk, visitor.key) if asked.talk else talks.new(visitor.key, visitor.tenant)
     plan = talk.ask(None if asked.branch is None else (asked.branch.turn, asked.branch.step))
     run = context.runs.begin(visitor.key)
+    talks.keep(talk)
     run.start(plan, PlanRequest(request=asked.query, token=visitor.token, tenant=visitor.tenant, ask=run.ask))
     return JSONResponse({"talk": talk.id, "run": run.id}, status_code=201)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -99,7 +99,7 @@ class Talk:
 
 
 class PageTalks:
-    """All conversations. The oldest are forgotten.
+    """All conversations. Of who has most of them the oldest is forgotten.
 
     :param plan: where its graph is empty, the tool graph of the visitor's tenant is asked.
     :param stores: tenant → folder of its store.
@@ -111,23 +111,28 @@ class PageTalks:
         self._folder = Path(tempfile.mkdtemp(prefix="egotools-talks-"))
         self._talks: OrderedDict[str, Talk] = OrderedDict()
 
-    def begin(self, owner: str, tenant: str) -> Talk:
-        """Return a new conversation.
+    def new(self, owner: str, tenant: str) -> Talk:
+        """Return a new conversation, which is still to be kept.
 
         :raises NotFoundError: when the tenant has no store.
-        :raises OverloadedError: when all others are under way.
         """
         plan = self._plan
         if not plan.graph:
             if tenant not in self._stores:
                 raise NotFoundError("there is no such tenant", subject=tenant, remedy="Sign in for another one")
             plan = replace(plan, graph=f"store:{self._stores[tenant]}")
-        if len(self._talks) >= _MOST_TALKS:
-            self._forget_one()
         name = secrets.token_urlsafe(12)
-        talk = Talk(id=name, owner=owner, plan=plan, first=self._folder / name / "talk.jsonl")
-        self._talks[name] = talk
-        return talk
+        return Talk(id=name, owner=owner, plan=plan, first=self._folder / name / "talk.jsonl")
+
+    def keep(self, talk: Talk) -> None:
+        """Keep a conversation."""
+        self._talks[talk.id] = talk
+        idle = [each for each in self._talks.values() if each is not talk and not each.is_busy]
+        if len(self._talks) > _MOST_TALKS and idle:
+            counts = Counter(each.owner for each in self._talks.values())
+            oldest = max(idle, key=lambda each: counts[each.owner])  # the first of them
+            del self._talks[oldest.id]
+            shutil.rmtree(oldest.first.parent, ignore_errors=True)
 
     def find(self, name: str, owner: str) -> Talk:
         """Return a conversation of this visitor.
@@ -144,10 +149,3 @@ class PageTalks:
         """Remove all conversations."""
         self._talks.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _forget_one(self) -> None:
-        oldest = next((each for each in self._talks.values() if not each.is_busy), None)
-        if oldest is None:
-            raise OverloadedError("too many conversations at once", remedy="Wait until one has ended")
-        del self._talks[oldest.id]
-        shutil.rmtree(oldest.first.parent, ignore_errors=True)

@@ -11,8 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from ontology.errors import NotFoundError
 from services.jobs.ask_parts import AskPlan
 from services.server.settings import ServerSettings
+from services.web.page_talks import PageTalks
 from tests.services.web.test_page_access import browsing, closed, sign_in
 from tests.services.web.web_pages import web_page
 
@@ -80,6 +82,31 @@ async def test_what_is_refused(web_store: Path, cache: Path) -> None:
     async with web_page(web_store) as address, browsing(address) as client:
         assert (await client.get("/api/session")).json()["talks"] is False
         assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 501
+
+
+async def test_a_question_that_is_refused_throws_out_no_conversation(
+    web_store: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with page(web_store, cache) as client:
+        talk, events = await asked(client, query=QUESTION)
+        where = f"/api/talks/{talk}/1/results/{events[-1]['pages'][0]['handle']}"
+        monkeypatch.setattr("services.web.page_talks._MOST_TALKS", 1)
+        monkeypatch.setattr("services.web.live_runs._MOST_RUNNING", 0)
+        assert (await client.post("/api/talks", json={"query": QUESTION})).status_code == 429
+        assert (await client.get(where)).status_code == 200
+
+
+def test_many_conversations_of_one_visitor_throw_out_none_of_another() -> None:
+    talks = PageTalks(AskPlan(graph="ladybug:absent"), {})
+    other = talks.new("other", "")
+    talks.keep(other)
+    own = [talks.new("one", "") for _ in range(60)]
+    for talk in own:
+        talks.keep(talk)
+    assert talks.find(other.id, "other") is other and talks.find(own[-1].id, "one") is own[-1]
+    with pytest.raises(NotFoundError):
+        talks.find(own[0].id, "one")
+    talks.close()
 
 
 async def test_only_who_may_see_all_tools_asks_and_sees_own_conversations(

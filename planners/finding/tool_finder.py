@@ -65,7 +65,6 @@ class ToolFinder:
     :param k: how many tools an answer has at most.
     :param auto_k: the server chooses how many, up to ``k``; none where no tool fits.
     :param filters: of every request, as for :meth:`egotools.AsyncClient.retrieve`: metadata key → values.
-    :param preset: name of the retriever; empty: the server's default.
     :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
     :param timeout_s: seconds for a request; as many again for the documents of its tools.
     :param documents: what finders of one caller, for one schema format, have kept; new ones are added, at most 2,000 are kept.
@@ -78,7 +77,6 @@ class ToolFinder:
         k: int = 10,
         auto_k: bool = False,
         filters: Mapping[str, Sequence[str]] | None = None,
-        preset: str = "",
         schema_format: str = "none",
         timeout_s: float = 10.0,
         documents: Documents | None = None,
@@ -87,7 +85,6 @@ class ToolFinder:
         self._k = k
         self._auto_k = auto_k
         self._filters = dict(filters or {})
-        self._preset = preset
         self._schema_format = schema_format
         self._timeout_s = timeout_s
         self._documents: Documents = OrderedDict() if documents is None else documents
@@ -102,7 +99,6 @@ class ToolFinder:
             request,
             self._k,
             self._filters,
-            preset=self._preset,
             explain=False,
             explanation=True,
             timeout_s=self._timeout_s,

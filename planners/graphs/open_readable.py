@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphs.bolt.bolt_reader import open_bolt_reader
-from planners.graphs.graph_census import TYPE_PROPERTIES
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.loading.csv_tables import csv_tables
 from planners.graphs.loading.graph_loading import load_once
@@ -26,13 +25,10 @@ _LAYOUT = "2"
 
 
 @contextlib.asynccontextmanager
-async def open_readable(
-    address: str, cache: Path, type_properties: Mapping[str, str] = TYPE_PROPERTIES
-) -> AsyncIterator[ReadableGraph]:
+async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGraph]:
     """Open a graph, and close it at the end.
 
     :param cache: folder where ``csv:`` and ``graphml:`` are loaded into, once for each content.
-    :param type_properties: label → the property that tells its types apart.
     :raises DocumentError: when a file to be loaded is at fault; the subject is file and line.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
@@ -40,7 +36,7 @@ async def open_readable(
     """
     store, _, rest = address.partition(":")
     if store == "neo4j" and rest:
-        async with open_bolt_reader(rest, type_properties) as bolt:
+        async with open_bolt_reader(rest) as bolt:
             yield bolt
         return
     if not rest or store not in ("ladybug", "csv", "graphml"):
@@ -50,7 +46,7 @@ async def open_readable(
             remedy=f"Use one of {', '.join(READABLE_ADDRESSES)}",
         )
     path = Path(rest) if store == "ladybug" else await asyncio.to_thread(_loaded, store, Path(rest), cache)
-    async with open_ladybug_reader(path, type_properties) as ladybug:
+    async with open_ladybug_reader(path) as ladybug:
         yield ladybug
 
 

@@ -14,7 +14,7 @@ from inference.arrays import unit_rows
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.finding.counted_model import CountedModel
-from planners.finding.prompt_tokens import CHARACTERS, PromptTokens
+from planners.finding.prompt_tokens import PromptTokens
 from research.llm_cost import CostLedger, CountedChat
 
 ASK = [Message("user", "list the suppliers")]
@@ -41,7 +41,7 @@ def test_a_function_answers_from_the_messages() -> None:
 
 WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {
     "none": lambda inner, folder: inner,
-    "planners": lambda inner, folder: CountedModel(inner, PromptTokens(CHARACTERS)),
+    "planners": lambda inner, folder: CountedModel(inner, PromptTokens()),
     "research": lambda inner, folder: CountedChat(inner, CostLedger(folder / "cost.json", minutes=1.0)),
 }
 

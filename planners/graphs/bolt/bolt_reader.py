@@ -29,11 +29,10 @@ _SCHEMA_S = 60.0
 
 
 @contextlib.asynccontextmanager
-async def open_bolt_reader(url: str, type_properties: Mapping[str, str] = TYPE_PROPERTIES) -> AsyncIterator[BoltReader]:
+async def open_bolt_reader(url: str) -> AsyncIterator[BoltReader]:
     """Open a database that exists.
 
     :param url: ``bolt://user:password@host:port/database``; errors never show the password.
-    :param type_properties: label → the property that tells its types apart.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the driver is not installed.
     :raises StorageError: when the server cannot be reached.
@@ -48,16 +47,15 @@ async def open_bolt_reader(url: str, type_properties: Mapping[str, str] = TYPE_P
     async with driver:
         with bolt_errors(place):
             await driver.verify_connectivity()
-        yield BoltReader(driver, place, type_properties)
+        yield BoltReader(driver, place)
 
 
 class BoltReader:
     """A graph behind Bolt. :func:`open_bolt_reader` opens it."""
 
-    def __init__(self, driver: Any, place: BoltAddress, type_properties: Mapping[str, str] = TYPE_PROPERTIES) -> None:
+    def __init__(self, driver: Any, place: BoltAddress) -> None:
         self._driver = driver
         self._place = place
-        self._type_properties = type_properties
         self._schema: tuple[float, tuple[object, ...], GraphSchema] | None = None
 
     def __repr__(self) -> str:
@@ -77,7 +75,7 @@ class BoltReader:
         """Return the types; they are read anew when the server has counted something new, and once a minute."""
         shape = await bolt_shape(self)
         if self._schema is None or self._schema[1] != shape or time.monotonic() - self._schema[0] > _SCHEMA_S:
-            self._schema = time.monotonic(), shape, await bolt_schema(self, self._type_properties)
+            self._schema = time.monotonic(), shape, await bolt_schema(self, TYPE_PROPERTIES)
         return self._schema[2]
 
     async def census(self) -> GraphSchema:

@@ -31,17 +31,14 @@ _Stamp: TypeAlias = tuple[int, int, int, int]
 
 
 @contextlib.asynccontextmanager
-async def open_ladybug_reader(
-    path: Path, type_properties: Mapping[str, str] = TYPE_PROPERTIES
-) -> AsyncIterator[LadybugReader]:
+async def open_ladybug_reader(path: Path) -> AsyncIterator[LadybugReader]:
     """Open a file, and end its processes at the end.
 
-    :param type_properties: label → the property that tells its types apart.
     :raises MissingExtraError: when the package ``ladybug`` is not installed.
     :raises StorageError: when the file is no database that can be read.
     """
     check_ladybug("graphs in Ladybug files")
-    reader = LadybugReader(path, type_properties)
+    reader = LadybugReader(path)
     try:
         await reader.open()
         yield reader
@@ -55,9 +52,8 @@ class LadybugReader:
     Another file that takes the place of this one is seen at the next call.
     """
 
-    def __init__(self, path: Path, type_properties: Mapping[str, str] = TYPE_PROPERTIES) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._type_properties = type_properties
         self._slots = asyncio.Semaphore(_PROCESSES)
         self._idle: list[LadybugProcess] = []
         self._stamp: _Stamp | None = None
@@ -94,7 +90,7 @@ class LadybugReader:
         """Return the types; they are read anew when the file has changed."""
         stamp = self._file_stamp()
         if self._schema is None or self._schema[0] != stamp:
-            self._schema = stamp, await ladybug_schema(self, self._type_properties)
+            self._schema = stamp, await ladybug_schema(self, TYPE_PROPERTIES)
         return self._schema[1]
 
     async def census(self) -> GraphSchema:

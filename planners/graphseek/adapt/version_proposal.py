@@ -145,7 +145,7 @@ class VersionMaker:
             f"Faults:\n{self._marks.fenced(_lines(request.faults))}",
         ]
         return [
-            Message(role="system", content=graphseek_prompt(_NAME).text),
+            Message(role="system", content=graphseek_prompt(_NAME)),
             Message(role="user", content="\n\n".join(said)),
         ]
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from inference.chat import GREEDY, ChatModel, Message, Sample
-from inference.result_cache import ResultCache
+from inference.chat import ChatModel, Message
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
@@ -65,9 +64,7 @@ class LlmTurns:
 
     :param settings: of the run.
     :param fence_key: of the marks around data; a new one where empty.
-    :param cache: of usable answers; with a fence key that stays the same, a repeated run finds its own there.
     :param summarises: whether turns that do not fit the history are summarised by the model; else they are left out.
-    :param sample: which of its answers is drawn.
     """
 
     def __init__(
@@ -76,16 +73,12 @@ class LlmTurns:
         *,
         settings: AgentSettings = _SETTINGS,
         fence_key: bytes = b"",
-        cache: ResultCache | None = None,
         summarises: bool = False,
-        sample: Sample = GREEDY,
     ) -> None:
         self._model = model
         self._settings = settings
         self._marks = FenceMarks(fence_key)
-        self._cache = cache
         self._summarises = summarises
-        self._sample = sample
         self._tokens = PromptTokens()
 
     async def turn(self, view: StepView) -> Turn:
@@ -104,7 +97,7 @@ class LlmTurns:
         if view.with_descriptors:
             form = "full" if self._settings.descriptors == "on" else "auto"
         known = catalog_text(view.catalog, view.schema, view.question.text, form=form, count=self._tokens.count)
-        texts = [graphseek_prompt("turn").text, *([graphseek_prompt("subtask").text] if view.is_subtask else [])]
+        texts = [graphseek_prompt("turn"), *([graphseek_prompt("subtask")] if view.is_subtask else [])]
         return "\n\n".join([*texts, f"Schema:\n{self._marks.fenced(known.text)}"])
 
     async def _user(self, view: StepView, handles: Sequence[str]) -> str:
@@ -130,7 +123,7 @@ class LlmTurns:
     async def _summary(self, text: str) -> str:
         """Return a text in short; empty where the model gives none that can be used."""
         messages = (
-            Message(role="system", content=graphseek_prompt("history_summary").text),
+            Message(role="system", content=graphseek_prompt("history_summary")),
             Message(role="user", content=self._marks.fenced(text)),
         )
         try:
@@ -146,13 +139,10 @@ class LlmTurns:
         read: Callable[[str], T],
         most_tokens: int,
     ) -> T:
-        request = StructuredRequest(
-            messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=self._sample
-        )
-        key = request.key(self._model.name, graphseek_prompt(name).version)
+        request = StructuredRequest(messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens)
         with MeteredModel(self._model, name, partial(ModelAsked, prompt=name)) as metered:
-            chat = StructuredChat(metered, kind="graphseek", repair_prompt=_repair, cache=self._cache)
-            answer = await on_a_thread("graphseek-model", lambda: chat.call(request, key, read))
+            chat = StructuredChat(metered, kind="graphseek", repair_prompt=_repair, cache=None)
+            answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", read))
         if answer.failure is not None:
             raise answer.failure
         if answer.value is None:

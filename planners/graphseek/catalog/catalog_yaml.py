@@ -47,13 +47,12 @@ def read_catalog(path: Path) -> SemanticCatalog:
     return _catalog(compose_file(path), str(path))
 
 
-def catalog_of_yaml(text: str, subject: str = "catalog") -> SemanticCatalog:
+def catalog_of_yaml(text: str) -> SemanticCatalog:
     """Read the text of a catalog file.
 
-    :param subject: names the text in the error.
     :raises InvalidArgumentError: as :func:`read_catalog`.
     """
-    return _catalog(compose(text), subject)
+    return _catalog(compose(text), "catalog")
 
 
 def yaml_of_catalog(catalog: SemanticCatalog) -> str:

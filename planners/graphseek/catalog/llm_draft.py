@@ -30,7 +30,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
+from planners.graphseek.prompts.graphseek_prompt import prompt_parts
 
 __all__ = ["LlmDraft", "draft_by_llm"]
 
@@ -92,7 +92,7 @@ class _Asker:
     """Asks the model about one type after another, and keeps what went wrong."""
 
     def __init__(self, model: ChatModel, glossary: Mapping[str, str], marks: FenceMarks) -> None:
-        self._prompt = graphseek_prompt("catalog_draft").texts
+        self._prompt = prompt_parts("catalog_draft")
         self._chat = StructuredChat(model, kind="catalog", repair_prompt=self._repair, cache=None)
         self._glossary = glossary
         self._marks = marks

@@ -1,37 +1,26 @@
-"""The prompts, one file each."""
+"""The texts of prompts, one file each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ontology.yaml_data import read_yaml
 
-__all__ = ["graphseek_prompt"]
+__all__ = ["graphseek_prompt", "prompt_parts"]
 
 _FOLDER = Path(__file__).parent
 
 
-class GraphseekPrompt(NamedTuple):
-    """A prompt.
-
-    :param version: changes with the texts; for the keys of caches.
-    :param texts: all that its file has, by name.
-    """
-
-    version: str
-    texts: Mapping[str, Any]
-
-    @property
-    def text(self) -> str:
-        """The text of a prompt that is one."""
-        return str(self.texts["text"]).strip()
+def graphseek_prompt(name: str) -> str:
+    """Return a prompt of one text, by the name of its file."""
+    return str(prompt_parts(name)["text"]).strip()
 
 
 @cache
-def graphseek_prompt(name: str) -> GraphseekPrompt:
-    """Return a prompt by the name of its file."""
-    given = read_yaml(_FOLDER / f"{name}.yaml")
-    return GraphseekPrompt(f"graphseek.{name}.{given['version']}", given)
+def prompt_parts(name: str) -> Mapping[str, Any]:
+    """Return the texts of a prompt by their names."""
+    parts: Mapping[str, Any] = read_yaml(_FOLDER / f"{name}.yaml")
+    return parts

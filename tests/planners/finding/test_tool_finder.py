@@ -13,7 +13,7 @@ from inference.chat import Message
 from inference.scripted import ScriptedChat
 from planners.finding import tool_finder
 from planners.finding.counted_model import CountedModel
-from planners.finding.prompt_tokens import CHARACTERS, PromptTokens, tools_prompt
+from planners.finding.prompt_tokens import PromptTokens
 from planners.finding.tool_finder import ToolFinder
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
@@ -114,12 +114,11 @@ class TestPromptTokens:
         async with client_of(library_store) as client:
             found = await ToolFinder(client, k=3, schema_format="openai").find(REQUEST)
             bare = await ToolFinder(client, k=3).find(REQUEST)
-        prompt = tools_prompt(found.tools)
-        assert [each["function"]["name"] for each in json.loads(prompt)] == [
+        assert [json.loads(each.tool.schema_json)["function"]["name"] for each in found.tools] == [
             each.tool.call_name for each in found.tools
         ]
-        assert tools_prompt(bare.tools) == "[]"
-        tokens = PromptTokens()
+        assert not any(each.tool.schema_json for each in bare.tools)
+        prompt, tokens = "".join(each.tool.schema_json for each in found.tools), PromptTokens()
         assert 100 < tokens.count(prompt) < len(prompt)
         assert tokens.name == "tokenizer of minilm-l6-v2-int8"
 
@@ -127,17 +126,11 @@ class TestPromptTokens:
         tokens = PromptTokens()
         assert tokens.count("supplier " * 5_000) == 5_000  # beyond what the encoder reads
         assert tokens.count("") == 0
-        assert tokens.total == 5_000
-
-    def test_a_quarter_of_the_characters(self) -> None:
-        tokens = PromptTokens(CHARACTERS)
-        assert [tokens.count(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
-        assert (tokens.name, tokens.total) == ("characters/4", 4)
 
     def test_prompts_of_a_model_are_counted_with_the_schema_of_the_answer(self) -> None:
-        model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens(CHARACTERS))
-        question = [Message("system", "a" * 8), Message("user", "b" * 5)]
+        model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens())
+        question = [Message("system", "list all"), Message("user", "books here")]
         assert model.complete(question).text == "yes"
         model.complete(question, schema={"type": "object"})
-        assert model.prompts == [4, 4 + 5]
-        assert (model.counter, model.name) == (CHARACTERS, ScriptedChat([]).name)
+        assert model.prompts == [4, 4 + PromptTokens().count('{"type":"object"}')]
+        assert (model.counter, model.name) == (PromptTokens.name, ScriptedChat([]).name)

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.graphs.graph_conversion import copy_graph
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import Operation, ReplaceGraph
@@ -62,8 +61,10 @@ def _convert(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
     graph, run = second
     before, after = MemoryGraph(), MemoryGraph()
     run(before.apply([ReplaceGraph(state=plain.state()), *more]))
-    state = run(copy_graph(before, graph))
-    assert run(copy_graph(graph, after)) == state
+    state = run(before.state())
+    run(graph.apply([ReplaceGraph(state=state)]))
+    assert run(graph.state()) == state
+    run(after.apply([ReplaceGraph(state=run(graph.state()))]))
     assert contents(run(after.state())) == contents(state)
 
 

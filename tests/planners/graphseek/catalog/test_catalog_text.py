@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.finding.prompt_tokens import CHARACTERS, PromptTokens
+from planners.finding.prompt_tokens import PromptTokens
 from planners.graphs.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from planners.graphseek.catalog.catalog_check import accept
 from planners.graphseek.catalog.catalog_text import MOST_TOKENS, catalog_text
@@ -24,7 +24,6 @@ from planners.graphseek.catalog.shipped_catalogs import shipped_catalogs
 from tests.planners.graphseek.catalog.ev_schema import EV, key, node
 
 _CATALOG = shipped_catalogs()["ev"]
-_COUNT = PromptTokens(CHARACTERS).count
 _SMALL = GraphSchema(
     nodes=(node("Car", key("price", "number"), key("hue"), key("doors", "integer")), node("Van")),
     relationships=(
@@ -52,6 +51,11 @@ _SMALL_CATALOG = SemanticCatalog(
         )
     },
 )
+
+
+def _count(text: str) -> int:
+    """A quarter of the characters."""
+    return -(-len(text) // 4)
 
 
 def test_the_full_text() -> None:
@@ -119,7 +123,7 @@ _QUESTIONS = {
 
 @pytest.mark.parametrize(("question", "form"), _QUESTIONS.values(), ids=list(_QUESTIONS))
 def test_plain_lookups_of_one_type_go_lean(question: str, form: str) -> None:
-    made = catalog_text(_CATALOG, EV, question, count=_COUNT)
+    made = catalog_text(_CATALOG, EV, question, count=_count)
     assert made.form == form, made.why
     assert made.why
 
@@ -134,7 +138,7 @@ def test_plain_lookups_of_one_type_go_lean(question: str, form: str) -> None:
     ],
 )
 def test_other_questions_get_the_descriptors(question: str, why: str) -> None:
-    made = catalog_text(_CATALOG, EV, question, count=_COUNT)
+    made = catalog_text(_CATALOG, EV, question, count=_count)
     assert (made.form, made.why) == ("full", why)
 
 
@@ -163,8 +167,8 @@ def test_of_a_large_schema_what_the_question_names_and_its_neighbours_come_first
 def test_the_text_never_has_more_tokens_than_it_may(types: int, most: int, form: str) -> None:
     schema = _wide(types)
     catalog = accept(draft_by_rules(schema))
-    made = catalog_text(catalog, schema, "Kind003 and Kind007", form=form, most_tokens=most, count=_COUNT)  # type: ignore[arg-type]
-    assert _COUNT(made.text) <= most and made.tokens <= most
+    made = catalog_text(catalog, schema, "Kind003 and Kind007", form=form, most_tokens=most, count=_count)  # type: ignore[arg-type]
+    assert _count(made.text) <= most and made.tokens <= most
 
 
 def test_hostile_names_of_a_schema_stay_in_one_line() -> None:

@@ -13,9 +13,8 @@ from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 
-__all__ = ["FAULTS", "FaultyModel", "with_known_labels"]
+__all__ = ["FAULTS", "FaultyModel"]
 
-_LABELS = ("Answer", "Tool")
 _UNKNOWN = "Anser"
 _NO_TOOL = "kgot/no_such_tool"
 
@@ -115,8 +114,3 @@ FAULTS: Mapping[str, Callable[[str, Random], str]] = {
     "wrong tool": _wrong_tool,
 }
 """Name → what it makes of an answer; an answer where it changes nothing cannot have it."""
-
-
-def with_known_labels(text: str) -> str:
-    """Undo an unknown label, as a model does that is told the fault."""
-    return re.sub(rf"\b{_UNKNOWN}\b", _LABELS[0], text)

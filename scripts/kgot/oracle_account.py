@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 KINDS: tuple[RetrieveKind, ...] = ("query", "script", "direct", "fusion")
-_RATES = (0.1, 0.2, 0.4)
+_RATES = (0.0, 0.1, 0.2, 0.4)
 _FULL = KgotSettings()
 LAYERS: Mapping[str, KgotSettings] = {
     "all layers": _FULL,

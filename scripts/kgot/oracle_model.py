@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from threading import Lock
 from typing import Any
 
@@ -18,7 +19,7 @@ from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_facts import facts_of
 from scripts.kgot.element_facts import element_facts
-from scripts.kgot.injected_faults import with_known_labels
+from scripts.kgot.oracle_fixes import corrected, with_labels_of_graph
 from scripts.kgot.oracle_key import Call, OraclePlan, oracle_plan
 from scripts.kgot.oracle_prompt import graph_rows, prompt_parts, shown_tools, tool_texts
 from scripts.kgot.oracle_writes import Written, answer_query, written
@@ -45,6 +46,7 @@ NEEDS = {
 }
 """What the oracle says is missing where it wants a call of a tool."""
 _LISTED_CHARS = 400  # of the arguments of a call in a prompt
+_DOUBTS = 0.25  # share of votes that want an answer computed a second time before it is given
 _COMPUTE = """import json, re
 rows = json.loads({rows!r})
 def of(label, **wanted):
@@ -82,8 +84,12 @@ class OracleModel:
         sample: Sample = GREEDY,
     ) -> Completion:
         """Answer a prompt of a run, or the question of the tool that asks a model."""
-        step = _STEPS.get(schema_name)
-        answer = _told(messages) if step is None else json.dumps(step(self, messages), ensure_ascii=False)
+        if schema_name == "next_step":
+            answer = _text(_next_step(self, messages, sample))
+        elif schema_name in _STEPS:
+            answer = _text(_STEPS[schema_name](self, messages))
+        else:
+            answer = _told(messages)
         tokens = sum(len(message.content.split()) for message in messages)
         return Completion(text=answer, prompt_tokens=tokens, completion_tokens=len(answer.split()))
 
@@ -102,10 +108,22 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def _next_step(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
+def _text(answer: Any) -> str:
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _next_step(model: OracleModel, messages: Sequence[Message], sample: Sample) -> dict[str, str]:
+    """Vote. One of several votes follows from its seed where several are right: in which order things are missing, and whether an answer
+    that was computed once is computed again before it is given.
+    """
     parts = prompt_parts(messages)
     rows = graph_rows(parts["existing_data"])
     missing = _missing(model, parts, rows)
+    if sample.temperature:
+        random = Random(f"{sample.seed} {parts['initial_problem']}")
+        random.shuffle(missing)
+        if not missing and _computed(model, parts, rows) == 1 and random.random() < _DOUBTS:
+            missing = [NEEDS["run_python"]]
     if missing:
         return {"query_type": "INSERT", "content": f"{'; '.join(missing)}."}
     direct = "content is the answer itself" in messages[0].content
@@ -147,8 +165,9 @@ def _language(messages: Sequence[Message]) -> str:
 
 
 def _merge_reasons(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
-    lines = [line.removeprefix("- ") for line in prompt_parts(messages)["reasons"].splitlines()]
-    return {"missing": " ".join(dict.fromkeys(line for line in lines if line))}
+    reasons = prompt_parts(messages)["reasons"]
+    named = [need for need in NEEDS.values() if need in reasons]
+    return {"missing": f"{'; '.join(named)}." if named else reasons}
 
 
 def _tool_calls(model: OracleModel, messages: Sequence[Message]) -> dict[str, Any]:
@@ -164,9 +183,14 @@ def _tool_calls(model: OracleModel, messages: Sequence[Message]) -> dict[str, An
 
 def _computation(model: OracleModel, parts: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Call:
     """Return the computation; after one that failed or was not written down, another text, because no call is made twice."""
-    tried = sum("run_python {" in line for line in parts.get("tool_calls_made", "").splitlines())
     code = _COMPUTE.format(rows=json.dumps(rows), code=model.plan(parts).code)
-    return Call("run_python", {"code": f"{code}# attempt {tried + 1}\n"})
+    return Call("run_python", {"code": f"{code}# attempt {_computed(model, parts, rows) + 1}\n"})
+
+
+def _computed(model: OracleModel, parts: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many computations were made, beside the calls of Python that give facts."""
+    planned = {_call_text(*call) for call in model.plan(parts).calls(rows) if call.tool == "run_python"}
+    return sum("run_python {" in line for line in parts.get("tool_calls_made", "").splitlines()) - len(planned)
 
 
 def _write_graph(model: OracleModel, messages: Sequence[Message]) -> dict[str, Any]:
@@ -178,6 +202,14 @@ def _write_graph(model: OracleModel, messages: Sequence[Message]) -> dict[str, A
 
 def _query(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
     return {"query": answer_query(_language(messages))}
+
+
+def _rewritten(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
+    """Correct the labels of a query that gave nothing; where the graph has them, write another query."""
+    parts = prompt_parts(messages)
+    labels = list(dict.fromkeys(each["label"] for each in graph_rows(parts["existing_data"])))
+    query = with_labels_of_graph(parts["wrong_query"], labels)
+    return _query(model, messages) if query == parts["wrong_query"] else {"query": query}
 
 
 def _direct(model: OracleModel, messages: Sequence[Message]) -> dict[str, Any]:
@@ -204,8 +236,8 @@ def _final(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
 
 
 def _fixed(model: OracleModel, messages: Sequence[Message]) -> dict[str, str]:
-    """Undo the faults that :mod:`scripts.kgot.injected_faults` makes: an unknown label is one letter short."""
-    return {"query": with_known_labels(prompt_parts(messages)["wrong_text"])}
+    parts = prompt_parts(messages)
+    return {"query": corrected(parts["wrong_text"], parts["fault"])}
 
 
 def _told(messages: Sequence[Message]) -> str:
@@ -225,12 +257,11 @@ def _told(messages: Sequence[Message]) -> str:
 
 
 _STEPS: Mapping[str, Callable[[OracleModel, Sequence[Message]], Any]] = {
-    "next_step": _next_step,
     "merge_reasons": _merge_reasons,
     "tool_calls": _tool_calls,
     "write_graph": _write_graph,
     "write_query": _query,
-    "rewrite_query": _query,
+    "rewrite_query": _rewritten,
     "forced_query": _query,
     "direct_answer": _direct,
     "forced_answer": _direct,

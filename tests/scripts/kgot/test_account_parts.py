@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -9,21 +10,25 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from inference.chat import Message
+from inference.chat import ChatModel, Message
 from inference.scripted import ScriptedChat
+from planners.graphs.property_graph import GraphState
+from planners.kgot.kgot_controller import KgotRun
+from scripts.kgot import oracle_account
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.element_facts import element_facts
-from scripts.kgot.injected_faults import FAULTS, FaultyModel, with_known_labels
+from scripts.kgot.injected_faults import FAULTS, FaultyModel
 from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.kgot_page import FIGURES, PAGE, _complete_and_found, page_blocks
 from scripts.kgot.oracle_prompt import table_rows
 from scripts.kgot.public_task_code import public_calls, public_code
 from scripts.kgot.run_speed import _cpu_seconds
+from scripts.kgot.task_world import TaskWorld
 from scripts.kgot.tools_shown import ORACLE_TEXTS, _steps
 
 _TABLE = "name, age, height (cm), weight (kg)\nAda, 3, 40, 9\nBo, 6, 55, 12\n"
@@ -120,9 +125,19 @@ def test_faults_follow_from_the_seed_and_a_repeated_question_is_drawn_anew() -> 
     assert texts(1) != texts(2)
 
 
-def test_an_unknown_label_is_undone_by_who_is_told() -> None:
-    text = "MATCH (a:Answer) RETURN a.value"
-    assert with_known_labels(text.replace("Answer", "Anser")) == text
+def test_the_faults_have_a_row_without_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(world: object, task: AccountTask, model: ChatModel, oracle: object, **kinds: object) -> KgotRun:
+        model.complete([Message(role="user", content="The capital?")], schema={})
+        return KgotRun(answer="9", outcome="solved", missing="", state=GraphState(), calls=(), iterations=1)
+
+    monkeypatch.setattr(oracle_account, "_run_once", run)
+    rows = KeptRows(tmp_path / "rows.jsonl", "rate", "layers", "task")
+    (task,) = (each for each in account_tasks(tmp_path / "none") if each.id == "task-11")
+    asyncio.run(oracle_account.measure_faults(cast("TaskWorld", None), [task], rows, store="memory", seed=7))
+    bare = [each for each in oracle_account.fault_section(rows) if each["rate"] == 0]
+    assert [(each["layers"], each["solved"], each["faults"]) for each in bare] == [
+        (name, 1, 0) for name in oracle_account.LAYERS
+    ]
 
 
 def test_rows_are_kept_and_half_a_line_is_not_believed(tmp_path: Path) -> None:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from threading import Event
 from typing import TypeVar
 
 from ontology.errors import InvalidArgumentError, ModelError
 
-__all__ = ["TRANSIENT_STATUSES", "RetryPolicy", "TransientFailure", "call_with_retries", "parse_retry_after"]
+__all__ = [
+    "TRANSIENT_STATUSES",
+    "RetryPolicy",
+    "TransientFailure",
+    "call_with_retries",
+    "end_retries_with",
+    "parse_retry_after",
+]
 
 T = TypeVar("T")
 
 TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP statuses after which a retry may succeed."""
+_NEVER = Event()
+_ENDED: ContextVar[Event] = ContextVar("ended")
+"""Set when nobody waits any more for the calls of this thread."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +88,18 @@ def call_with_retries(attempt: Callable[[], T], *, policy: RetryPolicy, subject:
             problem = f"{problem} and asks to wait {wait_s:.0f} s"
             break
         if retry < policy.max_retries:
-            time.sleep(max(wait_s or 0.0, policy.delay_s(retry)))
+            if _ENDED.get(_NEVER).wait(max(wait_s or 0.0, policy.delay_s(retry))):
+                problem = f"{problem}, and nobody waits for another"
+                break
     attempts = "1 attempt" if retry == 0 else f"{retry + 1} attempts"
     raise ModelError(
         f"{problem} ({attempts})", subject=subject, remedy="Check that the endpoint runs and is not overloaded"
     )
+
+
+def end_retries_with(ended: Event) -> None:
+    """Let the calls of this thread not be repeated when this is set."""
+    _ENDED.set(ended)
 
 
 def parse_retry_after(value: str | None) -> float | None:

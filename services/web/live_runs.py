@@ -11,6 +11,7 @@ from typing import Any
 
 from egotools import Tool
 from ontology.errors import NotFoundError, OverloadedError, UnsupportedError
+from planners.runs.model_thread import abandoned_calls
 from services.web.error_json import error_json
 from services.web.run_events import Plan, PlanRequest, RunEvent
 
@@ -157,9 +158,9 @@ class LiveRuns:
     def begin(self, owner: str) -> LiveRun:
         """Make room for a run, and return it; the oldest that have ended are forgotten.
 
-        :raises OverloadedError: when too many are under way.
+        :raises OverloadedError: when too many are under way, calls of a model that cancelled runs left included.
         """
-        if sum(not run.ended for run in self._runs.values()) >= _MOST_RUNNING:
+        if sum(not run.ended for run in self._runs.values()) + abandoned_calls() >= _MOST_RUNNING:
             raise OverloadedError("too many runs at once", remedy="Wait until one has ended, or cancel one")
         while len(self._runs) >= _MOST_KEPT:
             del self._runs[next(each for each, run in self._runs.items() if run.ended)]

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from inference import HashingEncoder
 from ontology import errors
 from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
 from tests.conftest import ROOT
+from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.conftest import company_store as company_store
+from tests.planners.kgot.run_fakes import StepServer
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -77,11 +80,27 @@ def test_a_graph_of_your_own_is_described_asked_and_replayed(run: Run) -> None:
     assert "North" in asked and "South" in asked and asked == again
 
 
+def test_the_operator_of_the_page_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setattr("inference.load_encoder", lambda *_, **__: HashingEncoder())
+    for command in OWN[:4]:
+        _printed(run, command)
+    (code,) = (body for kind, body in BLOCKS if kind == "python")
+    *_, command = (body for kind, body in BLOCKS if kind == "sh")
+    file = Path("out/operators/shops_of_item.py")
+    file.parent.mkdir()
+    file.write_text(code, encoding="utf-8")
+    told = {"answer": "At South.", "of": ["t1"]}
+    with StepServer(turn=[calls(("shops_of_item", {"item_name": "pump"})), told]) as server:
+        out = _printed(run, f".venv/bin/{command}".replace("http://127.0.0.1:8000", server.url))
+    assert "call      shops_of_item" in out and "South" in out and "North" not in out
+
+
 def test_options_codes_and_operators_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     told = "".join(
         run(*words, "--help")[1]
-        for words in (["ask"], ["catalog", "draft"], ["catalog", "check"], ["operators", "list"])
+        for words in (["ask"], ["serve"], ["catalog", "draft"], ["catalog", "check"], ["operators", "list"])
     )
     missing = [option for option in set(re.findall(r"`(--[a-z-]+)", PAGE)) if option not in told]
     assert missing == []

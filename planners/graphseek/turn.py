@@ -53,11 +53,18 @@ class Answer:
     :param text: for a person.
     :param of: handles that it rests on.
     :param kind: ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what could not be read.
+    :param notes: what rules did otherwise than it was asked, each a sentence without its stop; they claim nothing that a result must have.
     """
 
     text: str
     of: tuple[str, ...] = ()
     kind: Literal["reply", "question", "unreadable"] = "reply"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """As a person reads it: the text, and a line for each note."""
+        return "\n".join([*filter(None, [self.text]), *(f"Note: {each}." for each in self.notes)])
 
 
 Turn: TypeAlias = tuple[Invocation, ...] | Answer

@@ -275,7 +275,8 @@ class _Run:
             except UnusableTurnError as error:
                 return {"unusable": error.problem}
             if isinstance(turn, Answer):
-                return {"answer": _ANSWER.dump_python(turn, mode="json")}
+                left_out = None if turn.notes else {"notes"}
+                return {"answer": _ANSWER.dump_python(turn, mode="json", exclude=left_out)}
             return {"calls": _CALLS.dump_python(turn, mode="json")}
 
         given = await self.recorder.step(f"{self.prefix}turn/{step}", take)
@@ -337,10 +338,10 @@ class _Run:
 
         missing: Sequence[str] = await self.recorder.step(f"{self.prefix}ground/{step}", take)
         if not missing:
-            return Ended(answer=answer.text, outcome="answered", of=of)
+            return Ended(answer=answer.told, outcome="answered", of=of)
         said_before = any(each.rejected is not None and each.rejected.text == answer.text for each in self.records[-1:])
         if said_before or step == self.settings.max_steps:
-            return Ended(answer=answer.text, outcome="ungrounded", of=of, missing=_in_no_result(missing))
+            return Ended(answer=answer.told, outcome="ungrounded", of=of, missing=_in_no_result(missing))
         emit(AnswerRejected(step=step, text=answer.text, ungrounded=tuple(missing)))
         why = f"{_in_no_result(missing)}. Get them by operators, or answer without them"
         self.records.append(StepRecord(number=step, rejected=answer, why=why))
@@ -350,7 +351,7 @@ class _Run:
         for record in reversed(self.records):
             if record.rejected is not None:
                 why = record.why.partition(". Get them")[0]
-                return Ended(answer=record.rejected.text, outcome="ungrounded", of=record.rejected.of, missing=why)
+                return Ended(answer=record.rejected.told, outcome="ungrounded", of=record.rejected.of, missing=why)
         faults = [each for record in self.records for each in record.outcomes if not isinstance(each, Result)]
         said = faults[-1].problem if faults else next((each.why for each in reversed(self.records) if each.why), "")
         why = f"no answer in {self.settings.max_steps} steps" + (f"; at last: {said}" if said else "")

@@ -23,8 +23,8 @@ _PAIRS = 60
 async def answer_of(planned: Planned, lexicon: Lexicon, results: ResultStore, notes: Sequence[str]) -> Answer:
     """Return the answer to a plan that has its results."""
     said = [await _said(planned, each, lexicon, results) for each in planned.results]
-    text = "\n".join([*filter(None, said), *(f"Note: {each}." for each in notes)])
-    return Answer(text=text, of=tuple(each.handle for each in planned.results))
+    of = tuple(each.handle for each in planned.results)
+    return Answer(text="\n".join(filter(None, said)), of=of, notes=tuple(notes))
 
 
 async def _said(planned: Planned, result: Result, lexicon: Lexicon, results: ResultStore) -> str:

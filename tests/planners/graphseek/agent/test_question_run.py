@@ -62,6 +62,13 @@ async def test_an_answer_with_a_result_ends_the_run(store: ResultStore) -> None:
     assert names == ["QuestionBegun", "StepBegun", "Invoked", "QueryRun", "ResultKept", "StepBegun", "Ended"]
 
 
+async def test_notes_of_rules_are_told_and_not_grounded(store: ResultStore) -> None:
+    notes = ("NEAR (out) gives nothing from t1; this was followed: The other direction gives 27",)
+    said = Answer(text="It is Alpha.", notes=notes)
+    run, _ = await asked(store, Script((call("echo", of="Alpha"),), said), max_steps=2)
+    assert run.end == Ended(answer=f"It is Alpha.\nNote: {notes[0]}.", outcome="answered")
+
+
 async def test_invocations_of_a_step_run_at_once_and_are_told_in_their_order(store: ResultStore) -> None:
     both = asyncio.Barrier(2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -177,6 +178,13 @@ def test_values_of_arguments_count_where_they_gave_something(results: ResultStor
     answer = "Under the 'Actuals' class it is EV-X7."
     assert missing(answer, results, loop, [gave]) == ()
     assert missing(answer, results, loop) == ("Actuals",)
+
+    async def no_batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+        yield ()
+
+    columns = (ResultColumn(name="name", type="string"),)
+    empty = loop.run(results.keep_table(TableRows(columns=columns, batches=no_batches()), title="none", most=100))
+    assert missing(answer, results, loop, [replace(gave, outcomes=(empty,))]) == ("Actuals",)
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ async def ask_opened(graph: OpenedGraph, asked: Asked, observe: Callable[[AgentE
     with _journal(asked.journal) as journal:
         question, turn = next_turn(journal, asked.text, refine=asked.refine, branch=asked.branch)
         shown = ShownResults()
-        with turn.results() as results:
-            answered = await graph.answer(question, turn, results, shown.also(observe))
+        with turn.opened() as (written, results):
+            answered = await graph.answer(question, written, results, shown.also(observe))
             return Told(answered=answered, pages=await shown.pages(results, answered.end.of, count=asked.rows))
 
 

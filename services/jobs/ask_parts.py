@@ -26,8 +26,7 @@ from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Question, TurnMaker
-from planners.runs.run_journal import open_run_journal
-from services.jobs.conversation import ConversationTurn
+from planners.runs.run_journal import RunJournal
 from services.jobs.question_graph import open_question_graph
 from services.jobs.user_folders import versions_folder
 
@@ -71,18 +70,18 @@ class OpenedGraph:
     parts: Callable[[ResultStore], QuestionParts]
 
     async def answer(
-        self, question: Question, turn: ConversationTurn, results: ResultStore, observe: Callable[[AgentEvent], None]
+        self, question: Question, journal: RunJournal, results: ResultStore, observe: Callable[[AgentEvent], None]
     ) -> AnsweredQuestion:
         """Ask the question of a turn, or go on with it; one that has ended is told again.
 
-        :param results: of the turn, open; they can only be read when it has ended.
+        :param journal: of the turn, as :meth:`services.jobs.conversation.ConversationTurn.opened` opens it.
+        :param results: of the turn; they can only be read when it has ended.
         :param observe: gets each event.
         :raises EgotoolsError: as of :func:`answer_recorded`.
         """
-        with open_run_journal(turn.journal, sync="batch", kept="file") as journal:
-            answered = await answer_recorded(question, journal, self.parts(results), self.plan.settings, observe)
-            if journal.end is not None:
-                await results.close_for_writing()
+        answered = await answer_recorded(question, journal, self.parts(results), self.plan.settings, observe)
+        if journal.end is not None:
+            await results.close_for_writing()
         return answered
 
 

@@ -21,7 +21,7 @@ from planners.graphseek.agent.recorded_question import (
 )
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
-from planners.runs.run_journal import RunJournal, read_run_journal
+from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 
 __all__ = ["ConversationTurn", "conversation_turns", "next_turn"]
 
@@ -45,6 +45,15 @@ class ConversationTurn:
             yield store
         finally:
             store.close()
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[tuple[RunJournal, ResultStore]]:
+        """Open the journal, to append to it, and the results, and close them at the end.
+
+        :raises StorageError: when another process has them open.
+        """
+        with open_run_journal(self.journal, sync="batch", kept="file") as journal, self.results() as results:
+            yield journal, results
 
     def read(self) -> RunJournal:
         """Return the journal, to be read.
@@ -84,6 +93,7 @@ def next_turn(
     :param branch: the question is asked again, from after this step on.
     :param of: number of the turn that is branched; the last where 0.
     :raises InvalidArgumentError: when there is nothing to go on from, or a turn that is to be refined has not ended.
+    :raises StorageError: when another process goes on with the last turn.
     """
     turns = conversation_turns(first)
     if not turns:
@@ -106,7 +116,8 @@ def next_turn(
     if not refine and text in ("", before.text):
         return before, turns[-1]
     while not refine and journal.end is None:
-        turns.pop()
+        with open_run_journal(turns.pop().journal, kept="file"):
+            pass  # nobody goes on with it
         if not turns:
             return Question(text=text), new
         journal = turns[-1].read()

@@ -71,16 +71,16 @@ class Talk:
             question, turn = next_turn(self.first, text, branch=step, of=of)
             observe({"event": "TurnBegun", "turn": turn.number, "question": question.text})
             shown = ShownResults()
-            with turn.results() as results:
+            with turn.opened() as (journal, results):
                 self.live[turn.number] = results
                 try:
                     answered = await graph.answer(
-                        question, turn, results, shown.also(lambda event: observe(event_json(event)))
+                        question, journal, results, shown.also(lambda event: observe(event_json(event)))
                     )
                     pages = await shown.pages(results, answered.end.of, count=_ROWS)
                 finally:
                     del self.live[turn.number]
-        failed = outcome_error(answered.end)
+        failed = outcome_error(answered.end, by_command=False)
         error = None if failed is None else error_json(failed)
         observe({"event": "TurnEnded", "turn": turn.number, "pages": pages, "error": error})
 
@@ -110,6 +110,11 @@ class PageTalks:
         self._stores = stores
         self._folder = Path(tempfile.mkdtemp(prefix="egotools-talks-"))
         self._talks: OrderedDict[str, Talk] = OrderedDict()
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether a model plans the steps, which reads a question by those before it."""
+        return self._plan.chat is not None
 
     def new(self, owner: str, tenant: str) -> Talk:
         """Return a new conversation, which is still to be kept.

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import InvalidArgumentError, ModelError, StorageError
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.turn import Question, Turn
-from planners.runs.run_journal import open_run_journal
-from services.jobs.conversation import conversation_turns, next_turn
+from services.jobs.conversation import ConversationTurn, conversation_turns, next_turn
 from tests.planners.graphseek.agent.toy_parts import Script, answer, call, parts
 
 SETTINGS = AgentSettings(max_steps=3)
@@ -20,7 +19,7 @@ SETTINGS = AgentSettings(max_steps=3)
 async def ask(first: Path, text: str, *turns: Turn | Exception, refine: bool = False) -> tuple[int, Question, str]:
     """Return the number of the turn, its question, and how it ended."""
     question, turn = next_turn(first, text, refine=refine)
-    with turn.results() as store, open_run_journal(turn.journal) as journal:
+    with turn.opened() as (journal, store):
         run = await answer_recorded(question, journal, parts(store, Script(*turns)), SETTINGS)
         return turn.number, question, run.end.outcome
 
@@ -38,3 +37,13 @@ async def test_a_stopped_turn_and_a_question_that_is_too_long_block_nothing(tmp_
     following = Question(text="And?", earlier=(("Which?", "Alpha"),))
     assert await ask(first, "And?", answer("Alpha", "t1")) == (3, following, "answered")
     assert len(conversation_turns(first)) == 3
+
+
+async def test_a_turn_that_another_process_writes_is_told_at_once(tmp_path: Path) -> None:
+    first = tmp_path / "talk.jsonl"
+    assert (await ask(first, "Which?", ModelError("no model")))[2] == "model"
+    with ConversationTurn(first, 1).opened():
+        for text in ("Which?", "And?"):
+            with pytest.raises(StorageError, match="another process writes this journal"):
+                await ask(first, text)
+    assert (await ask(first, "And?", answer("None")))[::2] == (2, "answered")

@@ -14,7 +14,7 @@ from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import PropertyGraph
 from planners.graphs.rdf.rdf_graph import open_rdf_graph
 
-__all__ = ["DEFAULT_STORE", "GRAPH_ADDRESSES", "open_graph"]
+__all__ = ["DEFAULT_STORE", "open_graph"]
 
 DEFAULT_STORE = "ladybug"
 GRAPH_ADDRESSES = ("memory", "ladybug", "ladybug:PATH", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")

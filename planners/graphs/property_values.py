@@ -9,12 +9,10 @@ from ontology.errors import StatementError
 from planners.graphs.property_graph import Properties, Value
 
 __all__ = [
-    "MAX_TEXT",
     "check_characters",
     "checked_name",
     "checked_properties",
     "checked_value",
-    "equal_values",
     "has_properties",
     "value_key",
 ]

@@ -19,7 +19,7 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.property_graph import QueryLimits, Value
 from planners.graphs.readable_graph import CypherDialect
 
-__all__ = ["BoltReader", "open_bolt_reader"]
+__all__ = ["open_bolt_reader"]
 
 _LIMITS = QueryLimits()
 _BATCH_ROWS = 1_000

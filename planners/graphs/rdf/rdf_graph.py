@@ -23,7 +23,7 @@ from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
 from planners.graphs.rdf.sparql_endpoint import EndpointEngine
 from planners.graphs.statement_effect import check_effect
 
-__all__ = ["RdfEngine", "RdfGraph", "open_rdf_graph"]
+__all__ = ["RdfGraph", "open_rdf_graph"]
 
 _LIMITS = QueryLimits()
 _WRITE_S = 30.0

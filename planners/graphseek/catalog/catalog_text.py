@@ -20,7 +20,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 
-__all__ = ["MOST_TOKENS", "CatalogForm", "CatalogText", "catalog_text"]
+__all__ = ["MOST_TOKENS", "CatalogForm", "catalog_text"]
 
 CatalogForm: TypeAlias = Literal["full", "lean", "auto"]
 MOST_TOKENS = 2_000

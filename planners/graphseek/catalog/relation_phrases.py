@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ontology.names import is_verb, verb_lemma, words
 
-__all__ = ["RelationPhrases", "relation_phrases"]
+__all__ = ["relation_phrases"]
 
 # Written from the relationships that the paper names, the predicates of the shipped ontology, and names that tutorials of graph
 # databases use; no graph was at hand.

@@ -32,7 +32,7 @@ from planners.graphseek.results.table_filling import TableFilling, TableQuery, c
 from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.results.value_search import Sought, graph_has, table_has
 
-__all__ = ["BUDGET_BYTES", "ResultStore"]
+__all__ = ["ResultStore"]
 
 BUDGET_BYTES = 512 * 2**20
 """Of the results of a run: some twenty tables of the size of the graph of the paper (230,000 nodes with 7 properties)."""

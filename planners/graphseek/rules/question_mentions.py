@@ -10,7 +10,7 @@ from planners.graphseek.rules.phrase_lexicon import Lexicon, Meaning, PropertyOf
 from planners.graphseek.rules.question_cues import Cue, cues_in
 from planners.graphseek.rules.question_tokens import Token, tokens_of
 
-__all__ = ["Mention", "Mentions", "mentions_of"]
+__all__ = ["Mention", "mentions_of"]
 
 # Small words and marks inside names: "of" was found on the questions on countries, the dash on the sites of the EV graph; the others are
 # ordinary in names of places.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +14,16 @@ from planners.finding.tool_finder import FoundTool, FoundTools
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, Statement
 from planners.kgot.kgot_controller import KgotRun, solve_task
+from planners.kgot.kgot_events import Decided, KgotEvent
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.graph_json import read_operations
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.step_makers import Retrieve
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
+from planners.runs.step_log import unheard
 from scripts.kgot.account_tasks import AccountTask, account_tasks
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.injected_faults import FaultyModel
@@ -51,7 +54,15 @@ class _AllTools:
         return FoundTools(request=request, tools=tuple(found), snapshot_id="all")
 
 
-async def _solved(task: AccountTask, store: str, settings: KgotSettings, folder: Path, *, rate: float = 0.0) -> KgotRun:
+async def _solved(
+    task: AccountTask,
+    store: str,
+    settings: KgotSettings,
+    folder: Path,
+    *,
+    rate: float = 0.0,
+    observe: Callable[[KgotEvent], None] = unheard,
+) -> KgotRun:
     oracle = OracleModel([task])
     model = FaultyModel(oracle, rate=rate, seed=3)
     sandbox = Sandbox()
@@ -59,7 +70,8 @@ async def _solved(task: AccountTask, store: str, settings: KgotSettings, folder:
     async with open_graph(store, sandbox) as graph:
         makers = llm_makers(model, model, settings=settings, language=graph.language)
         asked = KgotTask(question=task.question, files=task.files)
-        return await solve_task(asked, graph, makers, _AllTools(tools), tools.invoker(), sandbox, settings=settings)
+        found, invoker = _AllTools(tools), tools.invoker()
+        return await solve_task(asked, graph, makers, found, invoker, sandbox, settings=settings, observe=observe)
 
 
 @pytest.mark.parametrize("retrieve", ["query", "script", "direct", "fusion"])
@@ -74,6 +86,29 @@ def test_the_oracle_solves_a_task_in_every_store(store: str, retrieve: RetrieveK
 def test_the_oracle_solves_json_archives_and_arithmetic(id_: str, tmp_path: Path) -> None:
     run = asyncio.run(_solved(_TASKS[id_], "memory", KgotSettings(retrieve="direct"), tmp_path))
     assert verdict_of(run.answer, _TASKS[id_].answer) == "solved"
+
+
+@pytest.mark.parametrize(
+    ("id_", "votes", "decisions"),
+    [
+        ("task-16", 5, [("RRRIR", "solve")]),
+        ("task-14", 5, [("RIRII", "enhance"), ("RRRRR", "solve")]),
+        ("task-14", 4, [("RIRI", "enhance"), ("RRRR", "solve")]),
+    ],
+    ids=["a majority retrieves", "a majority inserts", "a tie"],
+)
+def test_votes_that_differ_are_counted_and_the_task_is_solved(
+    id_: str, votes: int, decisions: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    told: list[KgotEvent] = []
+    settings = KgotSettings(num_next_steps_decision=votes)
+    run = asyncio.run(_solved(_TASKS[id_], "memory", settings, tmp_path, observe=told.append))
+    decided = [each for each in told if isinstance(each, Decided)]
+    counted = [
+        ("".join("R" if isinstance(vote, Retrieve) else "I" for vote in each.votes), each.decision) for each in decided
+    ]
+    assert counted == [("I" * votes, "enhance")] * 2 + decisions
+    assert verdict_of(run.answer, _TASKS[id_].answer) == "solved" == run.outcome
 
 
 def test_the_oracle_has_no_answer_of_its_own(tmp_path: Path) -> None:

@@ -161,6 +161,8 @@ class _Reader:
             raise _fault(
                 self._path, error.lineno, f"it is no XML: {expat.ErrorString(error.code)}", "invalid-xml"
             ) from None
+        except (LookupError, ValueError):
+            raise _fault(self._path, 1, "its encoding is not read", "invalid-xml") from None
         except OSError as error:
             raise DocumentError(f"it cannot be read: {error.strerror}", subject=str(self._path)) from None
         if not self.nodes:
@@ -180,6 +182,8 @@ class _Reader:
             self._key = self._keys.get(given.get("key", ""))
             if self._key is None:
                 raise self._at_line(f"no key is called {given.get('key', '')[:40]!r}")
+            if self._key.of not in (self._kind, "all"):
+                raise self._at_line(f"the key {given['key'][:40]!r} is none of a {self._kind}")
             self._text = []
         elif tag == "default":
             self._text = []
@@ -194,8 +198,11 @@ class _Reader:
         key = _Key(name=given.get("attr.name", given.get("id", "")), type=kind, of=of)
         self._keys[given.get("id", "")] = self._key = key
         for each in ("node", "edge") if of == "all" else (of,):
-            if self.types.setdefault((each, key.name), kind) != kind:
-                raise self._at_line(f"the attribute {key.name[:40]} has two types")
+            self._type(each, key.name, kind)
+
+    def _type(self, of: str, name: str, kind: ColumnType) -> None:
+        if self.types.setdefault((of, name), kind) != kind:
+            raise self._at_line(f"the attribute {name[:40]} has two types")
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
         if self._element is not None:
@@ -211,7 +218,10 @@ class _Reader:
             target=given.get("target", ""),
             directed=given.get("directed", self._directed) not in ("undirected", "false", "0"),
         )
-        self._element.values.update((each, given[each]) for each in _TYPE_NAMES if each in given)
+        for each in _TYPE_NAMES:
+            if each in given:
+                self._type(tag, each, "string")
+                self._element.values[each] = given[each]
 
     def _end(self, name: str) -> None:
         tag = name.rpartition(" ")[2]

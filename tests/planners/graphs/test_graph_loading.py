@@ -209,6 +209,13 @@ async def test_graphml_is_loaded(tmp_path: Path) -> None:
         assert [each.name for each in (await graph.schema()).relationships] == ["R", "RELATED"]
 
 
+def test_of_two_attributes_with_a_type_the_second_is_a_property(tmp_path: Path) -> None:
+    path = tmp_path / "g.graphml"
+    path.write_text(_GRAPHML.replace('labels=":B:C"', 'labels=":B:C" label="x"'), encoding="utf-8")
+    nodes, _ = graphml_tables(path)
+    assert {each.type: dict(each.columns) for each in nodes}["B"] == {"id": "string", "label": "string", "n": "integer"}
+
+
 @pytest.mark.parametrize(
     ("default", "edge", "undirected"),
     [("directed", "", []), ("undirected", "", ["R", "RELATED"]), ("undirected", ' directed="true"', ["R"])],
@@ -232,6 +239,9 @@ async def test_a_type_of_edges_of_graphml_is_undirected_where_all_are(
         (">1<", ">one<", ":8: 'one' in the attribute n is no integer"),
         ('key="d3"', 'key="d9"', ":8: no key is called 'd9'"),
         ("</graph>", "", ":12: it is no XML"),
+        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="foo-bar"?>', ":1: its encoding is not read"),
+        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-7"?>', ":1: its encoding is not read"),
+        ('for="node"', 'for="zork"', ":8: the key 'd0' is none of a node"),
         ('<edge source="x" target="x"/>', "<hyperedge/>", ":11: hyperedges"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ask"]
 
 _NO_ENDPOINT = ChatEndpoint()
+_PRINTED = 10  # rows of a table
+_ALL = sys.maxsize
 
 
 def ask(
@@ -34,7 +37,9 @@ def ask(
     asked: AskOptions = THE_COMPANY,
     endpoint: ChatEndpoint = _NO_ENDPOINT,
     turn: TurnOptions = NO_TURN,
-    rows: Annotated[int, typer.Option(min=1, max=1_000, help="Rows of a table that are printed.")] = 10,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows of a table that are given. Default: 10; all with --json.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the queries too.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -49,10 +54,11 @@ def ask(
 
     turn.check(question)
     printer = AskPrinter(explain=explain)
+    count = rows or (_ALL if as_json else _PRINTED)
     events: list[AgentEvent] = []
     observe = events.append if as_json else printer.tell
     if turn.replay:
-        told = _ended(lambda: ask_run.replay(turn.journal or Path(), rows, observe))
+        told = _ended(lambda: ask_run.replay(turn.journal or Path(), count, observe))
     else:
         plan = asked.plan(endpoint)
         request = ask_run.Asked(
@@ -60,7 +66,7 @@ def ask(
             journal=turn.journal,
             refine=bool(turn.refine),
             branch=turn.branch,
-            rows=rows,
+            rows=count,
         )
         lookup = plan.chat is not None and not asked.all_operators
         told = _ended(lambda: ask_run.ask(plan, request, observe, lookup=lookup))

@@ -54,6 +54,12 @@ class PageOptions:
             help="Graph that questions on the page are asked of, as of egotools ask --graph. Default: the tool graph of the store."
         ),
     ] = ""
+    web_catalog: Annotated[
+        Path | None,
+        typer.Option(
+            help="Accepted catalog of this graph, as of egotools ask --catalog. Default: the shipped one, if any."
+        ),
+    ] = None
     web_operators: Annotated[
         tuple[Path, ...],
         typer.Option(
@@ -106,7 +112,7 @@ def page_beside(
             solves=options.web_runs,
         )
         async with (
-            ask_plan(options.web_graph, server.settings.query_model, options.web_operators) as ask,
+            ask_plan(options.web_graph, server.settings.query_model, options.web_operators, options.web_catalog) as ask,
             serve_web(server, stores, replace(settings, ask=ask)) as address,
         ):
             stderr.print(f"The page is at {address}", highlight=False)
@@ -116,11 +122,14 @@ def page_beside(
 
 
 @asynccontextmanager
-async def ask_plan(graph: str, model: str, folders: Sequence[Path] = ()) -> AsyncIterator[AskPlan]:
+async def ask_plan(
+    graph: str, model: str, folders: Sequence[Path] = (), catalog: Path | None = None
+) -> AsyncIterator[AskPlan]:
     """Yield how questions are answered: by the model that the server has, else by rules.
 
     :param model: ``openai:MODEL@BASE_URL``; empty: none.
     :param folders: with further operators, which a model takes and rules do not.
+    :param catalog: a file of the user's; the shipped catalog of the graph where None.
     :raises InvalidArgumentError: when an operator is broken, or no model could take it.
     """
     from planners.graphseek.operators.operator_registry import known_operators
@@ -133,12 +142,12 @@ async def ask_plan(graph: str, model: str, folders: Sequence[Path] = ()) -> Asyn
         if folders:
             remedy = "Give --query-model too"
             raise InvalidArgumentError("it needs --query-model", subject="--web-operators", remedy=remedy)
-        yield AskPlan(graph=graph)
+        yield AskPlan(graph=graph, catalog=catalog)
         return
     operators = tuple(known_operators(folders).values())
     name, url = query_endpoint(model)
     chat = open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page")
-    async with with_lookup(AskPlan(graph=graph, operators=operators, chat=chat)) as plan:
+    async with with_lookup(AskPlan(graph=graph, catalog=catalog, operators=operators, chat=chat)) as plan:
         yield plan
 
 

@@ -49,7 +49,7 @@ class ShownResults:
 
 async def result_page(results: ResultStore, handle: str, *, offset: int = 0, count: int = 20) -> dict[str, Any]:
     """Return a result as JSON values: ``handle``, ``kind``, ``total`` (rows, or nodes), ``cut`` and ``notes``; of a table ``columns``,
-    ``offset`` and ``rows``; of a graph ``nodes`` and ``edges``; of a presentation ``title``, ``options``, and ``of``: what it shows.
+    ``offset``, ``rows``, and ``rows_missing``: how many stand behind these; of a graph ``nodes`` and ``edges``; of a presentation ``title``, ``options``, and ``of``: what it shows.
 
     :raises NotFoundError: when there is no such result, or its rows were evicted for space.
     """
@@ -84,6 +84,7 @@ async def _table(results: ResultStore, found: Result, offset: int, count: int) -
         "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
         "offset": offset,
         "rows": [[_shown(cell) for cell in row] for row in rows],
+        "rows_missing": max(0, found.size - offset - len(rows)),
     }
 
 

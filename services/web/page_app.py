@@ -86,6 +86,7 @@ async def _session(request: Request) -> JSONResponse:
             "domains": list(context.domains),
             "solves": context.solves is not None,
             "talks": context.talks is not None and await _is_admin(request),
+            "dialogue": context.talks is not None and context.talks.is_by_model,
         }
     )
 

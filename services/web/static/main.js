@@ -44,6 +44,7 @@ async function start() {
   planner = found.planner;
   served = { solved: found.solves, questions: found.talks };
   byId("sign-in").hidden = !refused;
+  byId("question-dialogue").hidden = !found.dialogue;
   for (const [view, is] of Object.entries(served)) byId(`to-${view}`).hidden = !is;
   byId("sign-out").hidden = found.open || refused;
   showProblem(byId("problem"), refused && found.problem.code !== "UNAUTHENTICATED" ? found.problem : null);

@@ -173,6 +173,8 @@ def test_each_outcome_without_an_answer_is_an_error_with_a_remedy(outcome: RunOu
 
     failed = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."))
     assert failed is not None and failed.remedy and "it is gone" in str(failed) and failed.exit_code > 1
+    shown = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."), by_command=False)
+    assert shown is not None and shown.remedy and "--" not in f"{shown.subject} {shown.remedy}"
 
 
 def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: str, tmp_path: Path) -> None:
@@ -234,3 +236,16 @@ def test_a_catalog_must_be_accepted_and_of_the_graph(run: Run, graph: str, tmp_p
     with StepServer(turn=[CARS, DEAREST]) as server:
         code, _, err = run("ask", QUESTION, *by(server, graph, "--catalog", file, "--descriptors", "on"))
         assert code == 0 and "What we sell" in json.dumps(server.bodies), err
+
+
+def test_json_has_all_rows_and_says_how_many_are_missing(run: Run, cache: Path, tmp_path: Path) -> None:
+    lines = [f"c{at},car {at}" for at in range(30)]
+    (tmp_path / "cars").mkdir()
+    (tmp_path / "cars" / "nodes_Car.csv").write_text("\n".join(["key:ID,name", *lines]), encoding="utf-8")
+    asked = ("ask", "List all cars.", "--graph", f"csv:{tmp_path / 'cars'}")
+    for more, rows in ((("--json",), 30), (("--json", "--rows", 7), 7)):
+        code, out, err = run(*asked, *more)
+        assert code == 0, err
+        (page,) = json.loads(out)["results"]
+        assert (len(page["rows"]), page["total"], page["rows_missing"]) == (rows, 30, 30 - rows)
+    assert "and 20 more rows" in run(*asked)[1]

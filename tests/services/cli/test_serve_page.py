@@ -97,8 +97,9 @@ async def test_questions_of_the_page_are_planned_by_rules_or_by_the_model_of_the
 ) -> None:
     monkeypatch.setattr("inference.load_encoder", lambda *_, **__: HashingEncoder())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    async with serve_page.ask_plan("csv:x", "") as plan:
+    async with serve_page.ask_plan("csv:x", "", catalog=tmp_path / "x.yaml") as plan:
         assert plan.graph == "csv:x" and plan.chat is None and plan.finder is None
+        assert plan.catalog == tmp_path / "x.yaml"
     with pytest.raises(InvalidArgumentError, match="it needs --query-model"):
         async with serve_page.ask_plan("csv:x", "", [SPECIAL]):
             pass

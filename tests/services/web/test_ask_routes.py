@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from inference.chat import ChatModel
+from inference.scripted import ScriptedChat
 from ontology.errors import NotFoundError
 from services.jobs.ask_parts import AskPlan
 from services.server.settings import ServerSettings
@@ -29,9 +31,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def page(
-    store: Path, cache: Path, settings: ServerSettings | None = None, **options: Any
+    store: Path, cache: Path, settings: ServerSettings | None = None, chat: ChatModel | None = None, **options: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    plan = AskPlan(graph="", cache=cache)
+    plan = AskPlan(graph="", cache=cache, chat=chat)
     async with web_page(store, settings=settings, ask=plan) as address, browsing(address, **options) as client:
         yield client
 
@@ -62,10 +64,22 @@ async def test_rules_answer_and_the_result_is_paged(web_store: Path, cache: Path
 
         _, events = await asked(client, query="Zork the blorb", talk=talk)
         error = events[-1]["error"]
-        assert error["code"] == "INVALID_ARGUMENT" and "name a model" in error["remedy"]
+        assert (
+            error["code"] == "INVALID_ARGUMENT"
+            and "--query-model" in error["remedy"]
+            and "--llm" not in error["remedy"]
+        )
         assert events[-1]["turn"] == 2 and events[0]["question"] == "Zork the blorb"
         _, events = await asked(client, query="x", talk=talk, branch={"turn": 9, "step": 1})
         assert events[-1]["event"] == "Failed" and "no such turn" in events[-1]["error"]["message"]
+
+
+async def test_a_dialogue_is_promised_only_where_a_model_reads_the_questions(web_store: Path, cache: Path) -> None:
+    for chat in (None, ScriptedChat([])):
+        async with page(web_store, cache, chat=chat) as client:
+            assert (await client.get("/api/session")).json()["dialogue"] is (chat is not None)
+            html = (await client.get("/")).text
+        assert '<span id="question-dialogue" hidden>; the next one may speak of the answer before</span>' in html
 
 
 async def test_what_is_refused(web_store: Path, cache: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from planners.graphs.bolt.bolt_rows import quoted_name as bolt_name
-from planners.graphs.cypher.cypher_tokens import quoted_name as ladybug_name
 from planners.graphs.readable_graph import CypherDialect
 
-__all__ = ["quoted_for"]
+__all__ = ["quoted_name"]
 
 
-def quoted_for(dialect: CypherDialect, name: str) -> str:
-    """Return a name in backticks."""
-    return bolt_name(name) if dialect == "bolt" else ladybug_name(name)
+def quoted_name(name: str, dialect: CypherDialect = "ladybug") -> str:
+    """Return a name in backticks.
+
+    Neo4j decodes ``\\uXXXX`` before it reads the text: so for Bolt a backslash is written as its own code.
+    """
+    escaped = name.replace("\\", "\\u005C") if dialect == "bolt" else name
+    return f"`{escaped.replace('`', '``')}`"

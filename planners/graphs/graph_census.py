@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from planners.graphs.cypher_names import quoted_for
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import (
     Degrees,
     GraphSchema,
@@ -193,7 +193,7 @@ class _Counter:
         )
 
     def _name(self, name: str) -> str:
-        return quoted_for(self._graph.dialect, name)
+        return quoted_name(name, self._graph.dialect)
 
 
 def _long_texts(samples: Any) -> set[str]:

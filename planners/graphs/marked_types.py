@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from planners.graphs.cypher_names import quoted_for
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import NodeType, RelationshipEnds, TypeMark
 from planners.graphs.read_rows import read_rows_of
 
@@ -23,7 +23,7 @@ async def marked_nodes(graph: ReadableGraph, node: NodeType, property_name: str)
     """
     if property_name not in {each.name for each in node.properties}:
         return [node]
-    label, name = (quoted_for(graph.dialect, text) for text in (node.mark.label, property_name))
+    label, name = (quoted_name(text, graph.dialect) for text in (node.mark.label, property_name))
     found = await read_rows_of(graph, f"MATCH (n:{label}) RETURN DISTINCT n.{name}")
     rest = tuple(each for each in node.properties if each.name != property_name)
     marks = [
@@ -45,9 +45,9 @@ async def marked_ends(
         if not any(ends):
             found.add((source, target))
             continue
-        names = [quoted_for(graph.dialect, text) for text in (source, type_, target)]
+        names = [quoted_name(text, graph.dialect) for text in (source, type_, target)]
         shown = [
-            f"{variable}.{quoted_for(graph.dialect, name)}" if name else "''"
+            f"{variable}.{quoted_name(name, graph.dialect)}" if name else "''"
             for variable, name in zip("ab", ends, strict=True)
         ]
         text = f"MATCH (a:{names[0]})-[:{names[1]}]->(b:{names[2]}) RETURN DISTINCT {shown[0]}, {shown[1]}"

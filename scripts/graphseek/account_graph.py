@@ -11,7 +11,8 @@ from pathlib import Path
 
 from datagen.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
-from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
+from planners.graphs.cypher.cypher_tokens import quoted_text
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.property_graph import QueryLimits
@@ -23,14 +24,22 @@ from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.countries_questions import countries_questions
 from scripts.graphseek.countries_tables import country_tables
 from scripts.graphseek.ev_frames import ev_frames
-from scripts.graphseek.ev_questions import ev_questions
+from scripts.graphseek.ev_questions import ev_questions, random_ev_questions
 from scripts.graphseek.load_tables import load_tables
 from scripts.graphseek.question import Question, question_of_record
 from scripts.graphseek.tool_graph_questions import tool_graph_questions
 from services.jobs.shipped_store import shipped_store
 from services.jobs.tool_graph_file import tool_graph_file
 
-__all__ = ["AccountGraph", "account_graphs", "ev_file", "ev_graph", "open_account_graph", "typed_pattern"]
+__all__ = [
+    "AccountGraph",
+    "account_graphs",
+    "drawn_questions",
+    "ev_file",
+    "ev_graph",
+    "open_account_graph",
+    "typed_pattern",
+]
 
 _MOST_NAMES = 10_000_000
 
@@ -62,7 +71,13 @@ def ev_graph(folder: Path, scale: float) -> Path:
 def ev_file(folder: Path, scale: float = 1.0) -> tuple[Path, list[Question]]:
     """Return the EV graph of a size, and its 15 questions, whose truths take as much memory as the tables."""
     path = ev_graph(folder, scale)
-    return path, _kept_questions(path, lambda: ev_questions(ev_frames(ev_tables(scale))))
+    return path, _kept_questions(_beside(path), lambda: ev_questions(ev_frames(ev_tables(scale))))
+
+
+def drawn_questions(folder: Path, count: int) -> list[Question]:
+    """Return the questions on the EV graph of size 1 with so many random parameters each."""
+    path = folder / f"ev-1.random-{count}.json"
+    return _kept_questions(path, lambda: random_ev_questions(ev_frames(ev_tables()), count))
 
 
 def account_graphs(folder: Path, countries: Path | None = None) -> dict[str, tuple[Path, list[Question]]]:
@@ -78,14 +93,17 @@ def account_graphs(folder: Path, countries: Path | None = None) -> dict[str, tup
         path = folder / "countries.lbdb"
         if not path.exists():
             load_tables(path, country_tables(countries))
-        found["countries"] = path, _kept_questions(path, lambda: countries_questions(countries))
+        found["countries"] = path, _kept_questions(_beside(path), lambda: countries_questions(countries))
     found["tool_graph"] = tools, tool_graph_questions(open_snapshot(store))
     return found
 
 
-def _kept_questions(graph: Path, make: Callable[[], list[Question]]) -> list[Question]:
-    """Return questions with whole truths from the file beside a graph; it is written where it is missing."""
-    path = graph.with_suffix(".questions.json")
+def _beside(graph: Path) -> Path:
+    return graph.with_suffix(".questions.json")
+
+
+def _kept_questions(path: Path, make: Callable[[], list[Question]]) -> list[Question]:
+    """Return questions with whole truths from a file; it is written where it is missing."""
     if not path.exists():
         write_file(path, json.dumps([asdict(each) for each in make()], ensure_ascii=False))
     return [question_of_record(record) for record in json.loads(path.read_text(encoding="utf-8"))]

@@ -14,7 +14,8 @@ from random import Random
 from datagen.ev_graph.ev_tables import ev_tables
 from ingest.stores.ladybug_building import COPY_OPTIONS
 from ingest.stores.ladybug_connection import open_ladybug
-from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
+from planners.graphs.cypher.cypher_tokens import quoted_text
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.loading.copied_rows import write_rows

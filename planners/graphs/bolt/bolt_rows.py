@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ontology.errors import StatementError
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.property_graph import Properties, Value
 from planners.graphs.property_rows import MAX_EDGES, MAX_NODES, EdgeRow, NodeRow, PropertyRows
 from planners.graphs.property_values import checked_name, checked_properties
@@ -18,7 +19,6 @@ __all__ = [
     "bolt_parameters",
     "driver_text",
     "is_driver_value",
-    "quoted_name",
     "read_rows",
     "write_difference",
 ]
@@ -46,15 +46,6 @@ class BoltRows:
     def copy(self) -> BoltRows:
         """Return a copy that shares the rows."""
         return BoltRows(rows=self.rows.copy(), ids=dict(self.ids))
-
-
-def quoted_name(name: str) -> str:
-    """Return a label, a type or the name of a property as Cypher text.
-
-    Neo4j decodes ``\\uXXXX`` before it reads the text: so a backslash is written as its own code.
-    """
-    escaped = name.replace("\\", "\\u005C").replace("`", "``")
-    return f"`{escaped}`"
 
 
 def bolt_parameters(values: Mapping[str, Value | None]) -> dict[str, Any]:
@@ -131,9 +122,7 @@ async def _insert_nodes(transaction: Any, after: BoltRows, keys: Iterable[int]) 
         row = after.rows.nodes[key]
         by_label[row.label].append({"key": key, "properties": bolt_parameters(row.properties)})
     for label, rows in by_label.items():
-        text = (
-            f"UNWIND $rows AS row CREATE (n:{quoted_name(label)}) SET n = row.properties RETURN row.key, elementId(n)"
-        )
+        text = f"UNWIND $rows AS row CREATE (n:{quoted_name(label, 'bolt')}) SET n = row.properties RETURN row.key, elementId(n)"
         async for key, identity in await transaction.run(text, {"rows": rows}):
             after.ids[key] = identity
 
@@ -147,7 +136,7 @@ async def _insert_edges(transaction: Any, after: BoltRows, keys: Iterable[int]) 
     for kind, rows in by_type.items():
         text = (
             "UNWIND $rows AS row MATCH (a) WHERE elementId(a) = row.source MATCH (b) WHERE elementId(b) = row.target "
-            f"CREATE (a)-[r:{quoted_name(kind)}]->(b) SET r = row.properties RETURN row.key, elementId(r)"
+            f"CREATE (a)-[r:{quoted_name(kind, 'bolt')}]->(b) SET r = row.properties RETURN row.key, elementId(r)"
         )
         async for key, identity in await transaction.run(text, {"rows": rows}):
             after.ids[key] = identity

@@ -9,7 +9,7 @@ from typing import Literal
 from ontology.errors import StatementError
 from planners.graphs.property_values import check_characters
 
-__all__ = ["MAX_STATEMENT", "CypherToken", "TokenKind", "cypher_tokens", "quoted_name", "quoted_text"]
+__all__ = ["MAX_STATEMENT", "CypherToken", "TokenKind", "cypher_tokens", "quoted_text"]
 
 MAX_STATEMENT = 50_000
 """Characters of a statement: ten times the longest that our writers produced."""
@@ -97,11 +97,6 @@ def cypher_tokens(text: str) -> tuple[CypherToken, ...]:
     if opened:
         raise _fault(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
     return tuple(found)
-
-
-def quoted_name(name: str) -> str:
-    """Return a label, type or property name as Cypher has it, in backticks."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def quoted_text(text: str) -> str:

@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from planners.graphs.cypher.cypher_allow_list import AllowedCypher
 from planners.graphs.cypher.cypher_patterns import CypherPatterns, closing, cypher_patterns, map_items
-from planners.graphs.cypher.cypher_tokens import CypherToken, cypher_tokens, quoted_name
+from planners.graphs.cypher.cypher_tokens import CypherToken, cypher_tokens
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.column_types import ColumnType, joined_type
 from planners.graphs.ladybug.expression_type import ExpressionScope, expression_type
 from planners.graphs.property_graph import Value

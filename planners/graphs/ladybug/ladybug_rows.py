@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ontology.errors import StatementError
-from planners.graphs.cypher.cypher_tokens import quoted_name
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.column_types import ColumnType, column_value, kept_value, natural_type
 from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher
 from planners.graphs.ladybug.ladybug_tables import EXACT, KEY, LABEL, NODES, LadybugTables, RowKind, own_name

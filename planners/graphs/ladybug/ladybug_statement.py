@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planners.graphs.cypher.cypher_patterns import CypherClause, NodePattern, RelPattern, closing, map_items
-from planners.graphs.cypher.cypher_tokens import CypherToken, quoted_name, quoted_text
+from planners.graphs.cypher.cypher_tokens import CypherToken, quoted_text
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.cypher_needs import CypherNames
 from planners.graphs.ladybug.ladybug_refusals import check_for_ladybug
 from planners.graphs.ladybug.ladybug_tables import EXACT, LABEL, NODES, LadybugTables, RowKind

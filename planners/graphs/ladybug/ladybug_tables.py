@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ontology.errors import StatementError
-from planners.graphs.cypher.cypher_tokens import quoted_name
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.column_types import ColumnType, joined_type
 from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher
 

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
 from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
 from ontology.errors import DocumentError, StorageError
-from planners.graphs.cypher.cypher_tokens import quoted_name, quoted_text
+from planners.graphs.cypher.cypher_tokens import quoted_text
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.loading.copied_rows import row_number, write_rows
 from planners.graphs.loading.loaded_tables import UNDIRECTED, ColumnType, NodeTable, RelationshipTable
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planners.graphs.bolt.bolt_rows import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.cypher_text import CypherText, Steps
@@ -17,10 +16,6 @@ class BoltDialect:
     """Ids are those of elements, which the engine seeks."""
 
     name: CypherDialect = "bolt"
-
-    def quoted(self, name: str) -> str:
-        """See :class:`Dialect`."""
-        return quoted_name(name)
 
     def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
         """See :class:`Dialect`."""

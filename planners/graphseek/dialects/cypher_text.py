@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ontology.errors import InvalidArgumentError
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.property_graph import Value
 from planners.graphs.readable_graph import CypherDialect
@@ -72,7 +73,7 @@ class CypherText:
         """
         if name not in self._known:
             raise InvalidArgumentError("the schema has no such name", subject=name[:100])
-        return self.dialect.quoted(name)
+        return quoted_name(name, self.dialect.name)
 
     def aliases(self, columns: Sequence[ResultColumn]) -> list[str]:
         """Return the names of columns, quoted: different ones, also where case does not count, and none of a variable."""
@@ -82,14 +83,14 @@ class CypherText:
             while name.casefold() in seen:
                 name, number = f"{column.name}_{number}", number + 1
             seen.add(name.casefold())
-            found.append(self.dialect.quoted(name))
+            found.append(quoted_name(name, self.dialect.name))
         return found
 
-    def returns(self, columns: Sequence[ResultColumn], values: Sequence[str], *, distinct: bool = False) -> list[str]:
+    def returns(self, columns: Sequence[ResultColumn], values: Sequence[str]) -> list[str]:
         """Write RETURN, and return the names of its columns."""
         names = self.aliases(columns)
         listed = ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
-        self.add(f"RETURN {'DISTINCT ' if distinct else ''}{listed}")
+        self.add(f"RETURN {listed}")
         return names
 
     def node(self, variable: str, types: Sequence[NodeType] = ()) -> str:
@@ -177,10 +178,6 @@ class Dialect(Protocol):
     @property
     def name(self) -> CypherDialect:
         """The name of the dialect."""
-        ...
-
-    def quoted(self, name: str) -> str:
-        """Return a name in backticks."""
         ...
 
     def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ontology.errors import InvalidArgumentError
-from planners.graphs.cypher.cypher_tokens import quoted_name
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.cypher_text import CypherText, Steps
@@ -20,10 +19,6 @@ class LadybugDialect:
     """Ids are ``LABEL:KEY``: the primary key is the only index, and 100 times as fast as the engine's own ids."""
 
     name: CypherDialect = "ladybug"
-
-    def quoted(self, name: str) -> str:
-        """See :class:`Dialect`."""
-        return quoted_name(name)
 
     def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
         """See :class:`Dialect`. Labels of different keys are told apart."""

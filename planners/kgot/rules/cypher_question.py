@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.property_graph import Scalar
 from planners.kgot.asked import Measure
 from planners.kgot.rules.resolved_question import (
@@ -26,7 +27,7 @@ _AGGREGATES: dict[Measure, str] = {"sum": "sum", "mean": "avg", "least": "min", 
 
 def cypher_of(question: ResolvedQuestion) -> str:
     """Return the query; its columns are ``answer``, or ``part`` and ``whole`` of two groups."""
-    patterns = [f"({_name(name)}:{_name(label)})" for name, label in question.labels.items()]
+    patterns = [f"({quoted_name(name)}:{quoted_name(label)})" for name, label in question.labels.items()]
     wheres: list[str] = []
     for number, condition in enumerate(question.conditions, start=1):
         pattern, where = _condition(condition, f"call{number}")
@@ -43,7 +44,7 @@ def _foremost(question: ResolvedQuestion, order: AnswerOrder, matched: str, join
     """Return the query of all things that have the greatest or the least value: several may share it."""
     by, function = _field(order.variable, order.property), "max" if order.descending else "min"
     first = f"{matched} WITH {function}({by}) AS foremost"
-    distinct = f"WITH DISTINCT {_name(question.variable)}, {by} AS place, {_said(question)} AS answer"
+    distinct = f"WITH DISTINCT {quoted_name(question.variable)}, {by} AS place, {_said(question)} AS answer"
     return f"{first} {matched} {joined} {by} = foremost {distinct} RETURN answer, place ORDER BY answer"
 
 
@@ -53,18 +54,20 @@ def _condition(condition: Condition, call: str) -> tuple[list[str], list[str]]:
         case PropertyCondition():
             return [], [_compared(condition)]
         case ReferenceJoin():
-            return [f"({_name(condition.source)})-[:{_name(condition.type)}]->({_name(condition.target)})"], []
+            return [
+                f"({quoted_name(condition.source)})-[:{quoted_name(condition.type)}]->({quoted_name(condition.target)})"
+            ], []
         case CallCondition():
             argument = condition.argument
-            tests = [_equal(f"{call}.{_name(argument)}", condition.value)] if argument else []
+            tests = [_equal(f"{call}.{quoted_name(argument)}", condition.value)] if argument else []
             return [_gave(call, condition.variable)], [_equal(f"{call}.tool", condition.tool, exact=True), *tests]
         case CallJoin():
-            same = f"{call}.{_name(condition.argument)} = {_field(condition.known, condition.identifier)}"
+            same = f"{call}.{quoted_name(condition.argument)} = {_field(condition.known, condition.identifier)}"
             return [_gave(call, condition.given)], [_equal(f"{call}.tool", condition.tool, exact=True), same]
 
 
 def _gave(call: str, variable: str) -> str:
-    return f"({call}:{CALL})-[:{GAVE}]->({_name(variable)})"
+    return f"({call}:{CALL})-[:{GAVE}]->({quoted_name(variable)})"
 
 
 def _compared(condition: PropertyCondition) -> str:
@@ -83,7 +86,7 @@ def _equal(field: str, value: Scalar, *, exact: bool = False) -> str:
 
 
 def _returned(question: ResolvedQuestion) -> str:
-    variable = _name(question.variable)
+    variable = quoted_name(question.variable)
     if question.groups:
         names = ("part", "whole") if question.combination == "share" else ("first", "second")
         parts = [f"{_of_group(question, group)} AS {name}" for name, group in zip(names, question.groups, strict=True)]
@@ -107,7 +110,7 @@ def _of_group(question: ResolvedQuestion, group: Sequence[Condition]) -> str:
     test = " AND ".join(_tests(group))
     field = _field(question.variable, question.property) if question.property else "1"
     if question.measure == "count":
-        return f"sum(CASE WHEN {test} THEN 1 ELSE 0 END)" if test else f"count({_name(question.variable)})"
+        return f"sum(CASE WHEN {test} THEN 1 ELSE 0 END)" if test else f"count({quoted_name(question.variable)})"
     function = _AGGREGATES[question.measure]
     return f"{function}(CASE WHEN {test} THEN {field} END)" if test else f"{function}({field})"
 
@@ -135,12 +138,7 @@ def _joined(fields: Sequence[str]) -> str:
 
 
 def _field(variable: str, name: str) -> str:
-    return f"{_name(variable)}.{_name(name)}"
-
-
-def _name(text: str) -> str:
-    """Return a label, type, property or variable, quoted: some are words of the language."""
-    return f"`{text.replace('`', '')}`"
+    return f"{quoted_name(variable)}.{quoted_name(name)}"
 
 
 def _literal(value: Scalar) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planners.graphs.bolt.bolt_rows import quoted_name
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.loading.loaded_tables import NodeTable, RelationshipTable
 
 ODD = "O`dd: t\\ype"
@@ -69,24 +69,28 @@ RELATIONSHIPS = (
 )
 
 
+def _name(name: str) -> str:
+    return quoted_name(name, "bolt")
+
+
 def neo4j_statements() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the statements that make the graph."""
     for node in NODES:
         names = [name for name, _ in node.columns]
         dates = [name for name, type_ in node.columns if type_ == "date"]
-        set_dates = "".join(f" SET n.{quoted_name(name)} = date(row.{quoted_name(name)})" for name in dates)
+        set_dates = "".join(f" SET n.{_name(name)} = date(row.{_name(name)})" for name in dates)
         rows = [dict(zip(names, row, strict=True)) for row in node.rows]
-        yield f"UNWIND $rows AS row CREATE (n:{quoted_name(node.type)}) SET n = row{set_dates}", {"rows": rows}
+        yield f"UNWIND $rows AS row CREATE (n:{_name(node.type)}) SET n = row{set_dates}", {"rows": rows}
     keys = {node.type: node.key for node in NODES}
     for each in RELATIONSHIPS:
         names = [name for name, _ in each.columns]
         rows = [{"ends": row[:2], "values": dict(zip(names, row[2:], strict=True))} for row in each.rows]
         ends = [
-            f"MATCH ({at}:{quoted_name(type_)}) WHERE {at}.{quoted_name(keys[type_])} = row.ends[{place}]"
+            f"MATCH ({at}:{_name(type_)}) WHERE {at}.{_name(keys[type_])} = row.ends[{place}]"
             for place, (at, type_) in enumerate((("a", each.source_type), ("b", each.target_type)))
         ]
         yield (
-            f"UNWIND $rows AS row {' '.join(ends)} CREATE (a)-[r:{quoted_name(each.type)}]->(b) SET r = row.values",
+            f"UNWIND $rows AS row {' '.join(ends)} CREATE (a)-[r:{_name(each.type)}]->(b) SET r = row.values",
             {"rows": rows},
         )
     yield "CREATE CONSTRAINT person_key IF NOT EXISTS FOR (n:Person) REQUIRE n.key IS UNIQUE", {}

@@ -18,7 +18,7 @@ import pytest
 
 from ontology.errors import StatementError, StorageError
 from planners.graphs.bolt.bolt_reader import open_bolt_reader
-from planners.graphs.cypher_names import quoted_for
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import PropertyKey
 from planners.graphs.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
 from planners.graphs.loading.graph_loading import load_graph
@@ -138,7 +138,7 @@ def test_values_are_json_with_ids_that_fit_together(opened: Opened) -> None:
     assert (born, infinite) == (None, "inf")
     alone = run(_fetch(graph, "MATCH (:Person {key: 'b'})-[r:KNOWS]->() RETURN r"))
     assert alone == [(relationship,)]
-    name = quoted_for(graph.dialect, ODD)
+    name = quoted_name(ODD, graph.dialect)
     assert {row[0]["label"] for row in run(_fetch(graph, f"MATCH (n:{name}) RETURN n"))} == {ODD}
 
 
@@ -172,7 +172,7 @@ def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> Non
 
 def test_a_path_over_columns_of_one_name_and_different_types(opened: Opened) -> None:
     graph, run = opened
-    odd, in_ = (quoted_for(graph.dialect, name) for name in (ODD, "i`n"))
+    odd, in_ = (quoted_name(name, graph.dialect) for name in (ODD, "i`n"))
     ((path,),) = run(_fetch(graph, f"MATCH p = (:{odd})-[:{in_}|LIVES*2..2]->(:City) RETURN p"))
     assert [node["properties"].get("name") for node in path["nodes"]] == [1, "Rome", "Bonn"]
     ids = [node["id"] for node in path["nodes"]]

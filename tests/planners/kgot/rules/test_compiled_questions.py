@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.property_graph import InsertEdge, InsertNode, MergeNode, NodeRef, Operation
 from planners.graphs.rdf.rdf_graph import open_rdf_graph
 from planners.kgot.asked import Comparison, Measure
 from planners.kgot.rules.compiled_question import compiled, compiled_sum
+from planners.kgot.rules.cypher_question import cypher_of
 from planners.kgot.rules.graph_facts import compare
 from planners.kgot.rules.resolved_question import (
     AnswerOrder,
@@ -283,3 +285,9 @@ def test_a_sum_is_handed_on_as_it_is() -> None:
 @pytest.mark.parametrize("operator", ["=", "<", "<=", ">", ">=", "contains"])
 def test_a_number_is_never_compared_with_a_word(operator: Comparison) -> None:
     assert not compare(3, operator, "three") or operator == "contains"
+
+
+def test_names_with_backticks_are_asked_for_as_they_are() -> None:
+    asked = ResolvedQuestion(labels={"x": "a`b"}, conditions=(), variable="x", measure="count")
+    assert cypher_of(asked).startswith("MATCH (`x`:`a``b`)")
+    assert [quoted_name("a\\`", of) for of in ("ladybug", "bolt")] == ["`a\\```", "`a\\u005C```"]

@@ -53,8 +53,9 @@ class ConditionReading:
             return
         stop = self._owner(each, [value.property.owner for value in rest])
         before = self._said.before(each)
-        only = [cue.end for cue in self._said.cues("only")]
-        stop.only = (before is not None and before.is_cue("only")) or any(0 < stop.at - end <= 1 for end in only)
+        only = [cue for cue in self._said.cues("only") if cue is before or 0 < stop.at - cue.end <= 1]
+        stop.only = bool(only)
+        self._said.used.update(only)
         stop.conditions += [
             Condition(of=value.property, operator="=", value=value.value)
             for value in rest
@@ -87,6 +88,9 @@ class ConditionReading:
                 self._said.used.add(near)
         elif truths := [found for found in owned if found.key.type == "boolean"]:
             is_not = before is not None and before.is_cue("not")
+            if before is not None and is_not:
+                self._said.used.add(before)
+                self._reading.planned.add("not")
             stop = self._owner(each, [found.owner for found in truths])
             stop.conditions += [
                 Condition(of=found, operator="=", value=not is_not) for found in truths if found.owner in stop.types
@@ -119,10 +123,13 @@ class ConditionReading:
     def relations(self) -> Iterator[Relation]:
         """Yield the relation words; chains that "not" leaves out are taken out of the others."""
         for each in self._said.all:
-            if not each.relations or each in self._said.used:
+            is_word_of_type = any(not type_.own for type_ in each.types)  # "input": a parameter, and that it is taken
+            if not each.relations or (each in self._said.used and not is_word_of_type):
                 continue
             before = self._said.before(each)
             negated = before is not None and before.is_cue("not") and not self._said.between(before, each).strip()
+            if before is not None and negated:
+                self._said.used.add(before)
             chain = self._chain_behind(each) if negated else None
             if chain is not None:
                 self._reading.chains.remove(chain)

@@ -35,15 +35,18 @@ class CountReading:
             if self._reading.kind != "total":
                 self._read_top(cue)
         for cue in self._said.cues("bound"):
-            behind = self._said.next_to(cue)
+            behind = self._said.next_to(cue, skip=("other",))
             bound = cue.cue.value if cue.cue else None
             if isinstance(bound, Bound) and behind and self._is_counted(behind):
-                self._said.used.add(cue)
+                self._said.used.update((cue, *self._others(cue, behind)))
                 self._reading.counted = self._counted(behind, bound=bound)
         for cue in self._said.cues("each"):
             behind = self._said.next_to(cue)
-            if behind and (behind.types or behind.properties):
-                self._said.used.add(behind)
+            if behind and behind.start == self._reading.target.at:  # "every book that …": all that fulfil it
+                self._said.used.add(cue)
+                self._reading.planned.add("each")
+            elif behind and (behind.types or behind.properties):
+                self._said.used.update((cue, behind))
                 self._reading.each, self._reading.each_words = names_of(behind.types), behind.text
         numbers = [each for each in self._said.all if each.number is not None]
         for each in numbers:
@@ -56,8 +59,13 @@ class CountReading:
                 self._reading.limit = int(each.number or 1)
                 self._said.used.add(each)
 
+    def _others(self, cue: Mention, behind: Mention) -> list[Mention]:
+        """Return "other" between a bound and a word: "no other tool"."""
+        return [each for each in self._said.cues("other") if cue.end <= each.start < behind.start]
+
     def _read_top(self, cue: Mention) -> None:
         top, behind = top_of(cue), self._said.next_to(cue, skip=("sum",))
+        self._said.used.add(cue)
         is_number = "number" in cue.text
         is_near = behind is not None and behind.start - cue.end <= 1
         if behind and behind.properties and not is_number and (is_near or not behind.types):
@@ -95,6 +103,7 @@ class CountReading:
             raise UnreadableError("it does not say by what the first ones are found")
         sums = [each for each in self._said.cues("sum") if mention and each.end <= mention.start]
         total = str(sums[-1].cue.value) if sums and sums[-1].cue else ""
+        self._said.used.update(sums[-1:])
         self._reading.target.rank = Rank(properties=tuple(properties), descending=top.descending, total=total)
 
     def _read_span(self, operator: str, year: int) -> None:
@@ -133,11 +142,16 @@ class CountReading:
         for cue in self._said.cues("span"):
             self._read_span(*(cue.cue.value if cue.cue else ("", 0)))
         steps = self._said.cues("steps")
+        self._said.used.update(steps[:1])
         self._reading.steps = int(steps[0].cue.value) if steps and steps[0].cue else 0
         if steps and not 1 <= self._reading.steps <= _MOST_STEPS:
             raise UnreadableError(f"1 to {_MOST_STEPS} steps can be followed, not {self._reading.steps:,}")
-        self._reading.siblings = bool(self._said.cues("other"))
-        self._reading.either = bool(self._said.cues("or"))
+        cues = self._said.cues("other")
+        others = [each for each in cues if each not in self._said.used]
+        if cues and not others:  # "no other tool" is counted
+            self._reading.planned.add("other")
+        self._reading.siblings, self._reading.either = bool(others), bool(self._said.cues("or"))
+        self._said.used.update((*others, *self._said.cues("or", "span", "year", "quarter", "month")))
         self._reading.where = bool(self._said.cues("where"))
 
 

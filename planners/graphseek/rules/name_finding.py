@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
@@ -22,6 +22,10 @@ _LEAST_STEM = 4
 """Letters that an adjective and its name share at least: found on a paraphrase, "Mexican"."""
 _MOST = 25
 """Nodes of one name whose types are looked at: more than the ten that ``find`` gives where no limit is said."""
+_LEAST_BEGIN = 3
+"""Letters that a word and a name that may be meant begin with at least; of longer words half of them."""
+_SHOWN = 5
+"""Names that are asked back."""
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
@@ -44,8 +48,11 @@ class Found:
 class NameFinding:
     """Looks names up with ``find``; all of a question at once."""
 
-    def __init__(self, lexicon: Lexicon, calls: ReplayedCalls, results: ResultStore) -> None:
-        self._lexicon, self._calls, self._results = lexicon, calls, results
+    def __init__(
+        self, lexicon: Lexicon, calls: ReplayedCalls, results: ResultStore, spoken_of: Collection[str] = ()
+    ) -> None:
+        """:param spoken_of: types at the ends of the relationships that are said: a name is most likely of one of them."""
+        self._lexicon, self._calls, self._results, self._spoken_of = lexicon, calls, results, spoken_of
 
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
         """Return what names are of, by the places of their stops.
@@ -68,7 +75,7 @@ class NameFinding:
             elif other := await self._by_other_name(stop):
                 found[stop.at] = other
             else:
-                raise _not_found(stop.name, outcome)
+                raise await self._not_found(stop, outcome)
         again = [stop for stop in stops if stop.at in near]
         outcomes = self._calls.outcomes(*(self._invocation(stop, near[stop.at]) for stop in again)) if again else []
         for stop, outcome in zip(again, outcomes, strict=True):
@@ -92,6 +99,21 @@ class NameFinding:
                 name = str(rows[0][columns.index(self._lexicon.naming[key.owner][0])])
                 return Found(name, {key.owner: name}, outcome.handle)
         return None
+
+    async def _not_found(self, stop: Stop, outcome: Result | Fault) -> Exception:
+        """Return the question whether another name is meant: a near one, or one that begins alike, of a type that is spoken of."""
+        known = _hinted(outcome)
+        begin = stop.name[: max(_LEAST_BEGIN, len(stop.name) // 2)]
+        if not known and begin.isalpha() and len(stop.name) > _LEAST_BEGIN:
+            arguments = {"text": begin, "match": "prefix", "limit": _MOST}
+            (begun,) = self._calls.outcomes(Invocation(operator="find", arguments=arguments))
+            rows = await self._results.rows(begun.handle, limit=_MOST) if isinstance(begun, Result) else []
+            fitting = [row for row in rows if row[1] in (stop.types or self._spoken_of)] or rows
+            known = list(dict.fromkeys(str(row[2]) for row in fitting))[:_SHOWN]
+        shown = " or ".join(f"“{each}”" for each in known)
+        if shown:
+            return TwoReadingsError(f"Nothing is called “{stop.name}”. Is {shown} meant?")
+        return NotFoundByNameError(f"nothing is called “{stop.name}”")
 
     def _invocation(self, stop: Stop, text: str) -> Invocation:
         typed = {"node_type": stop.types[0]} if len(stop.types) == 1 else {}
@@ -119,13 +141,6 @@ def _nearest(name: str, outcome: Result | Fault) -> str:
     if not same and not begun and name.isalpha() and name.istitle():  # "Mexican", "Mexico"
         begun = [each for each in known if _folded(each).isalpha() and _is_stem_shared(_folded(each), wanted)]
     return (same or begun or [""])[0]
-
-
-def _not_found(name: str, outcome: Result | Fault) -> Exception:
-    shown = " or ".join(f"“{each}”" for each in _hinted(outcome))
-    if shown:
-        return TwoReadingsError(f"Nothing is called “{name}”. Is {shown} meant?")
-    return NotFoundByNameError(f"nothing is called “{name}”")
 
 
 def _is_stem_shared(one: str, other: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from ontology.number_words import NUMBER, number_of, ordinal_of
 from ontology.yaml_data import read_yaml
 
-__all__ = ["Bound", "Cue", "Top", "cues_in"]
+__all__ = ["CHANGING", "Bound", "Cue", "Top", "cues_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ("bound", r"at (?:least|most)", lambda m: None),
     ("bound", r"(?:without any|without an?|lacks?|no)", lambda m: Bound("=", 0)),
     ("top", rf"(the )?({_HIGH}|{_LOW})(?: number of| expensive| contributing)?", _top),
-    ("count", r"how many|(?:the )?number of|count (?:of |the )?", lambda m: None),
+    ("count", r"how many|(?:the )?number of|count(?: of| the)?", lambda m: None),
     ("sum", r"how much|total|sum of|altogether|in total|overall", lambda m: "SUM"),
     ("sum", r"average|mean", lambda m: "AVG"),
     ("each", r"each|every|per|by (?=\w+$)", lambda m: None),
     ("only", r"only|exclusively|nothing but", lambda m: None),
-    ("not", r"not|never|n['’]t", lambda m: None),
+    ("not", r"not|never|(?:do|does|did|is|are|was|were|has|have|had)n['’]t", lambda m: None),
     ("or", r"or", lambda m: None),
     ("other", r"other|others|besides|fellow", lambda m: None),
     (
@@ -136,6 +136,8 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ("which", r"which|what|list|show|name(?= (?:all|the))|find|who", lambda m: None),
     ("it", r"it|its|they|them|their|this|that(?= \w+\?)|these|those", lambda m: None),
 )
+CHANGING = {group: re.compile(rf"(?<!\w)(?:{'|'.join(said)})(?![\w'’])") for group, said in _WORDS["changing"].items()}
+"""Words that change what is asked, by what they tell; in lower case."""
 _PATTERNS = [(kind, re.compile(rf"(?<!\w)(?:{text})(?!\w)"), read) for kind, text, read in _CUES]
 
 

@@ -66,7 +66,9 @@ async def plan_question(
     """
     choice = RelationChoice(reading, schema, lexicon)
     stops = [stop for chain in (*reading.chains, *reading.without) for stop in chain]
-    found = await NameFinding(lexicon, calls, results).find([stop for stop in stops if stop.name])
+    said = {each.name for relation in reading.relations for each in relation.mention.relations}
+    spoken_of = {name for each in said for end in schema.relationship(each).ends for name in (end.source, end.target)}
+    found = await NameFinding(lexicon, calls, results, spoken_of).find([stop for stop in stops if stop.name])
     if reading.refers_back and earlier is not None:
         of = next(each.node_type for each in earlier.columns if each.node_type)
         found[_BACK] = Found("", {of: ""}, earlier.handle)
@@ -118,6 +120,7 @@ class _Plan:
 
     def _measured(self, nodes: Selected) -> Planned:
         reading = self._reading
+        reading.planned |= {"count", "bound"} | ({"only"} if reading.target.only else set())
         if reading.counted is not None:
             result = self._counted(nodes, reading.counted)
             shape = "firsts" if reading.counted.bound is None else "size" if reading.kind == "count" else "rows"
@@ -129,12 +132,15 @@ class _Plan:
         if reading.kind == "property":
             return self._property(nodes)
         if reading.kind == "count" and "type" in nodes:
+            reading.planned.add("sum")
             aggregations = [{"grouping_type": "COUNT"}]
             result = self._calls.result("get_nodes", **_of(nodes), aggregations=aggregations)
             return Planned(type=self._type, results=(result,), shape="cell")
         result = self._listed(nodes)
-        if reading.siblings:
+        if reading.siblings and reading.kind == "list" and reading.chains and reading.chains[0][0].name:
             return self._with_siblings(result)
+        if reading.kind == "count":
+            reading.planned.add("sum")
         return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
 
     def _listed(self, nodes: Selected, **arguments: Any) -> Result:
@@ -147,6 +153,7 @@ class _Plan:
 
     def _ranked(self, nodes: Selected) -> Planned:
         rank = self._reading.target.rank
+        self._reading.planned.add("top")
         keys = [each for each in rank.properties if each.owner == self._type] if rank else []
         if rank is None or len(keys) != 1:
             names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
@@ -158,6 +165,7 @@ class _Plan:
     def _total(self, nodes: Selected) -> Planned:
         reading = self._reading
         asked = self._asked()
+        reading.planned |= {"sum", "top", "each"}
         grouped: dict[str, Any] = {}
         if reading.each_words:
             by = self._choice.property_like(self._type, reading.each_words, reading.each)
@@ -189,6 +197,7 @@ class _Plan:
         return keys[0]
 
     def _counted(self, nodes: Selected, counted: Counted) -> Result:
+        self._reading.planned |= {"top", "bound", "count"}
         near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
         hop = self._hop(near, far)
         limit = {"limit": self._reading.first} if counted.bound is None else {}
@@ -247,6 +256,7 @@ class _Plan:
 
     def _per_each(self) -> Planned:
         reading = self._reading
+        reading.planned |= {"each", "count", "sum"}
         each = Stop(at=len(reading.each_words) + reading.target.at, types=reading.each)
         same = self._choice.property_like(self._type, reading.each_words, reading.each)
         if same and not self._choice.is_direct(self._type, reading.each):
@@ -277,6 +287,7 @@ class _Plan:
     def _ranked_total(self) -> Planned:
         """The first ones by the sum of what their relationships to a named thing carry."""
         reading, rank = self._reading, self._reading.target.rank
+        reading.planned |= {"top", "sum"}
         named = [chain[0] for chain in reading.chains if chain[0].name]
         if rank is None or len(named) != 1:
             raise UnconnectedError("it does not say to what they contribute")
@@ -304,6 +315,7 @@ class _Plan:
     def _with_siblings(self, result: Result) -> Planned:
         """What is asked for, and the others beside the named thing: one step back the same way."""
         stop = self._reading.chains[0][0]
+        self._reading.planned.add("other")
         back = self._hop(self._reading.target, stop)
         start = {"handle": result.handle}
         all_ = self._calls.result(

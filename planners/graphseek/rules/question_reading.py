@@ -123,6 +123,7 @@ class Reading:
     :param siblings: whether "other" ones beside a named thing are asked for too.
     :param is_open: whether it asks "what" or "who", without a type.
     :param where: whether a place is asked for.
+    :param planned: kinds of cues that the plan made use of.
     :param words: of the question, in all base forms.
     :param unread: words that were not read, as written.
     """
@@ -149,6 +150,7 @@ class Reading:
     is_target_said: bool = False
     is_open: bool = False
     is_plural: bool = False
+    planned: set[str] = field(default_factory=set)
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
 

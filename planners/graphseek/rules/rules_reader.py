@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from ontology.number_words import is_amount
 from planners.graphseek.rules.condition_reading import ConditionReading
 from planners.graphseek.rules.count_reading import CountReading
-from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Reading, Stop
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError, names_of
@@ -16,12 +15,11 @@ from planners.graphseek.rules.target_reading import TargetReading
 __all__ = ["read_question"]
 
 
-def read_question(question: str, lexicon: Lexicon) -> Reading:
+def read_question(said: SaidQuestion) -> Reading:
     """Return what a question asks for.
 
     :raises UnreadableError: when that cannot be told.
     """
-    said = SaidQuestion(question, lexicon)
     target = TargetReading(said)
     names = dict(target.named_stops())
     reading = target.begin()

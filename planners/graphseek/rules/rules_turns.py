@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
@@ -13,11 +14,13 @@ from planners.graphseek.rules.relation_choice import TwoReadingsError, Unconnect
 from planners.graphseek.rules.replayed_calls import FailedError, NeededError, ReplayedCalls
 from planners.graphseek.rules.rule_answers import answer_of
 from planners.graphseek.rules.rules_reader import read_question
-from planners.graphseek.rules.said_question import UnreadableError
+from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
+from planners.graphseek.rules.unused_words import refuse_unused
 from planners.graphseek.turn import Answer, StepView, Turn
 
 __all__ = ["RulesTurns"]
 
+_log = logging.getLogger(__name__)
 _MOST_CHARS = 1_000
 """Of a question: ten times the longest one of the paper's."""
 
@@ -39,8 +42,10 @@ class RulesTurns:
         lexicon = self._lexicon(view)
         calls = ReplayedCalls(view.records)
         try:
-            reading = read_question(question, lexicon)
+            said = SaidQuestion(question, lexicon)
+            reading = read_question(said)
             planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
+            refuse_unused(said, reading)
             notes = [*calls.notes, *(f"“{each}” was not read" for each in reading.unread)]
             return await answer_of(planned, lexicon, view.results, notes)
         except NeededError as needed:
@@ -51,6 +56,9 @@ class RulesTurns:
             return _unreadable(str(error))
         except EvictedError as error:
             return _unreadable(f"{error.handle} does not fit the disk beside the other results")
+        except Exception as error:  # a question nobody foresaw: it is not read, and the run goes on
+            _log.exception("rules failed on a question")
+            return _unreadable(f"the rules failed on it with {type(error).__name__}; other words may help")
 
     def _lexicon(self, view: StepView) -> Lexicon:
         fingerprint = view.schema.fingerprint

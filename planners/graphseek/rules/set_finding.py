@@ -52,6 +52,7 @@ class SetFinding:
         if not found and not reading.without:
             return {"type": self._type, **filters_of(reading.target.conditions)}
         if reading.without:
+            reading.planned.add("not")
             found = [self._without(self._merged(found, "intersection") if found else self._every())]
         if len(found) == 1:
             return {"handle": found[0].handle}
@@ -85,6 +86,7 @@ class SetFinding:
         nodes = {"type": stop.types[0], **filters_of(stop.conditions)}
         if stop.rank is None:
             return nodes
+        self._reading.planned.add("top")
         key = next(each for each in stop.rank.properties if each.owner in stop.types).key.name
         first = self._calls.result(
             "get_nodes",
@@ -119,7 +121,9 @@ class SetFinding:
         stop = chain[0]
         if self._reading.is_target_said:
             return False
-        return len(chain) == 1 and bool(stop.name) and stop.types == self._reading.target.types and not stop.related
+        target = self._reading.target
+        is_alone = len(chain) == 1 and bool(stop.name) and stop.types == target.types and not stop.related
+        return is_alone and not self._choice.said_hops(stop, target, target)  # "what reaches Payslips" asks for others
 
     def itself(self, stop: Stop) -> Result:
         """Return the nodes that a name is of, with their properties."""
@@ -136,6 +140,7 @@ class SetFinding:
 
         A neighbour without the value, which is not known, fulfils none.
         """
+        self._reading.planned.add("only")
         fulfil = self._link(self.start(far), far, near)
         opposite = [Condition(of=e.of, operator=OPPOSITES[e.operator], value=e.value) for e in far.conditions[:1]]
         others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite]
@@ -154,9 +159,13 @@ class SetFinding:
         if wanted:
             found = [self._any_of(at, hops, far, near) for hops in wanted]
             result = self._merged(found, "union" if self._reading.either else "intersection")
+            if len(found) > 1 and self._reading.either:
+                self._reading.planned.add("or")
         else:
             result = self._routed(at, far, near)
         negative = [self._traverse(at, hop, each.hops, []) for each in said if each.negated for hop in each.hops]
+        if negative:
+            self._reading.planned.add("not")
         return self._merged([result, *(each for each in negative if each.size)], "difference")
 
     def _any_of(self, at: Selected, hops: Sequence[Hop], far: Stop, near: Stop) -> Result:
@@ -201,6 +210,7 @@ class SetFinding:
     def _traverse(self, at: Selected, hop: Hop, hops: Sequence[Hop], conditions: Sequence[Condition]) -> Result:
         relationship_filters = self._choice.conditions(hops, hop)
         far = self._reading.steps or (_CHAIN if hop.chained else 1)
+        self._reading.planned.add("steps")
         arguments: dict[str, Any] = {
             "start": at,
             "relationship_types": [hop.relationship],

@@ -25,6 +25,7 @@ _IS_A = re.compile(r"\s*(?:is|was|are) (?:an?|the)\s*")
 # "sort of" was found on the paraphrases, after they had been run once; the other rules here on the shipped questions.
 _SORT_OF = re.compile(r"\b(?:type|kind|sort)(s?) of (?:\w+ )?$")
 # What makes "becomes unavailable" a cause, and "changes" no value.
+_CAUSES: tuple[Kind, ...] = ("loss", "change")
 _IF = re.compile(r"\b(?:if|when|once|should|because|due|break\w*|affected|impact\w*|hit|get|shortage)\b")
 
 
@@ -87,7 +88,9 @@ class TargetReading:
         reading = Reading(kind=kind, targets=(), target=Stop(at=start), words=self._said.words)
         grouping = ("bound", "each") if kind == "count" or self._said.cues("sum") else ("bound",)
         counted = {
-            each for cue in self._said.cues(*grouping) if (each := self._said.next_to(cue)) and not each.properties
+            each
+            for cue in self._said.cues(*grouping)
+            if (each := self._said.next_to(cue, skip=("other",))) and not each.properties
         }
         self._find_target(reading, start, counted)
         if not reading.targets and not reading.asked:
@@ -111,11 +114,12 @@ class TargetReading:
         if self._said.cues("blueprint"):
             return "blueprint"
         is_if = _IF.search(self._said.text.lower()) is not None
-        if self._said.cues("loss") and is_if:
-            return "loss"
-        if self._said.cues("change") and is_if:
-            return "change"
-        return "count" if self._said.cues("count") and not self._is_top_count() else "list"
+        for kind in _CAUSES if is_if else ():
+            if cues := self._said.cues(kind):
+                self._said.used.update(cues)
+                return kind
+        self._said.used.update(counts := self._said.cues("count"))
+        return "count" if counts and not self._is_top_count() else "list"
 
     def _is_top_count(self) -> bool:
         return all(self._said.follows(each, "top") for each in self._said.cues("count"))
@@ -168,6 +172,8 @@ class TargetReading:
                     self._said.used.add(each)
                     reading.asked = fitting
                     break
+        if reading.kind == "count":  # "in total": all of them are counted
+            self._said.used.update(each for each in self._said.cues("sum") if each.cue and each.cue.value == "SUM")
         if not reading.asked or reading.kind == "count":
             return
         fitting = tuple(each for each in reading.asked if each.owner in reading.targets)
@@ -176,7 +182,9 @@ class TargetReading:
         reading.kind = "total" if sums or tops else "property"
         if sums:
             reading.total = str(sums[0].cue.value) if sums[0].cue else ""
+            self._said.used.update(each for each in sums if each.cue and each.cue.value == reading.total)
         elif tops:
+            self._said.used.add(tops[0])
             reading.total = "MAX" if top_of(tops[0]).descending else "MIN"
 
     def _next_number(self, each: Mention) -> float | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
+from planners.graphseek.rules import rules_turns
 from tests.planners.graphseek.rules.library_graph import CATALOG, write_library
 from tests.planners.graphseek.rules.rule_runs import Answered, answer_all
 
@@ -22,6 +24,12 @@ NAMES: dict[str, set[str]] = {
     "Which books cite both 'The Long Winter' and 'Rivers'?": {S},
     "Which books cite 'The Long Winter' but do not cite 'Rivers'?": {D},
     "Which books do not cite 'Rivers'?": {R, K, D},
+    "Which books don't cite 'Rivers'?": {R, K, D},
+    "Which books are cited by no other book?": {S, K, D},
+    "List all of the rare books.": {W, D},
+    "List every book that Ada Stern wrote.": {W, R, D},
+    "What cites 'Rivers'?": {W, S},
+    "What cites 'Rivers' in two steps?": {W, S, D},
     "Which books have more than 150 pages?": {W, S, D},
     "Which books have at most 120 pages?": {R, K},
     "Which books have more than two hundred and twenty pages?": {W, S},
@@ -55,6 +63,8 @@ NAMES: dict[str, set[str]] = {
 }
 SAID: dict[str, str] = {
     "How many books are there?": "5",
+    "Count the books.": "5",
+    "How many books are there in total?": "5",
     "How many novels did Ada Stern write?": "2",
     "How many books does each author have?": "Ada Stern: 3; Bo Lind: 1; Cleo Park: 1",
     "How many books are there per genre?": "novel: 3; poems: 2",
@@ -72,6 +82,7 @@ ASKED_BACK = {
     "What is Springfield?": "Library",
     "Which book is the cheapest?": "fee or price",
     "Which books cite 'Rivrs'?": "Rivers",
+    "Which books does the author Adara have?": "Ada Stern",
 }
 UNREADABLE = {
     "?": "what is asked for",
@@ -98,6 +109,26 @@ UNREADABLE = {
     "Which two authors have at least one book?": "which 2",
     "Which books does 'Stone and Sand' cite within fifty steps?": "not 50",
 }
+CHANGING = {
+    "Which books by Ada Stern are not novels?": "“not”",
+    "Which books except novels did Ada Stern write?": "“except”",
+    "Which books cite 'Rivers' without citing 'The Long Winter'?": "“without”",
+    "Which novels cite neither 'Rivers' nor 'The Long Winter'?": "“neither”",
+    "Which other novels are rare?": "“other”",
+    "Which books cite 'Rivers' or 'The Long Winter'?": "“or”",
+    "Which authors wrote all books?": "“all”",
+    "Which authors have books that are all novels?": "“all”",
+    "Which books by Ada Stern were both?": "“both”",
+    "Sum up the pages of the novels.": "“Sum”",
+    "What is the median price of the novels?": "“median”",
+    "What percentage of the novels are rare?": "“percentage”",
+    "Which top books did Ada Stern write?": "“top”",
+    "Which books were lent to Dora Ek between March and April 2023?": "“between”",
+    "In which room does 'Rivers' stand, with how many steps?": "“",
+    "If 'Rivers' is missing, which is the cheapest book?": "“the cheapest”",
+    "If 'Rivers' is missing, which books with at least 300 pages are affected?": "“at least 300”",
+}
+"""With a word that changes what is asked, and that no part of a plan makes use of."""
 TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
 
 
@@ -105,7 +136,7 @@ TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     folder = tmp_path_factory.mktemp("library")
     write_library(folder / "library.lbdb")
-    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE))]
+    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE, *CHANGING))]
     return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, talks, CATALOG))
 
 
@@ -134,6 +165,24 @@ def test_two_readings_ask_back(answers: dict[str, Answered], question: str) -> N
 def test_what_cannot_be_read_is_said(answers: dict[str, Answered], question: str) -> None:
     assert answers[question].outcome == "unreadable", answers[question].run
     assert UNREADABLE[question] in answers[question].text
+
+
+@pytest.mark.parametrize("question", CHANGING)
+def test_a_word_that_changes_what_is_asked_is_used_or_refused(answers: dict[str, Answered], question: str) -> None:
+    assert answers[question].outcome == "unreadable", answers[question].run
+    assert CHANGING[question] in answers[question].text
+    assert "; say" in answers[question].text
+
+
+def test_a_question_on_which_the_rules_fail_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object) -> None:
+        raise KeyError(10)
+
+    monkeypatch.setattr(rules_turns, "plan_question", fails)
+    write_library(tmp_path / "library.lbdb")
+    answered = asyncio.run(answer_all(f"ladybug:{tmp_path / 'library.lbdb'}", tmp_path, [["List all books."]], CATALOG))
+    assert answered["List all books."].outcome == "unreadable"
+    assert "KeyError" in answered["List all books."].text
 
 
 def test_they_are_what_was_found_before(answers: dict[str, Answered]) -> None:

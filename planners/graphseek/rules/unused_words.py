@@ -1,0 +1,74 @@
+"""Words that change what is asked: each has to be used by some part of the plan, or the question is refused.
+
+They are a closed class of English, in ``question_cues.yaml``: negations, quantities and numbers of them, spans of time, steps, and which
+end of a relationship is meant. A word of the graph, such as "total cost", is none of them; nor is a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from planners.graphseek.rules.question_cues import CHANGING
+from planners.graphseek.rules.question_mentions import Mention
+from planners.graphseek.rules.question_reading import Reading
+from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
+
+__all__ = ["refuse_unused"]
+
+_HOW = {
+    "negation": "say it as “do not …” before a relationship, as “but do not …”, or as “no …” before a type",
+    "quantity": "say “only …”, “at least two …”, “both … and …”, or how many",
+    "aggregate": "say “how many …”, “the total …”, “the average …”, “the highest …” or “for each …”",
+    "span": "say one year, quarter or month, or “after 2020”",
+    "steps": "say “within two steps” after the relationship",
+    "direction": "say which relationship is meant, such as “takes” or “returns”",
+}
+_PLANNED = {
+    **dict.fromkeys(("not", "other"), "negation"),
+    **dict.fromkeys(("bound", "only", "or"), "quantity"),
+    **dict.fromkeys(("top", "sum", "count", "each"), "aggregate"),
+    "steps": "steps",
+}
+"""Kinds of cues that are read first, and are part of the plan of some kinds of questions only; to which group they belong."""
+_BEFORE_TARGET = re.compile(r"\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?(?:[\w-]+\s+){0,2}")
+"""Between "all" and what is asked for: "all of the rare books"."""
+
+
+def refuse_unused(said: SaidQuestion, reading: Reading) -> None:
+    """Refuse a question with a word that changes what is asked, and that nothing made use of.
+
+    :raises UnreadableError: when it has one; the text says how to ask.
+    """
+    for group, text in _unused(said, reading):
+        raise UnreadableError(f"“{text}” changes what is asked, and it is not clear how; {_HOW[group]}")
+
+
+def _unused(said: SaidQuestion, reading: Reading) -> Iterator[tuple[str, str]]:
+    for each in said.cues(*_PLANNED):
+        is_choice = each.is_cue("or") and said.is_yes_no  # "Is it north or south?" asks for the value
+        if not is_choice and not _is_accounted(each, said, reading):
+            yield _PLANNED[each.cue.kind if each.cue else ""], each.text
+    for group, pattern in CHANGING.items():
+        for match in pattern.finditer(said.text.lower()):
+            around = [each for each in said.all if each.start <= match.start() < each.end]
+            around = [each for each in around if group != "direction" or each.relations or each.name]
+            if not any(_is_accounted(each, said, reading) for each in around) and not _is_whole(match, reading):
+                yield group, said.text[match.start() : match.end()]
+
+
+def _is_accounted(each: Mention, said: SaidQuestion, reading: Reading) -> bool:
+    """Whether a mention is a name or a word of the graph, or a cue that was read and is part of the plan."""
+    if each.cue is not None:
+        return each in said.used and (each.cue.kind in reading.planned or each.cue.kind not in _PLANNED)
+    return bool(each.name or each.meanings)
+
+
+def _is_whole(match: re.Match[str], reading: Reading) -> bool:
+    """Whether "all" stands before what is asked for, or "both" before two things that are put together."""
+    if match[0] == "all":
+        between = match.string[match.end() : reading.target.at]
+        return _BEFORE_TARGET.fullmatch(between) is not None
+    if match[0] == "both":
+        return not reading.either and (len(reading.named) > 1 or len(reading.relations) > 1)
+    return False

@@ -16,6 +16,7 @@ import pytest
 
 from inference.chat import ChatModel, Message
 from inference.scripted import ScriptedChat
+from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import GraphState
 from planners.kgot.kgot_controller import KgotRun
 from scripts.kgot import oracle_account
@@ -123,6 +124,18 @@ def test_faults_follow_from_the_seed_and_a_repeated_question_is_drawn_anew() -> 
     assert texts(1) == texts(1)
     assert len(set(texts(1))) > 1
     assert texts(1) != texts(2)
+
+
+def test_faults_are_the_same_in_every_run_of_a_seed() -> None:
+    """The marks of fences, which are new in every run, say nothing of which answers have a fault."""
+
+    def texts() -> list[str]:
+        marks = FenceMarks()
+        model = FaultyModel(ScriptedChat(lambda messages: '{"query": "RETURN 1"}'), rate=0.5, seed=1)
+        asked = [[Message(role="user", content=f"{marks.fenced(str(n))} {marks.mark('b')}")] for n in range(20)]
+        return [model.complete(messages, schema={}).text for messages in asked]
+
+    assert texts() == texts()
 
 
 def test_the_faults_have_a_row_without_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

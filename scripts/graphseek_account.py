@@ -17,11 +17,11 @@ from inference import OpenAIChat
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.kgot.kgot_settings import MODEL_RETRIES
 from scripts.bench_sets import ROOT
-from scripts.graphseek.account_graph import AccountGraph, account_graphs, open_account_graph
+from scripts.graphseek.account_graph import AccountGraph, account_graphs, drawn_questions, open_account_graph
 from scripts.graphseek.asked_systems import operator_finders
 from scripts.graphseek.graphseek_page import FIGURES, PAGE, write_page
 from scripts.graphseek.real_account import measure_real
-from scripts.graphseek.rules_account import measure_rules
+from scripts.graphseek.rules_account import measure_rules, random_section
 from scripts.graphseek.token_account import measure_tokens, token_section
 from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.kgot_page import keep_section
@@ -48,7 +48,7 @@ async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> 
             print(f"graphs: {', '.join(names)}", flush=True)
             graphs = [await stack.enter_async_context(open_account_graph(each, *found[each])) for each in names]
         if "rules" in chosen.parts:
-            await measure_rules(graphs, kept["rules"])
+            await measure_rules(graphs, drawn_questions(folder, chosen.random), kept["rules"])
         if "real" in chosen.parts:
             await measure_real(
                 graphs,
@@ -64,10 +64,11 @@ async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> 
 
 def _keep(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> None:
     """Put the figures of everything that was measured so far into the file."""
-    sections: dict[str, Any] = {"tokens": token_section(kept["tokens"])}
+    sections: dict[str, Any] = {"tokens": token_section(kept["tokens"]), "random": random_section(kept["rules"])}
     for name in ("rules", "real"):
-        long = ("answer", "last")
-        sections[name] = [{key: value for key, value in row.items() if key not in long} for row in kept[name]]
+        left_out = ("answer", "last", "sample")  # rows of a sample are summed up
+        rows = [row for row in kept[name] if not row.get("sample")]
+        sections[name] = [{key: value for key, value in row.items() if key not in left_out} for row in rows]
     for name, section in sections.items():
         if section:
             keep_section(name, section, chosen.figures)
@@ -80,6 +81,7 @@ def main() -> None:
     options.add_argument("--graphs", default=_GRAPHS, help="of the parts rules and real, with commas between them")
     options.add_argument("--countries", type=Path, help="folder of the unpacked npm package world-countries")
     options.add_argument("--scales", default="0.1,1,10", help="sizes of the EV graph of the part tokens")
+    options.add_argument("--random", type=int, default=20, help="parameters drawn for each question on the EV graph")
     options.add_argument("--runs", type=int, default=10, help="of each question and system of the part real")
     options.add_argument("--steps", type=int, default=AgentSettings().max_steps, help="of a run of the part real")
     options.add_argument("--attempts", type=int, default=10, help="of a system that writes Cypher")
@@ -91,7 +93,7 @@ def main() -> None:
     options.add_argument("--write-docs", action="store_true")
     chosen = options.parse_args()
     kept = {
-        "rules": KeptRows(chosen.out / "rules.jsonl", "question", "wording"),
+        "rules": KeptRows(chosen.out / "rules.jsonl", "question", "wording", "sample"),
         "tokens": KeptRows(chosen.out / "tokens.jsonl", "scale", "system", "question"),
         "real": KeptRows(chosen.out / "real.jsonl", "run", "question", "system"),
     }

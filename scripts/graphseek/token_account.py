@@ -1,4 +1,7 @@
-"""Prompt tokens: of the same plans on graphs of three sizes, and with operators looked up against all of them bound."""
+"""Prompt tokens: of the same plans on graphs of three sizes, and with operators looked up against all of them bound.
+
+An invocation counts as looked up where its operator is none of the core, and as offered where the step that makes it had the operator.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from planners.finding.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
+from planners.graphseek.agent.question_run import CORE
 from planners.graphseek.agent_events import AgentEvent, StepBegun
 from planners.graphseek.operators.operator_registry import known_operators
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
@@ -44,7 +48,8 @@ async def _played(
     plan, told = ev_plan(question), list[AgentEvent]()
     model = PlanModel(plan)
     given = await SYSTEMS[system].ask(model, graph, question, finders, settings=AgentSettings(), attempts=1, told=told)
-    offered = {name for each in told if isinstance(each, StepBegun) for name in each.operators}
+    offered = {each.step: each.operators for each in told if isinstance(each, StepBegun) and not each.fallback}
+    looked_up = [(at, each.operator) for at, each in enumerate(plan.steps, start=1) if each.operator not in CORE]
     scored = scored_row(graph, question, given)
     return {
         "solved": scored["whole"],
@@ -52,7 +57,8 @@ async def _played(
         "prompts": len(model.prompts),
         "messages": sum(model.prompts),
         "schemas": sum(model.schemas),
-        "offered": {each.operator for each in plan.steps} <= offered,
+        "looked_up": len(looked_up),
+        "offered": sum(name in offered.get(step, ()) for step, name in looked_up),
     }
 
 
@@ -64,14 +70,13 @@ def token_section(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         of = [each for each in kept if each["scale"] == scale and each["system"] == _BOUND]
         sizes[f"{scale:g}"] = {key: sum(each[key] for each in of) for key in ("messages", "schemas", "prompts")} | {
             "questions": len(of),
-            "by_question": {each["question"]: each["messages"] + each["schemas"] for each in of},
+            "by_question": {each["question"]: each["messages"] for each in of},
         }
     ways = {}
     for system in (_BOUND, _LOOKUP):
         of = [each for each in kept if each["scale"] == 1 and each["system"] == system]
         if of:
-            ways[system] = {key: sum(each[key] for each in of) for key in ("messages", "schemas", "prompts")} | {
-                key: sum(bool(each[key]) for each in of) for key in ("solved", "offered")
-            }
+            keys = ("messages", "schemas", "prompts", "solved", "looked_up", "offered")
+            ways[system] = {key: sum(int(each[key]) for each in of) for key in keys}
             ways[system]["questions"] = len(of)
     return {"operators": len(known_operators()), "sizes": sizes, "ways": ways} if kept else {}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from datagen.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
 from scripts.graphseek.ev_frames import ev_frames
-from scripts.graphseek.ev_questions import ev_questions
+from scripts.graphseek.ev_questions import ev_questions, random_ev_questions
+from scripts.graphseek.ev_truths import ASSEMBLED_AT, ev_truth
 from scripts.graphseek.question import (
     FIRST_PARAPHRASES,
     SECOND_PARAPHRASES,
@@ -141,6 +143,27 @@ def test_truths_of_a_graph_of_a_few_rows_are_those_found_by_hand(tiny: dict[str,
     assert tiny[question].parameters == parameters
     assert tiny[question].truth.parts == parts
     assert all(str(value) in tiny[question].text for name, value in parameters.items() if name != "quarter")
+
+
+def test_random_parameters_are_any_that_the_graph_holds_each_once() -> None:
+    drawn = random_ev_questions(ev_frames(_tiny()), 9)
+    assert {each.id for each in drawn} == _BY_HAND.keys() - {"ev-08", "ev-09"}
+    texts = [each.text for each in drawn]
+    assert len(set(texts)) == len(texts)
+    modules = [each.parameters["module"] for each in drawn if each.id == "ev-12"]
+    assert sorted(map(str, modules)) == ["P1", "P2", "P3", "P4", "P5", "P6"]  # a name of two modules asks nothing clear
+    truths = {(each.id, *each.parameters.values()): each.truth.parts for each in drawn}
+    assert truths["ev-12", "P1"] == (("M1",),)
+    assert truths["ev-10", "M3", "January", 2020] == ((),)  # assembled in that month, and planned nowhere
+    assert [each.text for each in random_ev_questions(ev_frames(_tiny()), 9)] == texts
+
+
+def test_a_site_that_makes_a_missing_module_is_affected_where_it_assembles_nothing_with_it() -> None:
+    frames = ev_frames(_tiny())
+    rows = frames.edges[ASSEMBLED_AT]
+    edges = {**frames.edges, ASSEMBLED_AT: rows.loc[rows["source"] != "VM-4"]}
+    truth = ev_truth(replace(frames, edges=edges), "ev-06", {"module": "P5"})
+    assert truth.parts == (("S3",), ("East",))
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,10 @@ from tests.planners.kgot.run_fakes import FakeFinder, tool
 from tests.planners.kgot.tools.task_documents import zipped
 
 TODAY = "2026-11-20"
+BEGUN = {
+    **{"run": "solve", "question": "?", "language": "python", "files": [], "fence_key": "ab"},
+    **{name: {} for name in ("settings", "models", "about", "prices")},
+}
 
 
 async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Path) -> None:
@@ -62,6 +66,7 @@ async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goe
     async with AsyncClient("127.0.0.1:1") as client:
         tools = SolveTools(client=client, own=None, access=ToolAccess(), ask=never)
         with open_run_journal(tmp_path / "run") as journal:
+            journal.append("run_begun", **BEGUN)
             bodies: dict[str, str] = {}
             for n, name in enumerate("ba"):
                 arguments = journal.keep({"file": f"{name}.zip"})

@@ -1,6 +1,7 @@
 """A conversation on the disk: a journal and a folder of results for each of its turns.
 
-The first turn has the file that was named (``talk.jsonl``), those after it have files beside it (``talk-2.jsonl``). A turn that has ended
+The first turn has the file that was named (``talk.jsonl``), those after it have files in a folder beside it
+(``talk.jsonl.turns/2.jsonl``), where no other conversation begins. A turn that has ended
 is not written any more: what follows it, a next question, a refinement or a branch, is a turn with files of its own.
 """
 
@@ -35,7 +36,7 @@ class ConversationTurn:
 
     def __init__(self, first: Path, number: int) -> None:
         self.number = number
-        self.journal = first if number == 1 else first.with_name(f"{first.stem}-{number}{first.suffix}")
+        self.journal = first if number == 1 else first.with_name(f"{first.name}.turns") / f"{number}.jsonl"
 
     @contextlib.contextmanager
     def results(self) -> Iterator[ResultStore]:

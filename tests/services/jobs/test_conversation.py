@@ -47,3 +47,11 @@ async def test_a_turn_that_another_process_writes_is_told_at_once(tmp_path: Path
             with pytest.raises(StorageError, match="another process writes this journal"):
                 await ask(first, text)
     assert (await ask(first, "And?", answer("None")))[::2] == (2, "answered")
+
+
+async def test_a_conversation_beside_another_is_none_of_its_turns(tmp_path: Path) -> None:
+    for name in ("talk-2.jsonl", "talk.jsonl", "talk-2.jsonl", "talk.jsonl"):
+        number = len(conversation_turns(tmp_path / name)) + 1
+        assert (await ask(tmp_path / name, f"Question {number}?", answer("None")))[::2] == (number, "answered")
+    for name in ("talk.jsonl", "talk-2.jsonl"):
+        assert len(conversation_turns(tmp_path / name)) == 2

@@ -12,14 +12,13 @@ from ontology.errors import StatementError, StorageError
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import QueryLimits
 from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import process_sandbox
 from planners.graphseek.adapt.version_contract import contract_of
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version
-from planners.graphseek.adapt.version_proposal import DRY_RUN, VersionMaker, VersionRequest
+from planners.graphseek.adapt.version_proposal import VersionMaker, VersionRequest
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.turn import Fault, Invocation, StepRecord
@@ -54,7 +53,6 @@ class OperatorAdapter:
     :param folder: of the versions.
     :param model: None: none are proposed.
     :param accepted: fingerprint of the schema that the accepted catalog was made for; that of the run's catalog where empty.
-    :param limits: of dry runs.
     """
 
     def __init__(
@@ -64,12 +62,10 @@ class OperatorAdapter:
         *,
         accepted: str = "",
         sandbox: Sandbox | None = None,
-        marks: FenceMarks | None = None,
-        limits: QueryLimits = DRY_RUN,
     ) -> None:
         self._folder = VersionFolder(folder)
         self._sandbox = sandbox or process_sandbox()
-        self._maker = VersionMaker(model, self._sandbox, marks or FenceMarks(), limits) if model else None
+        self._maker = VersionMaker(model, self._sandbox, FenceMarks()) if model else None
         self._accepted = accepted
 
     @property

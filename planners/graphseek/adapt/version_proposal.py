@@ -31,9 +31,9 @@ from planners.graphseek.turn import Fault
 from planners.runs.metered_model import MeteredModel
 from planners.runs.model_thread import on_a_thread
 
-__all__ = ["DRY_RUN", "VersionMaker", "VersionRequest"]
+__all__ = ["VersionMaker", "VersionRequest"]
 
-DRY_RUN = QueryLimits(rows=10, seconds=5.0)
+_DRY_RUN = QueryLimits(rows=10, seconds=5.0)
 """Enough to see that it answers, and in which columns: a right template of the paper's special tools takes 0.1 s."""
 _ASKED = 4  # one answer, and three more with the fault (the paper's loop of appendix A.3 names no number)
 _TOKENS = 1_500  # of an answer: a template of thirty lines and as much Python
@@ -95,7 +95,7 @@ class VersionMaker:
         model: ChatModel,
         sandbox: Sandbox,
         marks: FenceMarks,
-        limits: QueryLimits = DRY_RUN,
+        limits: QueryLimits = _DRY_RUN,
         attempts: int = _ASKED,
     ) -> None:
         self._model = model

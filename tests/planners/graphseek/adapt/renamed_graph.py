@@ -91,9 +91,7 @@ class Service:
             results=ResultStore(self.folder / f"results-{self.results}"),
             turns=LlmTurns(model, fence_key=b"key"),
             finder=finder,
-            adapter=OperatorAdapter(
-                self.versions, model if proposes else None, marks=FenceMarks(b"key"), limits=LIMITS
-            ),
+            adapter=OperatorAdapter(self.versions, model if proposes else None),
         )
 
     async def ask(self, *turns: Any, versions: tuple[Any, ...] = (), finder: Finder | None = None) -> Ran:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.export import NODE_LABEL
 from ingest.graph_rows import edge_rows, node_rows, relations
-from ontology.files import disk_errors
 from ontology.tool_effects import known_effect_of
-from planners.graphs.loading.graph_loading import load_graph
+from planners.graphs.loading.graph_loading import load_once
 from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -60,12 +59,7 @@ def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
         return known
     snapshot = open_snapshot(store)
     try:
-        path = _file(folder, snapshot.manifest.snapshot_id)
-        if not path.exists():
-            with disk_errors(folder):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            load_graph(path, *_tables(snapshot))
-        return path
+        return load_once(_file(folder, snapshot.manifest.snapshot_id), lambda: _tables(snapshot))
     finally:
         snapshot.release()
 

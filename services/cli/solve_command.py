@@ -92,6 +92,9 @@ def solve(
             "--yes", "-y", help="Do not ask before a call that may change something, but where the policy says ask."
         ),
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say at the start which integrated tools are not ready, and why.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Solve a task in several steps. Tools are called, their answers are kept in a graph, and a query of the graph gives the answer.
@@ -126,7 +129,8 @@ def solve(
         raise _no_task(journal)
     if clean_text(question) != question:  # bytes of the command line that are no UTF-8
         raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
-    show = _Shown(as_json)
+    is_own = bool(server or store) and run.domain == NO_RUN.domain
+    show = _Shown(as_json, explain=explain, by_rules=_OWN_BY_RULES if is_own else "")
     task = KgotTask(question=question, files=tuple(files or ()))
     solved = _ended(
         lambda: asyncio.run(
@@ -170,25 +174,32 @@ def _ended(run: Callable[[], Solved]) -> Solved:
 
 
 class _Shown:
-    """What is shown of a run: each step, or JSON at the end."""
+    """What is shown of a run: each step, or JSON at the end.
 
-    def __init__(self, as_json: bool) -> None:
+    :param explain: whether the integrated tools that are not ready are told at the start; else when one of them is called.
+    :param by_rules: what to do where rules found no answer.
+    """
+
+    def __init__(self, as_json: bool, *, explain: bool = False, by_rules: str = "") -> None:
         from services.cli.show_solve import SolvePrinter
 
-        self._as_json = as_json
+        self._as_json, self._explain, self._by_rules = as_json, explain, by_rules or _BY_RULES
         self._printer = SolvePrinter()
         self._unusable: Mapping[str, str] = {}
 
     def tell(self, event: Any) -> None:
         """Take an event."""
-        if self._unusable:  # a run has begun: no option was wrong
+        from planners.kgot.kgot_events import CallMade
+
+        is_called = isinstance(event, CallMade) and event.call.tool_id in self._unusable
+        if self._unusable and (self._explain or is_called):
             stderr.print(f"[dim]{plain(_not_ready(self._unusable))}[/]", soft_wrap=True, highlight=False)
             self._unusable = {}
         if not self._as_json:
             self._printer.tell(event)
 
     def unusable(self, reasons: Mapping[str, str]) -> None:
-        """Say with the first event which integrated tools cannot be used here."""
+        """Take which integrated tools cannot be used here, and why."""
         self._unusable = reasons
 
     def end(self, solved: Solved) -> None:
@@ -202,12 +213,19 @@ class _Shown:
             from services.cli.show_solve import show_outcome
 
             show_outcome(solved.run, solved.account)
-        failed = _outcome_error(solved.run, by_model=solved.account.model.calls > 0)
+        by_model = solved.account.model.calls > 0
+        failed = _outcome_error(
+            solved.run, "Read its steps; more tools, steps or another model may help" if by_model else self._by_rules
+        )
         if failed is not None:
             raise failed
 
 
 _BY_RULES = "Name a model (--llm-url, --llm-model), or ask in words of the tools' documents or of the names and columns in the files"
+_OWN_BY_RULES = (
+    "Without a model only the tools of a domain can be called: name that of your tools (--domain) or a model (--llm-url, "
+    "--llm-model), or ask in words of the tools' documents or of the names and columns in the files"
+)
 
 
 _OPTIONS = {
@@ -230,10 +248,10 @@ def _not_ready(reasons: Mapping[str, str]) -> str:
     return ". ".join(told)
 
 
-def _outcome_error(run: KgotRun, *, by_model: bool) -> EgotoolsError | None:
+def _outcome_error(run: KgotRun, remedy: str) -> EgotoolsError | None:
     """Return why a run has no answer; None where it has one, also a forced one.
 
-    :param by_model: whether a model took its steps.
+    :param remedy: where none was found.
     """
     if run.outcome == "budget":
         return BudgetExceededError(
@@ -254,7 +272,7 @@ def _outcome_error(run: KgotRun, *, by_model: bool) -> EgotoolsError | None:
     return NotFoundError(
         f"no answer was found: {run.missing.rstrip('.?! ')}",
         subject="task",
-        remedy="Read its steps; more tools, steps or another model may help" if by_model else _BY_RULES,
+        remedy=remedy,
     )
 
 

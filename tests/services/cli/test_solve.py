@@ -67,7 +67,7 @@ def options(server: StepServer, cache: Path, tmp_path: Path, *more: object) -> l
 def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cache: Path, tmp_path: Path) -> None:
     journal = ("--journal", tmp_path / "run.jsonl")
     with StepServer(**ANSWERS) as server:
-        code, out, err = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1))
+        code, out, err = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1, "--explain"))
         asked = len(server.steps)
         again = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1))
         assert len(server.steps) == asked, "a finished run asks nobody"
@@ -77,6 +77,7 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cach
     (line,) = [line for line in err.splitlines() if "not ready" in line]
     assert "kgot/search (Give --search-url)" in line and "Configure" not in line
     assert re.search(r"took +2 steps; \d+ model calls, \d+ \+ \d+ tokens, 0\.\d+ USD; 1 tool call,", out)
+    assert "not ready" not in again[2], "none of them was called"
     replayed = run("solve", "--replay", *journal)
     assert replayed[0] == again[0] == 0
     first, second, third = (re.sub(r"in \d+\.\d s", "in S s", each) for each in (out, again[1], replayed[1]))
@@ -134,6 +135,17 @@ def test_without_a_model_rules_answer_what_they_can_read_and_say_what_they_canno
     assert "cannot be answered by rules" in err and "outcome" in out
     assert "step 1" in out and "step 2" not in out and "tools" not in out, "no tool could help"
     assert "Name a model (--llm-url, --llm-model), or ask in words" in err and "another model" not in err
+    assert "not ready" not in err
+    (store,) = (each for each in cache.iterdir() if each.is_dir())
+    code, _, err = run("solve", "Why is the sky blue?", "--tools-cache", cache, "--store", store)
+    assert code == 7 and "only the tools of a domain can be called" in err and "--domain" in err and "--llm-url" in err
+
+
+def test_a_tool_that_is_not_ready_is_told_of_when_it_is_called(run: Run, cache: Path, tmp_path: Path) -> None:
+    call = {"tool": "kgot/transcribe_audio", "arguments": {"file": "sales.csv"}}
+    with StepServer(**{**ANSWERS, "tool_calls": [{"calls": [CALL, call]}]}) as server:
+        _, out, err = run(*options(server, cache, tmp_path))
+    assert "kgot/transcribe_audio (Give --speech-model)" in err, out
 
 
 def test_budget_and_deadline_have_their_own_exit_codes(run: Run, cache: Path, tmp_path: Path) -> None:

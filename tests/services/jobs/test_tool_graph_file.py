@@ -80,7 +80,7 @@ def test_a_snapshot_is_loaded_once(store: Path, tmp_path: Path, monkeypatch: pyt
     folder = tmp_path / "graphs"
     path = tool_graph_file(store, folder)
     with monkeypatch.context() as patched:
-        patched.setattr("services.jobs.tool_graph_file.load_once", None)
+        patched.setattr("planners.graphs.loading.graph_loading.load_graph", None)
         assert tool_graph_file(store, folder) == path
         assert tool_graph_file(store / "snapshots" / path.name.partition("-")[0], folder) == path
     assert [each.name for each in folder.iterdir()] == [path.name], "nothing is left beside it"

@@ -8,7 +8,7 @@ from ontology.names import noun_lemma, words
 from planners.graphs.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.graphseek.catalog.semantic_catalog import Role
 
-__all__ = ["is_category", "roles_of", "said_of_plan", "unit_of"]
+__all__ = ["is_category", "roles_of", "said_of_plan", "told_name", "unit_of"]
 
 # The word lists of this file were written from the properties that the paper names (section 5.1, its listings) and from common
 # English column names; no graph was at hand.
@@ -40,9 +40,17 @@ _UNITS = {
         "sqkm": "km²",
     },
 }
+_SAID_UNITS = frozenset(("hours", "minutes", "percent"))  # people say them: the hours of a shift
+_BOOLEAN_PREFIXES = frozenset(("has", "is"))
 _MOST_CATEGORIES = 25
 _LEAST_REPEATS = 2  # a value of a category stands at more than one node
 _YEARS = (1000, 2999)
+# Participles that are the name of a year, where all values are integers that look like one: a moon was discovered in 1655. Alone neither
+# the name (discovered: 3 crates) nor the values (a radius of 1737) say so.
+_YEAR_WORDS = frozenset(
+    "born built closed completed created died discovered established founded introduced launched opened published released retired".split()
+)
+_LIKELY_YEARS = (1000, 2100)
 
 
 def roles_of(owner: NodeType | RelationshipType) -> dict[str, Role]:
@@ -72,6 +80,16 @@ def is_category(each: PropertyKey) -> bool:
 def said_of_plan(value: str) -> tuple[str, ...]:
     """Return what people say of a value such as ``Plan`` or ``Actuals``; empty for any other value."""
     return _PLAN_OR_ACTUAL.get(noun_lemma(value.lower()), ())
+
+
+def told_name(each: PropertyKey) -> list[str]:
+    """Return the words of a name as people say it: ``radius_km`` without its unit, ``has_rings`` without the verb that makes it a truth."""
+    parts = words(each.name)
+    if len(parts) > 1 and parts[-1] in _UNITS and parts[-1] not in _SAID_UNITS:
+        parts = parts[:-1]
+    if len(parts) > 1 and each.type == "boolean" and parts[0] in _BOOLEAN_PREFIXES:
+        parts = parts[1:]
+    return parts
 
 
 def unit_of(name: str) -> str:
@@ -117,6 +135,8 @@ def _time_role(each: PropertyKey, word: str, values: Sequence[str]) -> Role:
         return "date"
     lowest, highest = _whole(each.least), _whole(each.greatest)
     if word == "year" and _YEARS[0] <= lowest and highest <= _YEARS[1]:
+        return "year"
+    if word in _YEAR_WORDS and each.type == "integer" and _LIKELY_YEARS[0] <= lowest <= highest <= _LIKELY_YEARS[1]:
         return "year"
     if word == "quarter" and (1 <= lowest <= highest <= 4 or (values and all(v[:1] == "q" for v in values))):
         return "quarter"

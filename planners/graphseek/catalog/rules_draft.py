@@ -19,7 +19,7 @@ from planners.graphs.graph_schema import (
 )
 from planners.graphseek.catalog.catalog_words import told_words
 from planners.graphseek.catalog.descriptor_faults import cleaned_text, shortened_text, text_fault
-from planners.graphseek.catalog.property_roles import is_category, roles_of, said_of_plan, unit_of
+from planners.graphseek.catalog.property_roles import is_category, roles_of, said_of_plan, told_name, unit_of
 from planners.graphseek.catalog.relation_phrases import relation_phrases
 from planners.graphseek.catalog.semantic_catalog import (
     TIME_ROLES,
@@ -108,7 +108,7 @@ class _Drafter:
         return {
             each.name: PropertyDescriptor(
                 description=self._described(each, owner.count, is_listed=roles.get(each.name) not in TIME_ROLES),
-                words=tuple(word for word in (self._said(each.name),) if word not in ("", each.name)),
+                words=tuple(word for word in (self._said(" ".join(told_name(each))),) if word not in ("", each.name)),
                 values=_values_said(each) if roles.get(each.name) in ("category", "plan or actual") else {},
                 role=roles.get(each.name, ""),
                 unit=unit_of(each.name),

@@ -104,6 +104,26 @@ def test_predicates_of_the_ontology_describe_relationships_between_its_entity_ty
     assert unknown.relationships["HAS_TOPIC"].forward == ("has topic",)
 
 
+@pytest.mark.parametrize(
+    ("property_", "words", "unit"),
+    [
+        (key("radius_km", "integer"), ("radius",), "km"),
+        (key("costEur", "number"), ("cost",), "EUR"),
+        (key("labour_hours", "number"), ("labour hour",), "h"),
+        (key("km", "number"), (), "km"),
+        (key("has_rings", "boolean"), ("ring",), ""),
+        (key("isActive", "boolean"), ("active",), ""),
+        (key("is_a"), ("is a",), ""),
+    ],
+)
+def test_people_say_a_property_without_its_unit_and_the_verb_of_a_truth(
+    property_: PropertyKey, words: tuple[str, ...], unit: str
+) -> None:
+    node = NodeType(name="T", mark=TypeMark(label="T"), count=100, properties=(property_,))
+    drafted = draft_by_rules(GraphSchema(nodes=(node,), relationships=())).nodes["T"].properties[property_.name]
+    assert (drafted.words, drafted.unit) == (words, unit)
+
+
 def test_an_empty_graph_has_an_empty_draft() -> None:
     draft = draft_by_rules(GraphSchema(nodes=(), relationships=()))
     assert (draft.nodes, draft.relationships) == ({}, {})
@@ -118,6 +138,10 @@ def test_an_empty_graph_has_an_empty_draft() -> None:
         (key("month", samples=("Jan", "March"), count=9, distinct=9), "month"),
         (key("bookingMonth", "integer", least=1, greatest=12, count=90, distinct=80), "month"),
         (key("year", "integer", least=3, greatest=90, count=90, distinct=80), ""),
+        (key("discovered", "integer", least=1610, greatest=1978, count=22, distinct=15), "year"),
+        (key("discovered", "integer", least=3, greatest=1978, count=22, distinct=15), ""),
+        (key("radius", "integer", least=1100, greatest=1978, count=22, distinct=15), ""),
+        (key("launched", "number", least=1610.5, greatest=1978.0, count=22, distinct=15), ""),
         (key("built", "date", count=9), "date"),
         (key("scenario", samples=("Forecast", "Actual"), count=9, distinct=2), "plan or actual"),
         (key("scenario", samples=("Forecast", "Other"), count=9, distinct=2), "category"),

@@ -99,7 +99,8 @@ def _quarter(year: object, quarter: object) -> dict[str, str | int]:
 
 
 def _different(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
-    yield from sorted(set(zip(*(frame[column] for column in columns), strict=True)))
+    rows = frame.dropna(subset=list(columns))  # some nodes have no year
+    yield from sorted(set(zip(*(rows[column] for column in columns), strict=True)))
 
 
 def _names_of(frames: EvFrames, node_type: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from datagen.ev_graph.ev_tables import ev_tables
 from datagen.ev_graph.graph_table import ColumnType, GraphTable, table_of_rows
 from scripts.graphseek.ev_frames import ev_frames
 from scripts.graphseek.ev_questions import ev_questions, random_ev_questions
@@ -156,6 +157,12 @@ def test_random_parameters_are_any_that_the_graph_holds_each_once() -> None:
     assert truths["ev-12", "P1"] == (("M1",),)
     assert truths["ev-10", "M3", "January", 2020] == ((),)  # assembled in that month, and planned nowhere
     assert [each.text for each in random_ev_questions(ev_frames(_tiny()), 9)] == texts
+
+
+def test_parameters_are_drawn_from_generated_tables_some_of_whose_nodes_have_no_year() -> None:
+    drawn = random_ev_questions(ev_frames(ev_tables(0.02)), 3)
+    assert len(drawn) == 3 * 13
+    assert all(isinstance(each.parameters.get("year", 0), int) for each in drawn)
 
 
 def test_a_site_that_makes_a_missing_module_is_affected_where_it_assembles_nothing_with_it() -> None:

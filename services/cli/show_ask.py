@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from planners.graphs.graph_census import TYPE_PROPERTIES
 from planners.graphseek.agent_events import (
     AgentEvent,
     AnswerRejected,
@@ -28,6 +29,9 @@ _MOST = 300  # characters of a text on a line
 _QUERY = 2_000  # of a query: those of a search over all types are ten times as long, and alike
 _CELL = 40  # of a cell
 _EDGES = 10  # of a graph that are listed
+_INTERNAL = frozenset(
+    ("degree", "id", "key")
+)  # of nodes that ingestion writes: for programs, which get them with --json
 
 
 class AskPrinter:
@@ -103,10 +107,13 @@ def show_page(page: Mapping[str, Any], title: str = "", columns: Sequence[str] =
 
 
 def _table(page: Mapping[str, Any], title: str, columns: Sequence[str]) -> None:
-    """Print the first rows: without the ids of nodes, and columns that are empty there, where there is something else to show."""
+    """Print the first rows: without columns that are empty there, and those that say nothing to a person, where there is something else to show."""
     names = [each["name"] for each in page["columns"]]
     filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
-    places = [at for at in filled if page["columns"][at]["type"] != "node"] or filled or list(range(len(names)))
+    ids = [at for at in filled if page["columns"][at]["type"] == "node"]
+    is_ingested = any(str(row[at]).partition(":")[0] in TYPE_PROPERTIES for row in page["rows"] for at in ids)
+    told = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
+    places = told or filled or list(range(len(names)))
     places = [names.index(each) for each in columns] or places
     rows = [[_cell(row[at]) for at in places] for row in page["rows"]]
     stdout.print(f"  {page['handle']:<9} {plain(title)}".rstrip(), soft_wrap=True, highlight=False)

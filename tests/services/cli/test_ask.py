@@ -13,6 +13,7 @@ import pytest
 
 from inference import HashingEncoder
 from planners.graphseek.agent_events import RunOutcome
+from services.cli.show_ask import show_page
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.conversation import conversation_turns
 from tests.planners.graphseek.agent.http_run import calls
@@ -249,3 +250,17 @@ def test_json_has_all_rows_and_says_how_many_are_missing(run: Run, cache: Path, 
         (page,) = json.loads(out)["results"]
         assert (len(page["rows"]), page["total"], page["rows_missing"]) == (rows, 30, 30 - rows)
     assert "and 20 more rows" in run(*asked)[1]
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"), [("EgotoolsNode", ["name", "effect"]), ("Plant", ["degree", "id", "name", "effect"])]
+)
+def test_columns_of_the_tool_graph_that_say_nothing_to_a_person_are_not_printed(
+    label: str, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["tool", "degree", "id", "name", "effect"]
+    columns = [{"name": name, "type": "node" if name == "tool" else "string", "node_type": ""} for name in names]
+    row = [f"{label}:tool:x", 7, "x", "Find x", "read"]
+    show_page({"handle": "t1", "kind": "table", "total": 1, "columns": columns, "rows": [row]})
+    head = capsys.readouterr().out.splitlines()[2]
+    assert [each for each in names if each in head] == shown

@@ -34,6 +34,7 @@ _WORDINGS = {
     "asked, drafted catalog": "as the tests phrase them, catalog drafted by rules",
     "paraphrase, drafted catalog": "first paraphrases, catalog drafted by rules",
 }
+_RIGHT_OR_REFUSED = ("right by the paper's rule", "right by ours", "refused or asked back")
 _NO_FIGURES = "Not measured yet."
 
 
@@ -74,8 +75,13 @@ def _rules(rows: Sequence[_Row]) -> str:
         for wording, said in _WORDINGS.items():
             of = [each for each in rows if each["graph"] == graph and each["wording"] == wording]
             if of:
-                lines.append((f"{label}, {said}", _share(of, "paper"), _share(of, "whole"), _mean(of, "seconds", 2)))
-    return markdown_table(("questions", "right by the paper's rule", "right by ours", "seconds, mean"), lines)
+                lines.append((f"{label}, {said}", *_right_or_refused(of), _mean(of, "seconds", 2)))
+    return markdown_table(("questions", *_RIGHT_OR_REFUSED, "seconds, mean"), lines)
+
+
+def _right_or_refused(rows: Sequence[_Row]) -> tuple[str, str, str]:
+    refused = sum(each["outcome"].startswith(("unreadable", "asked back")) for each in rows)
+    return _share(rows, "paper"), _share(rows, "whole"), f"{refused} of {len(rows)}"
 
 
 def _first_run(section: Mapping[str, Any]) -> str:
@@ -83,9 +89,9 @@ def _first_run(section: Mapping[str, Any]) -> str:
     lines = []
     for graph, label in (*_GRAPHS.items(), ("", "all")):
         of = [each for each in rows if graph in ("", each["graph"])]
-        lines.append((label, _share(of, "paper"), _share(of, "whole")))
+        lines.append((label, *_right_or_refused(of)))
     said = f"Second paraphrases, at commit {section['commit']}."
-    table = markdown_table(("questions", "right by the paper's rule", "right by ours"), lines)
+    table = markdown_table(("questions", *_RIGHT_OR_REFUSED), lines)
     return f"{said}\n\n{table}"
 
 

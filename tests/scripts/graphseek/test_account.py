@@ -109,10 +109,11 @@ def test_rules_are_measured_with_each_wording_both_catalogs_and_random_parameter
 
 
 def test_the_first_run_is_shown_by_graph_and_altogether() -> None:
-    rows = [{"graph": graph, "paper": True, "whole": graph == "ev"} for graph in ("ev", "countries", "tool_graph")]
+    outcomes = {"ev": "answered", "countries": "unreadable: so", "tool_graph": "asked back"}
+    rows = [{"graph": graph, "paper": True, "whole": graph == "ev", "outcome": outcomes[graph]} for graph in outcomes]
     block = page_blocks({"first_run": {"commit": "0123abcd", "rows": rows}})["first-run"]
     assert block.startswith("Second paraphrases, at commit 0123abcd.")
-    assert "| all | 3 of 3 (44–100 %) | 1 of 3 (6–79 %) |" in block
+    assert "| all | 3 of 3 (44–100 %) | 1 of 3 (6–79 %) | 2 of 3 |" in block
 
 
 def test_each_case_of_the_benchmark_runs_and_its_query_by_hand_gives_rows(

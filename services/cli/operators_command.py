@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import NotFoundError
 from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.options import Json, command
 
@@ -108,7 +108,7 @@ def rollback_version(
     approved = _approved(operator, versions)
     if not approved:
         remedy = "See `egotools operators list`"
-        raise InvalidArgumentError("no version of it is approved", subject=operator, remedy=remedy)
+        raise NotFoundError("no version of it is approved", subject=operator, remedy=remedy)
     taken = versions.mark(approved[-1].name, "unverified")
     before = next((each.name for each in reversed(approved[:-1]) if each.is_for(taken.dialect, taken.schema)), None)
     if as_json:

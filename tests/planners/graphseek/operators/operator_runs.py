@@ -20,7 +20,7 @@ from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore
-from tests.planners.graphseek.operators.random_graph import TYPE_PROPERTIES, RandomGraph, write_ladybug, write_neo4j
+from tests.planners.graphseek.operators.random_graph import RandomGraph, write_ladybug, write_neo4j
 
 OPERATORS = known_operators()
 SECONDS = 45.0
@@ -83,7 +83,7 @@ class Runs:
 async def ladybug_runs(graph: RandomGraph, folder: Path, catalog: SemanticCatalog) -> AsyncIterator[Runs]:
     """Write a graph into a new folder and open it."""
     write_ladybug(graph, folder / "graph.lbdb")
-    async with open_ladybug_reader(folder / "graph.lbdb", TYPE_PROPERTIES) as reader:
+    async with open_ladybug_reader(folder / "graph.lbdb") as reader:
         keys = {f"{graph.label(key)}:{key}": key for key in graph.types}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)
 
@@ -92,7 +92,7 @@ async def ladybug_runs(graph: RandomGraph, folder: Path, catalog: SemanticCatalo
 async def bolt_runs(graph: RandomGraph, address: str, folder: Path, catalog: SemanticCatalog) -> AsyncIterator[Runs]:
     """Write a graph into a database and open it."""
     write_neo4j(graph, address)
-    async with open_bolt_reader(address, TYPE_PROPERTIES) as reader:
+    async with open_bolt_reader(address) as reader:
         async with reader.read("MATCH (n) RETURN elementId(n), n.key", {}, QueryLimits()) as stream:
             keys = {str(id_): str(key) async for batch in stream.batches() for id_, key in batch}
         yield Runs(reader, await reader.schema(), catalog, ResultStore(folder / "results"), keys)

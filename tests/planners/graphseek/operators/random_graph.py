@@ -14,11 +14,11 @@ import ladybug
 TYPES: Final = {
     "Person": ("Person", ""),
     "Bau-Teil é": ("Bau-Teil é", ""),
-    "alpha'x": ("Thing", "alpha'x"),
-    "Gamma": ("Thing", "Gamma"),
+    "alpha'x": ("EgotoolsNode", "alpha'x"),
+    "Gamma": ("EgotoolsNode", "Gamma"),
 }
-"""Type → its label, and the value of ``kind`` that tells it from others of the label."""
-TYPE_PROPERTIES: Final = {"Thing": "kind"}
+"""Type → its label, and the value of ``type`` that tells it from others of the label."""
+TYPE_PROPERTIES: Final = {"EgotoolsNode": "type"}
 COLUMNS: Final = {
     "key": "STRING",
     "name": "STRING",
@@ -32,7 +32,7 @@ COLUMNS: Final = {
 EDGE_COLUMNS: Final = {"weight": "DOUBLE", "year": "INT64", "plan": "STRING"}
 ENDS: Final = {
     "KNOWS": (("Person", "Person"), ("Person", "Bau-Teil é")),
-    "MADE-OF": (("Bau-Teil é", "Thing"), ("Thing", "Thing"), ("Person", "Thing")),
+    "MADE-OF": (("Bau-Teil é", "EgotoolsNode"), ("EgotoolsNode", "EgotoolsNode"), ("Person", "EgotoolsNode")),
 }
 TEXTS: Final = (
     "Ann",
@@ -115,7 +115,7 @@ def write_ladybug(graph: RandomGraph, path: Path) -> None:
     connection = ladybug.Connection(database)
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in COLUMNS.items())
     for label in dict.fromkeys(label for label, _ in TYPES.values()):
-        kind = ", kind STRING" if label in TYPE_PROPERTIES else ""
+        kind = ", type STRING" if label in TYPE_PROPERTIES else ""
         connection.execute(f"CREATE NODE TABLE `{label}`({columns}{kind}, PRIMARY KEY (`key`))")
     edge_columns = ", ".join(f"`{name}` {type_}" for name, type_ in EDGE_COLUMNS.items())
     for name, pairs in ENDS.items():
@@ -141,7 +141,7 @@ def _statements(graph: RandomGraph) -> list[tuple[str, dict[str, Any]]]:
     found = []
     for key, properties in graph.properties.items():
         label, kind = TYPES[graph.types[key]]
-        marked = {**properties, **({"kind": kind} if kind else {})}
+        marked = {**properties, **({"type": kind} if kind else {})}
         found.append((f"CREATE (:`{label}` {{{_listed(marked)}}})", _named(marked)))
     for edge in graph.edges:
         ends = f"(a:`{graph.label(edge.source)}` {{key: $a}}), (b:`{graph.label(edge.target)}` {{key: $b}})"

@@ -94,6 +94,12 @@ def _recorded() -> None:
     printer = SolvePrinter()
     solved = asyncio.run(solve_run.replay(RECORDED_RUN, printer.tell))
     show_outcome(solved.run, solved.account)
+    for task in read_tasks(_TASKS / "tasks.jsonl"):
+        if task.task.question == header["question"]:
+            right = answer_matches(
+                solved.run.answer, task.expected, in_order=task.in_order, question=header["question"]
+            )
+            _say(f"The answer is [bold]{'right' if right else 'wrong'}[/]; expected: {plain(task.expected)}")
 
 
 def _build(folder: Path) -> Path:

@@ -204,6 +204,18 @@ def test_the_demo_replays_a_recorded_run_where_there_is_one(
     assert QUESTION in out and "answer 8" in out
 
 
+def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve_demo, "_build", lambda folder: folder)
+    monkeypatch.setattr(solve_demo, "keyless_tasks", lambda folder, store: None)
+    code, out, err = run("solve", "--demo")
+    assert code == 0, err
+    assert "with qwen2.5-coder-1.5b-instruct-q4_k_m. It is replayed" in out
+    assert "answer (forced) Account Owner of Hydra Systems" in out
+    assert "The answer is wrong; expected: Sales" in out
+
+
 def test_noise_is_removed_where_it_is_asked_for(run: Run, cache: Path, tmp_path: Path) -> None:
     written = {"statements": ["CREATE (:Zsale {amount: 8})", "CREATE (:Zsale {amount: 8})"]}
     counts = {}

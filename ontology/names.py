@@ -19,6 +19,7 @@ __all__ = [
     "expand",
     "expansions",
     "identified_entity",
+    "is_comparative",
     "is_noun",
     "is_verb",
     "is_word",
@@ -131,6 +132,20 @@ def is_word(word: str) -> bool:
     it has letters only.
     """
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
+
+
+def is_comparative(word: str) -> bool:
+    """Whether a lower-case word is a comparative or superlative, and no noun: ``larger``, ``earliest``, ``better``; not ``order``.
+
+    Without a spaCy model none is.
+    """
+    tables = _tables("adj")
+    if tables is None:
+        return False
+    if tables.exceptions.get(word, word) != word:  # the irregular ones
+        return True
+    stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("est")
+    return stem != word and not is_noun(word) and bool({stem, f"{stem}e"} & tables.base_forms)
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ontology.names
-from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, verb_lemma, words
+from ontology.names import canonical_name, identified_entity, is_comparative, is_noun, noun_lemma, verb_lemma, words
 
 
 def test_doctests() -> None:
@@ -75,6 +75,13 @@ def test_verbs_and_nouns_have_lemmas_of_their_own() -> None:
     assert is_noun("supplier")
     assert is_noun("webhook")
     assert not is_noun("upcoming")
+
+
+@pytest.mark.parametrize("word", ["larger", "earliest", "nicer", "better"])
+def test_comparatives_are_known(word: str) -> None:
+    assert is_comparative(word)
+    assert not is_comparative("order")
+    assert not is_comparative("interest")
 
 
 @given(st.text(max_size=200))

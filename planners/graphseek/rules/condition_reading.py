@@ -67,7 +67,7 @@ class ConditionReading:
         bound: Bound | None = None
         behind, before = self._said.next_to(each), self._said.before(each)
         for near in (behind, before):
-            if near is None:
+            if near is None or near in self._said.used or self._is_count(each, near):
                 continue
             if near.is_cue("bound") and near.cue:
                 bound = near.cue.value
@@ -95,6 +95,12 @@ class ConditionReading:
             stop.conditions += [
                 Condition(of=found, operator="=", value=not is_not) for found in truths if found.owner in stop.types
             ]
+
+    def _is_count(self, each: Mention, number: Mention) -> bool:
+        """Whether a number behind a word that is a relationship too is one of nodes: "discovered two moons"."""
+        behind = self._said.next_to(number)
+        is_of = behind is not None and bool(behind.types) and not self._said.between(number, behind).strip()
+        return bool(each.relations) and number.start >= each.end and is_of
 
     def _read_start(self, each: Mention) -> None:
         behind = self._said.next_to(each)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.phrase_lexicon import Lexicon
-from planners.graphseek.rules.question_reading import Stop
+from planners.graphseek.rules.question_reading import Condition, Stop
 from planners.graphseek.rules.relation_choice import TwoReadingsError
 from planners.graphseek.rules.replayed_calls import FailedError, ReplayedCalls
 from planners.graphseek.turn import Fault, Invocation
@@ -49,13 +49,23 @@ class NameFinding:
     """Looks names up with ``find``; all of a question at once."""
 
     def __init__(
-        self, lexicon: Lexicon, calls: ReplayedCalls, results: ResultStore, spoken_of: Collection[str] = ()
+        self,
+        lexicon: Lexicon,
+        calls: ReplayedCalls,
+        results: ResultStore,
+        spoken_of: Collection[str] = (),
+        said: Collection[str] = (),
     ) -> None:
-        """:param spoken_of: types at the ends of the relationships that are said: a name is most likely of one of them."""
+        """Take what is known.
+
+        :param spoken_of: types at the ends of the relationships that are said: a name is most likely of one of them.
+        :param said: types that words say: what is no name may be a value of theirs.
+        """
         self._lexicon, self._calls, self._results, self._spoken_of = lexicon, calls, results, spoken_of
+        self._said = said
 
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
-        """Return what names are of, by the places of their stops.
+        """Return what names are of, by the places of their stops; a stop whose name is a value gets the condition instead.
 
         :raises FailedError: when they cannot be looked up.
         :raises NotFoundByNameError: when nothing is called so.
@@ -70,6 +80,14 @@ class NameFinding:
                 found[stop.at] = await self._found(outcome)
             elif isinstance(outcome, Fault) and outcome.kind != "empty":
                 raise FailedError(self._invocation(stop, stop.name), outcome)
+            elif same := _same(stop.name, outcome):
+                near[stop.at] = same
+            elif condition := self._value(stop):
+                self._calls.notes.append(
+                    f"“{stop.name}” was read as the {condition.of.key.name} of {condition.of.owner}"
+                )
+                stop.types, stop.name, stop.is_value = (condition.of.owner,), "", True
+                stop.conditions.append(condition)
             elif nearest := _nearest(stop.name, outcome):
                 near[stop.at] = nearest
             elif other := await self._by_other_name(stop):
@@ -84,6 +102,35 @@ class NameFinding:
             found[stop.at] = await self._found(outcome)
             self._calls.notes.append(f"“{stop.name}” was read as {near[stop.at]}")
         return found
+
+    def _value(self, stop: Stop) -> Condition | None:
+        """Return the condition that a name is, where it is the value of a property of text.
+
+        :raises TwoReadingsError: when it is one of several.
+        """
+        types = stop.types or self._said
+        keys = [
+            each
+            for each in self._lexicon.properties
+            if each.owner in types
+            and not each.of_relationship
+            and each.key.type == "string"
+            and each.role in ("", "category")
+            and each.key.name not in self._lexicon.naming[each.owner]
+        ]
+        found = [Condition(of=each, operator="=", value=stop.name) for each in keys]
+        asked = [
+            Invocation(operator="get_nodes", arguments={"node_type": each.of.owner, "filters": [each.filter]})
+            for each in found
+        ]
+        outcomes = self._calls.outcomes(*asked) if asked else []
+        found = [
+            each for each, outcome in zip(found, outcomes, strict=True) if isinstance(outcome, Result) and outcome.size
+        ]
+        if len(found) > 1:
+            shown = " or ".join(f"the {each.of.key.name} of {each.of.owner}" for each in found)
+            raise TwoReadingsError(f"“{stop.name}” may be {shown}. Which is meant?")
+        return found[0] if found else None
 
     async def _by_other_name(self, stop: Stop) -> Found | None:
         """Look a name up in properties that are names by their words, such as an official name."""
@@ -133,14 +180,18 @@ def _hinted(outcome: Result | Fault) -> list[str]:
     return found
 
 
+def _same(name: str, outcome: Result | Fault) -> str:
+    """Return the name of a hint that differs in writing only; empty where there is none."""
+    return next((each for each in _hinted(outcome) if _folded(each) == _folded(name)), "")
+
+
 def _nearest(name: str, outcome: Result | Fault) -> str:
-    """Return the name of a hint that differs in writing only, or that the text goes on from; empty where there is none."""
+    """Return the name of a hint that the text goes on from, or whose stem it shares; empty where there is none."""
     known, wanted = _hinted(outcome), _folded(name)
-    same = [each for each in known if _folded(each) == wanted]
     begun = [each for each in known if f"{name} ".casefold().startswith(f"{each} ".casefold())]
-    if not same and not begun and name.isalpha() and name.istitle():  # "Mexican", "Mexico"
+    if not begun and name.isalpha() and name.istitle():  # "Mexican", "Mexico"
         begun = [each for each in known if _folded(each).isalpha() and _is_stem_shared(_folded(each), wanted)]
-    return (same or begun or [""])[0]
+    return (begun or [""])[0]
 
 
 def _is_stem_shared(one: str, other: str) -> bool:

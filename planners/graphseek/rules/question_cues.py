@@ -133,7 +133,7 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ("loss", "|".join(_WORDS["loss"]), lambda m: None),
     ("change", "|".join(_WORDS["change"]), lambda m: None),
     ("where", r"where", lambda m: None),
-    ("which", r"which|what|list|show|name(?= (?:all|the))|find|who", lambda m: None),
+    ("which", r"which|what|list|show|name(?= (?:all|the))|find|whom?", lambda m: None),
     ("it", r"it|its|they|them|their|this|that(?= \w+\?)|these|those", lambda m: None),
 )
 CHANGING = {group: re.compile(rf"(?<!\w)(?:{'|'.join(said)})(?![\w'’])") for group, said in _WORDS["changing"].items()}

@@ -15,6 +15,7 @@ from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_reading import Condition, Counted, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
+from planners.graphseek.rules.said_question import UnreadableError
 from planners.graphseek.rules.schema_routes import Hop
 from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of, without_value
 from planners.graphseek.rules.type_settling import TypeSettling
@@ -25,6 +26,8 @@ _HOPS = 6
 """Of a blueprint four, of what is missed for want of a thing six: all that the operators go."""
 _BACK = -1
 """The place of "it": before the question."""
+_TIES = 100
+"""Further ones that are looked at for the value of the last of the first ones: a page."""
 _BLUEPRINT_HOPS = 3
 """As far as the truth of the second use case (paper, section 5.3) goes."""
 
@@ -38,12 +41,14 @@ class Planned:
     :param asked: a property that is told.
     :param shape: ``rows``; ``first``, ``firsts``: the first ones of rows or pairs; ``size``: their number is the answer;
         ``cell``: the only number of the only row is; ``pairs``: each with a number.
+    :param by: the column by which the first ones are found, where all that share the value of the last one belong to them.
     """
 
     type: str
     results: tuple[Result, ...]
     asked: PropertyOf | None = None
     shape: str = "rows"
+    by: str = ""
 
 
 async def plan_question(
@@ -63,27 +68,50 @@ async def plan_question(
     :raises NotFoundByNameError: when nothing has a name.
     :raises TwoReadingsError: when it has two readings.
     :raises UnconnectedError: when nothing connects what it names.
+    :raises UnreadableError: when it has two readings and a word that was not read.
     """
     choice = RelationChoice(reading, schema, lexicon)
     stops = [stop for chain in (*reading.chains, *reading.without) for stop in chain]
     said = {each.name for relation in reading.relations for each in relation.mention.relations}
     spoken_of = {name for each in said for end in schema.relationship(each).ends for name in (end.source, end.target)}
-    found = await NameFinding(lexicon, calls, results, spoken_of).find([stop for stop in stops if stop.name])
+    types = {*spoken_of, *reading.target.types, *(each for stop in stops for each in stop.types)}
+    found = await NameFinding(lexicon, calls, results, spoken_of, types).find([stop for stop in stops if stop.name])
+    reading.join_conditions()
     if reading.refers_back and earlier is not None:
         of = next(each.node_type for each in earlier.columns if each.node_type)
         found[_BACK] = Found("", {of: ""}, earlier.handle)
         reading.chains.append([Stop(at=_BACK, types=(of,), name=earlier.handle, related=True)])
-    TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
     sets = SetFinding(reading, lexicon, calls, choice, found)
     try:
+        TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
         planned = _Plan(reading, calls, choice, sets).planned()
     except EmptyError as error:
         planned = Planned(type=reading.target.types[0], results=(error.result,))
+    except TwoReadingsError:
+        if reading.unread:  # the readings may have nothing to do with it
+            raise UnreadableError(f"“{reading.unread[0]}” was not understood") from None
+        raise
+    planned = await _with_ties(planned, reading, calls, results)
     calls.notes += choice.not_followed()
     chosen = [each for stop in stops if not stop.only for each in stop.conditions]
     counted = reading.counted.conditions if reading.counted else ()
     await _note_unknown([*reading.target.conditions, *chosen, *counted], calls, results)
     return planned
+
+
+async def _with_ties(planned: Planned, reading: Reading, calls: ReplayedCalls, results: ResultStore) -> Planned:
+    """Return the first ones alone, with all that share the value of the last one."""
+    page = planned.results[0]
+    if not planned.by or page.size <= reading.first:
+        return planned
+    at = [each.name for each in page.columns].index(planned.by)
+    last = (await results.rows(page.handle, limit=reading.first))[-1][at]
+    descending = reading.is_descending
+    kept = [{"key": planned.by, "operator": ">=" if descending else "<=", "value": last}]
+    first = calls.result("filter", handle=page.handle, filters=kept, order_by=planned.by, descending=descending)
+    if first.size == page.size and page.cut:
+        calls.notes.append(f"more than {first.size:,} share the value {last}; these are some of them")
+    return replace(planned, results=(first,))
 
 
 async def _note_unknown(conditions: Sequence[Condition], calls: ReplayedCalls, results: ResultStore) -> None:
@@ -123,7 +151,9 @@ class _Plan:
         reading.planned |= {"count", "bound"} | ({"only"} if reading.target.only else set())
         if reading.counted is not None:
             result = self._counted(nodes, reading.counted)
-            shape = "firsts" if reading.counted.bound is None else "size" if reading.kind == "count" else "rows"
+            if reading.counted.bound is None and "count" in [each.name for each in result.columns]:
+                return self._first("firsts", result, "count")
+            shape = "size" if reading.kind == "count" else "rows"
             return Planned(type=self._type, results=(result,), shape=shape)
         if reading.target.rank is not None:
             return self._ranked(nodes)
@@ -144,11 +174,12 @@ class _Plan:
         return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
 
     def _listed(self, nodes: Selected, **arguments: Any) -> Result:
-        limit = {"limit": self._reading.limit} if self._reading.limit else {}
+        if self._reading.limit:
+            arguments = {"limit": self._reading.limit, **arguments}
         if "type" in nodes:
-            return self._calls.result("get_nodes", **_of(nodes), **limit, **arguments)
-        if limit or arguments:
-            return self._calls.result("filter", **nodes, **limit, **arguments)
+            return self._calls.result("get_nodes", **_of(nodes), **arguments)
+        if arguments:
+            return self._calls.result("filter", **nodes, **arguments)
         return self._calls.stored(nodes["handle"])
 
     def _ranked(self, nodes: Selected) -> Planned:
@@ -158,9 +189,18 @@ class _Plan:
         if rank is None or len(keys) != 1:
             names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
             raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
-        self._reading.limit = self._reading.first
-        result = self._listed(nodes, order_by=keys[0].key.name, descending=rank.descending)
-        return Planned(type=self._type, results=(result,), asked=keys[0], shape="first")
+        by = keys[0].key.name
+        result = self._listed(nodes, order_by=by, descending=rank.descending, limit=self._page)
+        return self._first("first", result, by, keys[0])
+
+    def _first(self, shape: str, result: Result, by: str, asked: PropertyOf | None = None) -> Planned:
+        by = by if self._reading.has_ties else ""
+        return Planned(type=self._type, results=(result,), asked=asked, shape=shape, by=by)
+
+    @property
+    def _page(self) -> int:
+        """How many are looked at for the first ones."""
+        return self._reading.first + (_TIES if self._reading.has_ties else 0)
 
     def _total(self, nodes: Selected) -> Planned:
         reading = self._reading
@@ -200,28 +240,29 @@ class _Plan:
         self._reading.planned |= {"top", "bound", "count"}
         near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
         hop = self._hop(near, far)
-        limit = {"limit": self._reading.first} if counted.bound is None else {}
+        is_ascending = counted.bound is None and not counted.descending
+        limit = {"limit": self._page} if counted.bound is None else {}
         arguments = self._neighbours(
             hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
         )
         if hop.chained:
+            arguments |= {"max_hops": _HOPS, "aggregations": [{"grouping_type": "COUNT"}], "order_by": "count"}
+            if is_ascending:  # those without any have no row
+                counts = self._calls.result("aggregate_neighbours", start=nodes, **arguments)
+                none = self._bounded(nodes, counts, Bound("=", 0))
+                if none.size:
+                    self._calls.notes.append(f"{none.size:,} have none")
+                    return none
             counts = self._calls.result(
-                "aggregate_neighbours",
-                start=nodes,
-                **arguments,
-                max_hops=_HOPS,
-                aggregations=[{"grouping_type": "COUNT"}],
-                order_by="count",
-                descending=counted.descending is not False,
-                **limit,
+                "aggregate_neighbours", start=nodes, **arguments, descending=not is_ascending, **limit
             )
             return self._bounded(nodes, counts, counted.bound) if counted.bound else counts
         if counted.bound is not None:
             return self._calls.result(
                 "degree", start=nodes, **arguments, **_bounds(counted.bound.operator, counted.bound.number)
             )
-        order = "descending" if counted.descending else "ascending"
-        return self._calls.result("degree", start=nodes, **arguments, order=order, **limit)
+        order: dict[str, Any] = {"order": "ascending", "at_least": 0} if is_ascending else {"order": "descending"}
+        return self._calls.result("degree", start=nodes, **arguments, **order, **limit)
 
     def _bounded(self, nodes: Selected, counts: Result, bound: Bound) -> Result:
         """Return the rows within a bound; nodes without a row have 0."""
@@ -307,10 +348,10 @@ class _Plan:
             aggregations=[{"grouping_type": rank.total}],
             order_by=f"{rank.total.lower()}_{key.key.name}",
             descending=rank.descending,
-            limit=reading.first,
+            limit=self._page,
             **({"relationship_filters": filters} if filters else {}),
         )
-        return Planned(type=self._type, results=(result,), shape="firsts")
+        return self._first("firsts", result, f"{rank.total.lower()}_{key.key.name}")
 
     def _with_siblings(self, result: Result) -> Planned:
         """What is asked for, and the others beside the named thing: one step back the same way."""

@@ -50,6 +50,7 @@ class Stop:
     :param types: that it may be of; none where only its name is known.
     :param related: whether a word of place or origin stands before its name.
     :param only: whether all neighbours must fulfil the conditions.
+    :param is_value: whether its name is the value of a property, and one of its conditions.
     """
 
     at: int
@@ -57,6 +58,7 @@ class Stop:
     name: str = ""
     related: bool = False
     only: bool = False
+    is_value: bool = False
     conditions: list[Condition] = field(default_factory=list)
     rank: Rank | None = None
 
@@ -168,6 +170,30 @@ class Reading:
     def first(self) -> int:
         """How many of the first ones are asked for: what is said, else ten of "the dearest modules" and one of "the dearest module"."""
         return self.limit or (_FIRST if self.is_plural else 1)
+
+    def join_conditions(self) -> None:
+        """Move conditions to the place before, where it is of the same type: "agencies from Europe"."""
+        for chain in self.chains[:]:
+            near = self.target
+            for stop in chain[:]:
+                if stop.is_value and set(stop.types) & set(near.types):
+                    near.types = stop.types
+                    near.conditions += stop.conditions
+                    chain.remove(stop)
+                else:
+                    near = stop
+            if not chain:
+                self.chains.remove(chain)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether the first ones are so many as is said, so that others with the value of the last one belong to them."""
+        return self.limit is not None or not self.is_plural
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the first ones are the greatest."""
+        return bool(self.counted.descending if self.counted else self.target.rank and self.target.rank.descending)
 
     @property
     def is_limited(self) -> bool:

@@ -37,9 +37,9 @@ async def _said(planned: Planned, result: Result, lexicon: Lexicon, results: Res
     rows = await results.rows(result.handle, limit=_PAIRS)
     if planned.shape == "cell":
         return _cell(planned, result, rows[0][-1])
-    rest = "." if planned.shape.startswith("first") else _rest(result, _SHOWN)
+    rest = _rest(planned, result, _SHOWN)
     if planned.shape in ("pairs", "firsts") or _is_grouped(result):
-        return _pairs(result, rows, "." if planned.shape == "firsts" else _rest(result, len(rows)))
+        return _pairs(result, rows, _rest(planned, result, len(rows)))
     at = _name_at(planned, result, lexicon)
     names = list(dict.fromkeys(_shown(row[at]) for row in rows if row[at] is not None))
     if planned.asked is not None and (key := planned.asked.key.name) in _columns(result):
@@ -84,8 +84,8 @@ def _columns(result: Result) -> list[str]:
     return [each.name for each in result.columns]
 
 
-def _rest(result: Result, shown: int) -> str:
-    if result.size <= shown and not result.cut:
+def _rest(planned: Planned, result: Result, shown: int) -> str:
+    if result.size <= shown and (not result.cut or planned.shape.startswith("first")):
         return "."
     return f"; the others stand in {result.handle}{', which is cut' if result.cut else ''}."
 

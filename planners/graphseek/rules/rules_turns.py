@@ -15,7 +15,7 @@ from planners.graphseek.rules.replayed_calls import FailedError, NeededError, Re
 from planners.graphseek.rules.rule_answers import answer_of
 from planners.graphseek.rules.rules_reader import read_question
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
-from planners.graphseek.rules.unused_words import refuse_unused
+from planners.graphseek.rules.unused_words import refuse_not_understood, refuse_unused
 from planners.graphseek.turn import Answer, StepView, Turn
 
 __all__ = ["RulesTurns"]
@@ -44,6 +44,7 @@ class RulesTurns:
         try:
             said = SaidQuestion(question, lexicon)
             reading = read_question(said)
+            refuse_not_understood(said, reading)
             planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
             refuse_unused(said, reading)
             notes = [*calls.notes, *(f"“{each}” was not read" for each in reading.unread)]

@@ -90,6 +90,11 @@ class SaidQuestion:
         """Whether it asks whether something is true: "Is Austria landlocked?"."""
         return _YES_NO.match(self.text) is not None
 
+    @property
+    def is_who(self) -> bool:
+        """Whether it asks "who" or "whom", so that a number is no answer."""
+        return any(each.text.lower() in ("who", "whom") for each in self.cues("which"))
+
     def is_property(self, each: Mention) -> bool:
         """Whether a word that may be a type or a property is a property here: something is compared with it."""
         if not each.properties or any(type_.own for type_ in each.types):

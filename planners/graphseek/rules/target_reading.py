@@ -96,7 +96,7 @@ class TargetReading:
         if not reading.targets and not reading.asked:
             self._find_target(reading, 0, counted)
         reading.is_target_said = bool(reading.targets)
-        reading.is_open = re.search(r"\b(?:what|who)\b", self._said.text.lower()) is not None and not reading.targets
+        reading.is_open = re.search(r"\b(?:what|whom?)\b", self._said.text.lower()) is not None and not reading.targets
         if reading.asked and not reading.targets:
             self._begin_with_property(reading)
         if not reading.targets and not asking:
@@ -134,6 +134,8 @@ class TargetReading:
             self._said.used.add(each)
             self.are_sorts = sort[1] == "s"
             return False
+        if each.types and self._said.is_who and self._is_behind_relation(each):  # "who wrote the books that …"
+            return True
         if each.types and not self._said.is_property(each):
             reading.targets = names_of(each.types)
             reading.is_plural = is_plural(each.text)
@@ -142,6 +144,11 @@ class TargetReading:
             self._said.used.add(each)
             return True
         asked = tuple(key for key in each.properties if key.key.type != "boolean" or self._said.is_yes_no)
+        if asked and self._said.is_who and not reading.asked:
+            if each.relations:  # "who discovered Titan", where moons have a year "discovered" too
+                return False
+            if all(key.key.type != "string" for key in asked):
+                raise UnreadableError(f"“who” asks for nodes, and “{each.text}” is none")
         behind = self._said.next_to(each)
         if asked and behind and behind.is_cue("bound"):  # "modules cost more than"
             reading.targets = reading.target.types = tuple(dict.fromkeys(key.owner for key in asked))
@@ -157,6 +164,9 @@ class TargetReading:
             reading.target.at, reading.target.types = each.start, reading.targets
             return True
         return False
+
+    def _is_behind_relation(self, each: Mention) -> bool:
+        return any(other.relations and not other.types and other.end <= each.start for other in self._said.rest)
 
     def _begin_with_property(self, reading: Reading) -> None:
         """A property is asked for, and no type: that of its owner is."""

@@ -66,10 +66,10 @@ class TypeSettling:
 
     def _implied_target(self) -> tuple[str, ...]:
         """Return the type where a question asks "where", or of the only thing that it names."""
-        named = self._reading.named
+        is_open = self._reading.is_open and not self._reading.asked
+        named = self._reading.stops if is_open else self._reading.named
         if not named:
             raise UnconnectedError("it does not say what is asked for")
-        is_open = self._reading.is_open and not self._reading.asked
         ends = (
             self._choice.places(named[0].types[0], located=self._reading.where)
             if self._reading.where or is_open

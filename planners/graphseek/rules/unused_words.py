@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ontology.names import is_comparative
 from planners.graphseek.rules.question_cues import CHANGING
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Reading
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
 
-__all__ = ["refuse_unused"]
+__all__ = ["refuse_not_understood", "refuse_unused"]
 
 _HOW = {
     "negation": "say it as “do not …” before a relationship, as “but do not …”, or as “no …” before a type",
@@ -33,6 +34,37 @@ _PLANNED = {
 """Kinds of cues that are read first, and are part of the plan of some kinds of questions only; to which group they belong."""
 _BEFORE_TARGET = re.compile(r"\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?(?:[\w-]+\s+){0,2}")
 """Between "all" and what is asked for: "all of the rare books"."""
+
+
+_THAN = re.compile(r"(?:\b(?:more|less|fewer) [\w -]{1,40}|(?<!\w)(?!rather|other)[\w-]+) (than)\b")
+"""With what it compares: "larger than", "more moons than"."""
+_ARTICLES = ("", "a", "an", "the", "of", "of the")
+
+
+def refuse_not_understood(said: SaidQuestion, reading: Reading) -> None:
+    """Refuse a question with a comparison that was not read, or whose word for what is counted was not.
+
+    :raises UnreadableError: when it has one; the text says which word.
+    """
+    for match in _THAN.finditer(said.text.lower()):
+        if not any(each.start <= match.start(1) < each.end for each in said.all):
+            text = said.text[match.start() : match.end()]
+            raise UnreadableError(
+                f"“{text}” was not understood; name a property and a number, such as “more than five”"
+            )
+    for each in said.unread:
+        is_left = each.text in reading.unread
+        if is_left and (is_comparative(each.text.lower()) or _is_counted(each, said)):
+            raise UnreadableError(f"“{each.text}” was not understood")
+
+
+def _is_counted(each: Mention, said: SaidQuestion) -> bool:
+    """Whether a word that was not read stands where what is counted or ranked does, with no word of the graph behind it."""
+    before, behind = said.before(each), said.next_to(each)
+    if before is None or not (before.is_cue("count", "top", "bound", "each") or before.number is not None):
+        return False
+    is_adjective = behind is not None and bool(behind.meanings) and not said.between(each, behind).strip()
+    return said.between(before, each).strip().lower() in _ARTICLES and not is_adjective
 
 
 def refuse_unused(said: SaidQuestion, reading: Reading) -> None:

@@ -14,12 +14,12 @@ from planners.graphseek.catalog.semantic_catalog import (
 )
 
 BOOKS: list[tuple[object, ...]] = [
-    # key, title, pages, price, fee, genre, published, rare
-    ("B-1", "The Long Winter", 320, 30.5, 1.0, "novel", "2019-03-01", True),
-    ("B-2", "Rivers", 120, 12.0, 2.5, "poems", "2021-05-09", False),
-    ("B-3", "Stone and Sand", 410, 45.25, 0.5, "novel", "2021-11-30", False),
-    ("B-4", "BK-77", 80, 8.0, 0.25, "poems", "2018-01-01", False),
-    ("B-5", "Short Days", 200, 22.0, 1.5, "novel", "2020-07-07", True),
+    # key, title, pages, price, fee, genre, published, rare, quotes
+    ("B-1", "The Long Winter", 320, 30.5, 1.0, "novel", "2019-03-01", True, 9),
+    ("B-2", "Rivers", 120, 12.0, 2.5, "poems", "2021-05-09", False, 0),
+    ("B-3", "Stone and Sand", 410, 45.25, 0.5, "novel", "2021-11-30", False, 4),
+    ("B-4", "BK-77", 80, 8.0, 0.25, "poems", "2018-01-01", False, 7),
+    ("B-5", "Short Days", 200, 22.0, 2.5, "novel", "2020-07-07", True, 3),
 ]
 _WROTE = [("B-1", "W-1"), ("B-2", "W-1"), ("B-3", "W-2"), ("B-4", "W-3"), ("B-5", "W-1")]
 _CITES = [("B-1", "B-2"), ("B-3", "B-1"), ("B-3", "B-2"), ("B-5", "B-1")]
@@ -41,6 +41,7 @@ _BOOK: tuple[tuple[str, ColumnType], ...] = (
     ("genre", "string"),
     ("published", "date"),
     ("rare", "boolean"),
+    ("quotes", "integer"),
 )
 _LOAN: tuple[tuple[str, ColumnType], ...] = (
     ("kind", "string"),
@@ -59,9 +60,14 @@ def write_library(path: Path) -> None:
             key="key",
             rows=BOOKS,
         ),
-        _named("Writer", ("W-1", "Ada Stern"), ("W-2", "Bo Lind"), ("W-3", "Cleo Park")),
+        NodeTable(
+            type="Writer",
+            columns=(("key", "string"), ("name", "string"), ("country", "string")),
+            key="key",
+            rows=[("W-1", "Ada Stern", "Norland"), ("W-2", "Bo Lind", "Rivera"), ("W-3", "Cleo Park", "Norland")],
+        ),
         _named("Room", ("R-1", "Blue Room"), ("R-2", "Attic"), ("R-3", "Springfield")),
-        _named("Library", ("L-1", "Old Library"), ("L-2", "Springfield")),
+        _named("Library", ("L-1", "Old Library"), ("L-2", "Springfield"), ("L-3", "New Library")),
         _named("Reader", ("P-1", "Dora Ek"), ("P-2", "Emil Fuchs")),
     ]
     relationships = [

@@ -103,7 +103,8 @@ async def test_a_conversation_about_the_tool_graph(browser: Any, web_store: Path
             script.go_on.set()
             fifth = await ask(tab, "What is down?")
             await expect(fourth).to_be_visible()
-            await expect(fifth.locator(".problem")).to_contain_text("With the same journal the command goes on with it")
+            await expect(fifth.locator(".problem")).to_contain_text("the endpoint answered HTTP 500")
+            await expect(fifth.locator(".problem")).to_contain_text("Ask again")
 
 
 DRAWN = """async () => {

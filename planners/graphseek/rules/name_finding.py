@@ -53,15 +53,15 @@ class NameFinding:
         lexicon: Lexicon,
         calls: ReplayedCalls,
         results: ResultStore,
-        spoken_of: Collection[str] = (),
+        likely_types: Collection[str] = (),
         said: Collection[str] = (),
     ) -> None:
         """Take what is known.
 
-        :param spoken_of: types at the ends of the relationships that are said: a name is most likely of one of them.
+        :param likely_types: types at the ends of the relationships that are said: a name is most likely of one of them.
         :param said: types that words say: what is no name may be a value of theirs.
         """
-        self._lexicon, self._calls, self._results, self._spoken_of = lexicon, calls, results, spoken_of
+        self._lexicon, self._calls, self._results, self._likely_types = lexicon, calls, results, likely_types
         self._said = said
 
     async def find(self, stops: Sequence[Stop]) -> dict[int, Found]:
@@ -155,7 +155,7 @@ class NameFinding:
             arguments = {"text": begin, "match": "prefix", "limit": _MOST}
             (begun,) = self._calls.outcomes(Invocation(operator="find", arguments=arguments))
             rows = await self._results.rows(begun.handle, limit=_MOST) if isinstance(begun, Result) else []
-            fitting = [row for row in rows if row[1] in (stop.types or self._spoken_of)] or rows
+            fitting = [row for row in rows if row[1] in (stop.types or self._likely_types)] or rows
             known = list(dict.fromkeys(str(row[2]) for row in fitting))[:_SHOWN]
         shown = " or ".join(f"“{each}”" for each in known)
         if shown:

@@ -73,9 +73,11 @@ async def plan_question(
     choice = RelationChoice(reading, schema, lexicon)
     stops = [stop for chain in (*reading.chains, *reading.without) for stop in chain]
     said = {each.name for relation in reading.relations for each in relation.mention.relations}
-    spoken_of = {name for each in said for end in schema.relationship(each).ends for name in (end.source, end.target)}
-    types = {*spoken_of, *reading.target.types, *(each for stop in stops for each in stop.types)}
-    found = await NameFinding(lexicon, calls, results, spoken_of, types).find([stop for stop in stops if stop.name])
+    likely_types = {
+        name for each in said for end in schema.relationship(each).ends for name in (end.source, end.target)
+    }
+    types = {*likely_types, *reading.target.types, *(each for stop in stops for each in stop.types)}
+    found = await NameFinding(lexicon, calls, results, likely_types, types).find([stop for stop in stops if stop.name])
     reading.join_conditions()
     if reading.refers_back and earlier is not None:
         of = next(each.node_type for each in earlier.columns if each.node_type)

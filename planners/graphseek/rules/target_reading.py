@@ -24,8 +24,8 @@ _GAP = re.compile(r"[\s'\"“‘,]*(?:of|named|called|the)?[\s'\"“‘]*")  # b
 _IS_A = re.compile(r"\s*(?:is|was|are) (?:an?|the)\s*")
 # "sort of" was found on the paraphrases, after they had been run once; the other rules here on the shipped questions.
 _SORT_OF = re.compile(r"\b(?:type|kind|sort)(s?) of (?:\w+ )?$")
-# What makes "becomes unavailable" a cause, and "changes" no value.
 _CAUSES: tuple[Kind, ...] = ("loss", "change")
+# What makes "becomes unavailable" a cause, and "changes" no value.
 _IF = re.compile(r"\b(?:if|when|once|should|because|due|break\w*|affected|impact\w*|hit|get|shortage)\b")
 
 

@@ -34,11 +34,10 @@ _PLANNED = {
 """Kinds of cues that are read first, and are part of the plan of some kinds of questions only; to which group they belong."""
 _BEFORE_TARGET = re.compile(r"\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?(?:[\w-]+\s+){0,2}")
 """Between "all" and what is asked for: "all of the rare books"."""
-
-
 _THAN = re.compile(r"(?:\b(?:more|less|fewer) [\w -]{1,40}|(?<!\w)(?!rather|other)[\w-]+) (than)\b")
-"""With what it compares: "larger than", "more moons than"."""
+"""With what it compares: "larger than", "more moons than". Found on questions of an outside reader about a graph of the solar system."""
 _ARTICLES = ("", "a", "an", "the", "of", "of the")
+"""Between a word that counts or ranks and what is counted: a closed class of English, found on the same questions."""
 
 
 def refuse_not_understood(said: SaidQuestion, reading: Reading) -> None:

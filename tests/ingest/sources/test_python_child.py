@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,22 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return tmp_path
+
+
+@pytest.fixture
+def many_open_files() -> Iterator[None]:
+    """More descriptors than ``select()`` takes, as a server with many connections has."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2_048:
+        pytest.skip(f"a process may open only {hard} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_048), hard))
+    with ExitStack() as opened:
+        null = opened.enter_context(open(os.devnull, "rb"))
+        while (copy := os.dup(null.fileno())) < 1_100:
+            opened.callback(os.close, copy)
+        opened.callback(os.close, copy)
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def read(*names: str) -> Catalog:
@@ -107,3 +126,8 @@ def test_a_tool_arrives_as_it_was_read(modules: Path) -> None:
     assert tool.call is not None and tool.call.operation == "good_for_child_test:find"
     assert json.loads(json.dumps(tool.to_json()))
     assert str(os.getcwd()) not in sys.path
+
+
+def test_a_process_with_more_open_files_than_select_takes_reads_a_module(many_open_files: None) -> None:
+    catalog = read("good")
+    assert ([tool.id for tool in catalog.tools], catalog.rejected) == (["good_for_child_test/find"], ())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
 from planners.calling.sandbox import Sandbox
 from planners.graphs.bolt.bolt_graph import open_bolt_graph
+from planners.graphs.graph_path import graph_path
 from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import PropertyGraph
@@ -37,7 +37,7 @@ async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = Non
     if store == "memory" and not rest:
         yield MemoryGraph(sandbox)
     elif store == "ladybug":
-        graph = LadybugGraph(Path(rest) if rest else None)
+        graph = LadybugGraph(graph_path(store, rest) if rest else None)
         try:
             await graph.open()
             yield graph

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphs.bolt.bolt_reader import open_bolt_reader
+from planners.graphs.graph_path import graph_path
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphs.loading.csv_tables import csv_tables
 from planners.graphs.loading.graph_loading import load_once
@@ -45,7 +46,8 @@ async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGrap
             subject="graph",
             remedy=f"Use one of {', '.join(READABLE_ADDRESSES)}",
         )
-    path = Path(rest) if store == "ladybug" else await asyncio.to_thread(_loaded, store, Path(rest), cache)
+    given = graph_path(store, rest)
+    path = given if store == "ladybug" else await asyncio.to_thread(_loaded, store, given, cache)
     async with open_ladybug_reader(path) as ladybug:
         yield ladybug
 

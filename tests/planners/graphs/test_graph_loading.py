@@ -261,15 +261,22 @@ def test_a_fault_in_graphml_has_its_line(old: str, new: str, problem: str, tmp_p
         ("csv:/no/folder", StorageError, "there is no such folder"),
         ("graphml:/no/file", StorageError, "there is no such file"),
         ("ladybug:/no/file", StorageError, "there is no such file"),
+        (
+            "ladybug:bolt://u:secret@127.0.0.1:1",
+            InvalidArgumentError,
+            "^graph: ladybug: takes a path, and this is the address of a server",
+        ),
+        ("csv:bolt://u:secret@127.0.0.1:1", InvalidArgumentError, "^graph: csv: takes a path"),
         ("neo4j:bolt://u:secret@127.0.0.1:1/x", StorageError, r"u:\*\*\*@127.0.0.1:1"),
     ],
 )
 async def test_an_address_that_opens_nothing(
     address: str, error: type[Exception], problem: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(error, match=problem):
+    with pytest.raises(error, match=problem) as raised:
         async with open_readable(address, tmp_path):
             pass
+    assert "secret" not in str(raised.value)
 
 
 def test_a_date_may_be_a_date(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
 
+from scripts.account.figures import keep_section
+from scripts.account.ratio import Ratio
 from scripts.bench_sets import ROOT
 from scripts.graphseek.account_graph import ev_file, ev_graph, open_account_graph
 from scripts.graphseek.graphseek_page import FIGURES, write_page
 from scripts.graphseek.operator_speed import growth_ratios, operator_ratios, overhead_ratio
 from scripts.graphseek.store_speed import census_ratio, loading_ratios, memory_ratio
-from scripts.kgot.graph_speed import Ratio
-from scripts.kgot.kgot_page import keep_section
 
 __all__ = ["measured"]
 

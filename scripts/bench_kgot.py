@@ -13,8 +13,10 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from scripts.kgot.graph_speed import Ratio, graph_ratios, journal_ratio, sandbox_ratio
-from scripts.kgot.kgot_page import keep_section, write_page
+from scripts.account.figures import keep_section
+from scripts.account.ratio import Ratio
+from scripts.kgot.graph_speed import graph_ratios, journal_ratio, sandbox_ratio
+from scripts.kgot.kgot_page import FIGURES, write_page
 from scripts.kgot.run_speed import run_ratios
 
 __all__ = ["measured"]
@@ -45,7 +47,7 @@ def main() -> None:
         sign = "≥" if each.at_least else "≤"
         print(f"{'' if each.met else 'MISSED  '}{each.name}: {each.value:.2f} {sign} {each.most:g} {each.note}")
     if chosen.write_docs:
-        keep_section("speed", [{**asdict(each), "met": each.met} for each in found])
+        keep_section("speed", [{**asdict(each), "met": each.met} for each in found], FIGURES)
         write_page()
     if not all(each.met for each in found):
         sys.exit(1)

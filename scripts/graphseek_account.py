@@ -13,9 +13,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from inference import OpenAIChat
+from inference import OpenAIChat, RetryPolicy
 from planners.graphseek.agent.agent_settings import AgentSettings
-from planners.kgot.kgot_settings import MODEL_RETRIES
+from scripts.account.figures import keep_section
+from scripts.account.kept_rows import KeptRows
 from scripts.bench_sets import ROOT
 from scripts.graphseek.account_graph import AccountGraph, account_graphs, drawn_questions, open_account_graph
 from scripts.graphseek.asked_systems import operator_finders
@@ -23,14 +24,13 @@ from scripts.graphseek.graphseek_page import FIGURES, PAGE, write_page
 from scripts.graphseek.real_account import measure_real
 from scripts.graphseek.rules_account import measure_rules, random_section
 from scripts.graphseek.token_account import measure_tokens, token_section
-from scripts.kgot.kept_rows import KeptRows
-from scripts.kgot.kgot_page import keep_section
 
 __all__: list[str] = []
 
 _PARTS = ("rules", "tokens", "real", "page")
 _GRAPHS = "ev,countries,tool_graph"
 _ANSWER_S = 3_600.0  # no answer of a slow model is given up: a second attempt would cost as much again
+_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)  # a server that starts anew is waited for
 
 
 async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> None:
@@ -53,7 +53,7 @@ async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> 
             await measure_real(
                 graphs,
                 finders,
-                OpenAIChat(chosen.model, base_url=chosen.endpoint, timeout_s=_ANSWER_S, policy=MODEL_RETRIES),
+                OpenAIChat(chosen.model, base_url=chosen.endpoint, timeout_s=_ANSWER_S, policy=_RETRIES),
                 kept["real"],
                 runs=chosen.runs,
                 settings=AgentSettings(max_steps=chosen.steps, answer_tokens=chosen.answer_tokens),

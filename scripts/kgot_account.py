@@ -15,10 +15,11 @@ from typing import Any
 
 from inference import OpenAIChat
 from planners.kgot.kgot_settings import MODEL_RETRIES
+from scripts.account.figures import keep_section
+from scripts.account.kept_rows import KeptRows
 from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
-from scripts.kgot.kept_rows import KeptRows
-from scripts.kgot.kgot_page import keep_section, write_page
+from scripts.kgot.kgot_page import write_page
 from scripts.kgot.oracle_account import KINDS, fault_section, measure_faults, measure_oracle, oracle_section
 from scripts.kgot.real_runs import REAL_SETTINGS, measure_real
 from scripts.kgot.task_world import task_world

@@ -134,6 +134,25 @@ def test_rooms_import_only_lower_rooms(folder: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(("account", "other"), [("kgot", "graphseek"), ("graphseek", "kgot")])
+def test_the_accounts_of_two_planners_import_nothing_of_each_other(account: str, other: str) -> None:
+    """What they share is in ``scripts/account``."""
+    scripts = ROOT / "scripts"
+    files = [
+        *sorted((scripts / account).rglob("*.py")),
+        *sorted(scripts.glob(f"*{account}*.py")),
+        *sorted((scripts / "account").glob("*.py")),
+    ]
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in files
+        for module in _modules(path)
+        if module.startswith((f"scripts.{other}", f"planners.{other}"))
+    ]
+    assert len(files) > 10
+    assert wrong == []
+
+
 @pytest.mark.parametrize(("folder", "other"), [("retrieval", "ingest"), ("ingest", "retrieval")])
 def test_offline_and_online_import_nothing_of_each_other(folder: str, other: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from scripts.account_tables import markdown_table, paired_difference, ratio_table, share
+from scripts.account.account_tables import markdown_table, paired_difference, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS

@@ -25,11 +25,11 @@ from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Invocation, StepRecord
 from planners.runs.recorded_steps import Unrecorded
+from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.operator_cases import keyed_cases, operator_cases
 from scripts.graphseek.timed_graph import TimedGraph, read_all
-from scripts.kgot.graph_speed import Ratio, seconds_of
 
 __all__ = ["growth_ratios", "operator_ratios", "overhead_ratio", "play"]
 

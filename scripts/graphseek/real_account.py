@@ -19,13 +19,13 @@ from ontology.errors import EgotoolsError
 from planners.finding.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent_events import AgentEvent, event_json
+from scripts.account.kept_rows import KeptRows
+from scripts.account.tallied_model import TalliedModel
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer, score_answer
 from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
 from scripts.graphseek.question import Question
 from scripts.graphseek.system_answer import SystemAnswer
-from scripts.kgot.kept_rows import KeptRows
-from scripts.kgot.real_runs import TalliedModel
 
 __all__ = ["measure_real", "mixed_questions", "scored_row"]
 

@@ -12,11 +12,11 @@ from ontology.ontology_file import load_ontology
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.graphseek.rules.rules_turns import RulesTurns
+from scripts.account.kept_rows import KeptRows
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.asked_systems import ask_graphseek
 from scripts.graphseek.question import FIRST_PARAPHRASES, SECOND_PARAPHRASES, Question, paraphrases
 from scripts.graphseek.real_account import scored_row
-from scripts.kgot.kept_rows import KeptRows
 
 __all__ = ["measure_rules", "random_section"]
 

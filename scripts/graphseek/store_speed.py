@@ -26,10 +26,10 @@ from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
+from scripts.account.ratio import Ratio
 from scripts.graphseek.account_graph import typed_pattern
 from scripts.graphseek.csv_folder import write_csv_folder
 from scripts.graphseek.timed_graph import read_all
-from scripts.kgot.graph_speed import Ratio
 
 __all__ = ["census_ratio", "loading_ratios", "memory_ratio"]
 

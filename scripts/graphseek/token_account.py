@@ -14,13 +14,13 @@ from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import CORE
 from planners.graphseek.agent_events import AgentEvent, StepBegun
 from planners.graphseek.operators.operator_registry import known_operators
+from scripts.account.kept_rows import KeptRows
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
 from scripts.graphseek.asked_systems import SYSTEMS
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.plan_model import PlanModel
 from scripts.graphseek.question import Question
 from scripts.graphseek.real_account import scored_row
-from scripts.kgot.kept_rows import KeptRows
 
 __all__ = ["measure_tokens", "token_section"]
 

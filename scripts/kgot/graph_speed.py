@@ -6,8 +6,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -18,8 +17,9 @@ from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import DeleteNode, MergeEdge, MergeNode, NodeRef, Operation, PropertyGraph
 from planners.kgot.kgot_events import GraphChanged, event_json
 from planners.runs.run_journal import open_run_journal
+from scripts.account.ratio import Ratio, seconds_of
 
-__all__ = ["NODES", "Ratio", "graph_ratios", "journal_ratio", "sandbox_ratio", "seconds_of", "task_operations"]
+__all__ = ["NODES", "graph_ratios", "journal_ratio", "sandbox_ratio", "task_operations"]
 
 NODES = 522
 """Of the paper's largest task graph."""
@@ -31,32 +31,6 @@ _QUERIES: Mapping[str, str] = {
     "cypher": "MATCH (a:Item {number: 7})-[:NEXT]->(b:Item) RETURN b.name",
     "python": "result = [G.nodes[b]['name'] for a, b in G.edges() if G.nodes[a]['number'] == 7]",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """One ratio and its bound.
-
-    :param above, below: what is divided, in seconds or bytes.
-    :param most: the bound; a lower one where ``at_least``.
-    """
-
-    name: str
-    above: float
-    below: float
-    most: float
-    at_least: bool = False
-    note: str = ""
-
-    @property
-    def value(self) -> float:
-        """The ratio."""
-        return self.above / self.below
-
-    @property
-    def met(self) -> bool:
-        """Whether it is within its bound."""
-        return self.value >= self.most if self.at_least else self.value <= self.most
 
 
 def task_operations(first: int, count: int) -> list[Operation]:
@@ -116,13 +90,6 @@ async def _bookkeeping(graph: PropertyGraph, path: Path) -> float:
             journal.append("event", what=body, state=kept)
             times.append(time.perf_counter() - started)
     return median(times)
-
-
-async def seconds_of(work: Callable[[], Awaitable[object]]) -> float:
-    """Return the seconds that an awaited call takes."""
-    started = time.perf_counter()
-    await work()
-    return time.perf_counter() - started
 
 
 async def sandbox_ratio() -> Ratio:

@@ -9,13 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ontology.files import write_file
-from scripts.account_tables import markdown_table, paired_difference, ratio_table, share
+from scripts.account.account_tables import markdown_table, paired_difference, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.kgot.tools_shown import ORACLE_TEXTS
 
-__all__ = ["FIGURES", "PAGE", "keep_section", "page_blocks", "write_page"]
+__all__ = ["FIGURES", "PAGE", "page_blocks", "write_page"]
 
 PAGE = ROOT / "docs" / "kgot.md"
 FIGURES = ROOT / "docs" / "kgot.json"
@@ -27,12 +26,6 @@ _SYSTEMS = {
     "zero-shot": "the model alone",
 }
 _NO_FIGURES = "Not measured yet."
-
-
-def keep_section(name: str, figures: Any, path: Path = FIGURES) -> None:
-    """Put the figures of a section into the file, and leave the others alone."""
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    write_file(path, json.dumps({**kept, name: figures}, indent=1, sort_keys=True) + "\n")
 
 
 def write_page(figures: Path = FIGURES, page: Path = PAGE) -> None:

@@ -16,10 +16,10 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
+from scripts.account.kept_rows import KeptRows
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.injected_faults import FaultyModel
-from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.oracle_model import OracleModel
 from scripts.kgot.task_world import TaskWorld
 

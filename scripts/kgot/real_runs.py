@@ -9,16 +9,15 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from egotools import ClientError
 from inference import DEFAULT_ENCODER, load_encoder
-from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
+from inference.chat import GREEDY, ChatModel, Message
 from inference.encoder import Encoder
-from ontology.errors import EgotoolsError, ModelError
+from ontology.errors import EgotoolsError
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, PropertyGraph
@@ -27,14 +26,15 @@ from planners.kgot.kgot_events import KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
 from planners.kgot.llm.llm_makers import llm_makers
+from scripts.account.kept_rows import KeptRows
+from scripts.account.tallied_model import TalliedModel
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of
-from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.notes_graph import CHUNK_CHARS, NearestChunks, NotesWriter
 from scripts.kgot.plain_systems import PlainLimits, call_tools_plainly, zero_shot
 from scripts.kgot.task_world import TaskWorld
 
-__all__ = ["REAL_SETTINGS", "SYSTEMS", "TalliedModel", "measure_real"]
+__all__ = ["REAL_SETTINGS", "SYSTEMS", "measure_real"]
 
 REAL_SETTINGS = KgotSettings(
     max_iterations=2,
@@ -49,50 +49,6 @@ REAL_SETTINGS = KgotSettings(
 )
 """Of the real model: 3 votes and 2 iterations instead of 5 and 7, and one re-ask, fix and new query instead of 3, because of what calls cost here."""
 SYSTEMS = ("kgot", "no graph", "nearest chunks", "tool calling", "zero-shot")
-_SEEDS = 100_000  # more than a run draws, so that runs draw anew
-_TEMPERATURE = 0.7  # that of the votes
-
-
-class TalliedModel:
-    """Implements :class:`inference.chat.ChatModel`: counts calls and tokens, and draws anew in each run.
-
-    :param run: number of the run, from 0.
-    """
-
-    def __init__(self, model: ChatModel, run: int) -> None:
-        self._model = model
-        self._run = run
-        self.tally: Counter[str] = Counter()
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        """Ask the model. In all runs but the first, what would be the most probable answer is drawn as well."""
-        drawn = sample
-        if self._run:
-            drawn = Sample(seed=sample.seed + self._run * _SEEDS, temperature=sample.temperature or _TEMPERATURE)
-        self.tally["asked"] += 1
-        try:
-            completion = self._model.complete(
-                messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens, sample=drawn
-            )
-        except ModelError:
-            self.tally["failed"] += 1
-            raise
-        self.tally["prompt_tokens"] += completion.prompt_tokens
-        self.tally["completion_tokens"] += completion.completion_tokens
-        return completion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

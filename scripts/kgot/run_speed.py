@@ -25,7 +25,8 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
-from scripts.kgot.graph_speed import NODES, Ratio, task_operations
+from scripts.account.ratio import Ratio
+from scripts.kgot.graph_speed import NODES, task_operations
 
 __all__ = ["run_ratios"]
 

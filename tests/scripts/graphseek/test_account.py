@@ -13,6 +13,7 @@ import pytest
 
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.operators.operator_registry import known_operators
+from scripts.account.kept_rows import KeptRows
 from scripts.document_blocks import replace_block
 from scripts.graphseek.account_graph import AccountGraph, ev_file, open_account_graph
 from scripts.graphseek.asked_systems import SYSTEMS
@@ -26,7 +27,6 @@ from scripts.graphseek.real_account import measure_real
 from scripts.graphseek.rules_account import measure_rules, random_section
 from scripts.graphseek.timed_graph import read_all
 from scripts.graphseek.token_account import token_section
-from scripts.kgot.kept_rows import KeptRows
 from tests.planners.kgot.run_fakes import FakeFinder, StepServer, tool
 
 _SMALL = 0.1  # of the graph: the smallest size at which all 15 questions have parameters

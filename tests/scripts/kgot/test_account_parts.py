@@ -19,12 +19,12 @@ from inference.scripted import ScriptedChat
 from planners.calling.fence_marks import FenceMarks
 from planners.graphs.property_graph import GraphState
 from planners.kgot.kgot_controller import KgotRun
+from scripts.account.kept_rows import KeptRows
 from scripts.kgot import oracle_account
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
 from scripts.kgot.answer_verdict import verdict_of
 from scripts.kgot.element_facts import element_facts
 from scripts.kgot.injected_faults import FAULTS, FaultyModel
-from scripts.kgot.kept_rows import KeptRows
 from scripts.kgot.kgot_page import FIGURES, PAGE, _complete_and_found, page_blocks
 from scripts.kgot.oracle_prompt import table_rows
 from scripts.kgot.public_task_code import public_calls, public_code
@@ -151,17 +151,6 @@ def test_the_faults_have_a_row_without_any(tmp_path: Path, monkeypatch: pytest.M
     assert [(each["layers"], each["solved"], each["faults"]) for each in bare] == [
         (name, 1, 0) for name in oracle_account.LAYERS
     ]
-
-
-def test_rows_are_kept_and_half_a_line_is_not_believed(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    KeptRows(path, "task").add(task="a", solved=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write('{"task": "b", "sol')
-    again = KeptRows(path, "task")
-    assert [dict(row) for row in again] == [{"task": "a", "solved": True}]
-    assert again.has(task="a")
-    assert not again.has(task="b")
 
 
 def test_tables_in_markdown_and_with_commas_are_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.account_tables import paired_difference
+from scripts.account.account_tables import paired_difference
 
 
 def _shares(*values: float) -> dict[str, float]:

@@ -51,7 +51,7 @@ def paired_difference(system: Mapping[str, float], reference: Mapping[str, float
 
 
 def ratio_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the table of a benchmark's ratios, as :class:`scripts.kgot.graph_speed.Ratio` has them."""
+    """Return the table of a benchmark's ratios, as :class:`scripts.account.ratio.Ratio` has them."""
     return markdown_table(
         ("ratio", "measured", "bound", ""),
         (

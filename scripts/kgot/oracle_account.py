@@ -79,12 +79,13 @@ async def measure_oracle(
 ) -> None:
     """Run all tasks with the oracle in these stores.
 
+    :param stores: addresses of stores, see ``egotools solve --graph``; rows have what stands before the colon.
     :param wanted: gets which tools each step wanted, and which the prompt showed.
     """
     for task in tasks:
         for store in stores:
             for kind in kinds:
-                if not rows.has(store=store, retrieve=kind, task=task.id):
+                if not rows.has(store=_engine(store), retrieve=kind, task=task.id):
                     await _measure_one(world, task, store, kind, rows, wanted)
 
 
@@ -94,7 +95,7 @@ async def _measure_one(
     oracle, started = OracleModel([task]), time.perf_counter()
     run = await _run_once(world, task, oracle, oracle, store=store, settings=KgotSettings(retrieve=kind))
     rows.add(
-        store=store,
+        store=_engine(store),
         retrieve=kind,
         task=task.id,
         kind=task.kind,
@@ -107,6 +108,10 @@ async def _measure_one(
     )
     if not wanted.has(task=task.id):
         wanted.add(task=task.id, kind=task.kind, steps=oracle.wanted)
+
+
+def _engine(store: str) -> str:
+    return store.partition(":")[0]
 
 
 def _stands(state: GraphState, answer: str) -> bool:

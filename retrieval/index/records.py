@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import mmap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_object import canonical_text
-from retrieval.index.mapped_array import load_mapped
+from retrieval.index.mapped_array import load_mapped, map_bytes
 
 __all__ = ["Records", "Texts", "refuse_invalid", "write_lines", "write_records", "write_texts"]
 
@@ -83,10 +82,7 @@ class Texts:
         size = file_path.stat().st_size
         if len(self._offsets) < 1 or int(self._offsets[-1]) != size:
             raise SnapshotCorruptError("the offsets do not match the size of the file", subject=str(file_path))
-        self._map: mmap.mmap | bytes = b""
-        if size:
-            with open(file_path, "rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._map = map_bytes(file_path)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

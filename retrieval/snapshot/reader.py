@@ -37,7 +37,7 @@ from retrieval.snapshot.manifest import Manifest
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.verify import verify_snapshot
 
-__all__ = ["DERIVED", "Snapshot", "open_snapshot"]
+__all__ = ["DERIVED", "Snapshot", "open_snapshot", "tool_functions"]
 
 DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
 """What a snapshot keeps that follows from its edges."""
@@ -103,8 +103,8 @@ def _find(node_keys: Texts, keys: Lookup, key: str) -> int | None:
     return next((int(number) for number in keys[key] if node_keys[int(number)] == key), None)
 
 
-def _tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str], Callable[[str], int | None]]:
-    """The function from a tool's number to its id, and that from an id to the number."""
+def tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str], Callable[[str], int | None]]:
+    """Return the function from a tool's number to its id, and that from an id to the number; None for an unknown id."""
     return (
         lambda number: node_keys[number].removeprefix("tool:"),
         lambda tool_id: _find(node_keys, keys, f"tool:{tool_id}"),
@@ -156,7 +156,7 @@ class Snapshot:
         self._keys = Lookup(folder, KEYS)
         self.value_shapes = ValueShapes(folder, len(self.tools))
         # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
-        tool_id, find_tool = _tool_functions(self._node_keys, self._keys)
+        tool_id, find_tool = tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
         self.learned = _learned(folder, manifest, len(self.tools))

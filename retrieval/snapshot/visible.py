@@ -11,9 +11,9 @@ fields of BM25, the weights of the words in a name, abbreviations, the confidenc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from ontology.tool import Tool
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.reader import DERIVED, Snapshot
+from retrieval.snapshot.reader import DERIVED, Snapshot, tool_functions
 
 __all__ = ["VisibleSnapshot", "VisibleSnapshots"]
 
@@ -80,14 +80,16 @@ class VisibleSnapshot(Snapshot):
         self._tool_numbers = np.flatnonzero(tools)
         self.adjacency = whole.adjacency.subset(edges)
         self.nodes = whole.nodes.changed(_without_texts)
-        self.edges = whole.edges.subset(edges).changed(self._without_hidden_places)
         self.fields = {field: index.restricted(tools) for field, index in whole.fields.items()}
         self.names_index = whole.names_index.restricted(tools, rescaled=False)
         self.ngrams = whole.ngrams.kept(nodes)
         self._keys = whole._keys.kept(nodes)
-        self.learned = whole.learned and whole.learned.restricted(tools, self._is_visible)
+        # Functions over the indexes, not methods, as in a whole one: a snapshot in a cycle would stay in memory after its last use.
+        _, find_tool = tool_functions(self._node_keys, self._keys)
+        self.edges = whole.edges.subset(edges).changed(partial(_without_hidden_places, find_tool))
+        self.learned = whole.learned and whole.learned.restricted(tools, lambda tool_id: find_tool(tool_id) is not None)
         self.value_shapes = whole.value_shapes.restricted(lambda tool: bool(tools[tool]))
-        self.filters = whole.filters.restricted(tools, lambda tool_id: self.find_node(f"tool:{tool_id}"))
+        self.filters = whole.filters.restricted(tools, find_tool)
 
     @property
     def tool_numbers(self) -> NDArray[np.int64]:
@@ -152,19 +154,13 @@ class VisibleSnapshot(Snapshot):
         """The numbers of the visible tools that say who calls them, ascending."""
         return tuple(tool for tool in self._whole.own_profiles if self._tools[tool])
 
-    def _is_visible(self, tool_id: str) -> bool:
-        return self.find_node(f"tool:{tool_id}") is not None
 
-    def _without_hidden_places(self, edge: EdgeRecord) -> EdgeRecord:
-        """An edge without the places in documents of other tools; the phrases are those of all places."""
-        seen = tuple(
-            place
-            for place in edge.provenance
-            if not place.tool_id or self.find_node(f"tool:{place.tool_id}") is not None
-        )
-        if len(seen) == len(edge.provenance):
-            return edge
-        return replace(edge, provenance=seen, phrases=(), evidence_count=len(seen))
+def _without_hidden_places(find_tool: Callable[[str], int | None], edge: EdgeRecord) -> EdgeRecord:
+    """An edge without the places in documents of other tools; the phrases are those of all places."""
+    seen = tuple(place for place in edge.provenance if not place.tool_id or find_tool(place.tool_id) is not None)
+    if len(seen) == len(edge.provenance):
+        return edge
+    return replace(edge, provenance=seen, phrases=(), evidence_count=len(seen))
 
 
 def _without_texts(node: NodeRecord) -> NodeRecord:

@@ -25,6 +25,7 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
+from retrieval.index import mapped_array
 from retrieval.snapshot.lease import held_lease, unless_served
 from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.publish_lock import publishing
@@ -216,10 +217,14 @@ async def test_a_call_given_up_keeps_its_snapshot_until_its_thread_is_done() -> 
         await server.stop(0)
 
 
-async def test_a_snapshot_is_freed_with_its_maps_after_its_last_call(store: EditionStore) -> None:
+async def test_a_snapshot_is_freed_with_its_maps_after_its_last_call(
+    store: EditionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapped_array, "MAPPED_FROM_BYTES", 1)  # as if its files were large
     async with running({"": store.path}) as server, AsyncClient(server.address) as client:
         await client.retrieve(QUERY, explain=True)
         engine: Any = server.catalogs.state("").engine
+        engine.restricted({"namespace": ["crm"]}).catalog()  # of a caller that sees a part
         freed, folder = weakref.ref(engine.snapshot), str(engine.snapshot.folder)
         assert folder in Path("/proc/self/maps").read_text(encoding="utf-8")
         del engine

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -107,29 +110,55 @@ async def test_a_user_is_not_asked_about_a_call_that_cannot_be_made(served: str)
 
 async def test_a_large_answer_does_not_keep_other_sessions_waiting(served: str) -> None:
     lags: list[float] = []
+    worked: list[float] = []  # by the thread of the loop itself between two of its turns, in processor time
 
     async def watch() -> None:
         while True:
-            started = time.monotonic()
+            started, used = time.monotonic(), time.thread_time()
             await asyncio.sleep(0.01)
             lags.append(time.monotonic() - started - 0.01)
+            worked.append(time.thread_time() - used)
 
     async with gateway(served, taken_over("flood")) as server:
         async with Client(server.server, mode="legacy") as one, Client(server.server, mode="legacy") as other:
             assert not (await called(other, "office/find_employee", name="Jan")).is_error  # its server runs
-            watching = asyncio.create_task(watch())
-            large = asyncio.create_task(called(one, "warehouse/count_stock", material="tin"))
-            waits = []
-            while not large.done():
-                started = time.monotonic()
-                assert not (await called(other, "office/find_employee", name="Jan")).is_error
-                waits.append(time.monotonic() - started)
-            watching.cancel()
-            shown = text_of(await large)
+            with lags_of_a_thread() as of_a_thread:
+                watching = asyncio.create_task(watch())
+                large = asyncio.create_task(called(one, "warehouse/count_stock", material="tin"))
+                waits = []
+                while not large.done():
+                    started = time.monotonic()
+                    assert not (await called(other, "office/find_employee", name="Jan")).is_error
+                    waits.append(time.monotonic() - started)
+                watching.cancel()
+                shown = text_of(await large)
     assert "the rest is left out" in shown
     assert len(shown) < 70_000
-    assert max(lags) < 1.5  # where the loop itself did the work it was 4 s
-    assert max(waits) < 3.0
+    assert max(worked) < 2.0  # 0.5 to 0.8 s; where the loop itself did the work it was 8 s
+    # A busy machine keeps every thread waiting. Where the loop did the work it waited 29 s, and a thread 1.3 s.
+    busy = max(of_a_thread)
+    assert max(lags) < 1.5 + 2 * busy
+    assert max(waits) < 3.0 + 4 * busy
+
+
+@contextmanager
+def lags_of_a_thread() -> Iterator[list[float]]:
+    """How much longer than it asked for a thread beside the loop slept each time: what machine and interpreter keep anyone waiting."""
+    lags, ended = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not ended.is_set():
+            started = time.monotonic()
+            time.sleep(0.01)
+            lags.append(time.monotonic() - started - 0.01)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield lags
+    finally:
+        ended.set()
+        thread.join()
 
 
 async def test_the_pattern_of_an_output_schema_is_not_tried(served: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.dialects.cypher_text import CypherText, Steps
+from planners.graphseek.dialects.cypher_text import CypherText, IdsOfTypes, Steps
 
 __all__ = ["BoltDialect"]
 
@@ -44,20 +44,12 @@ class BoltDialect:
     def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
         """See :class:`Dialect`."""
         text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
-        text.where([self.one_of_ids(text, variable, (), ids), *text.of_type(variable, type_)])
+        text.where([text.one_of_ids(variable, (), ids), *text.of_type(variable, type_)])
         return "MATCH"
 
-    def types_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> tuple[NodeType, ...]:
+    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
         """See :class:`Dialect`."""
-        return schema.nodes
-
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[list[str]]:
-        """See :class:`Dialect`."""
-        return [list(ids)] if ids else []
-
-    def one_of_ids(self, text: CypherText, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
-        """See :class:`Dialect`."""
-        return f"elementId({variable}) IN {text.parameter(tuple(ids))}"
+        return [IdsOfTypes(types=schema.nodes, ids=tuple(ids))] if ids else []
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:
         """See :class:`Dialect`. The least length of trails is that of a search by breadth, and the engine plans it as one."""

@@ -18,7 +18,7 @@ from planners.graphs.property_graph import Value
 from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.results.result import ResultColumn
 
-__all__ = ["Compiled", "CypherText", "Dialect", "Steps"]
+__all__ = ["Compiled", "CypherText", "Dialect", "IdsOfTypes", "Steps"]
 
 _VARIABLES = ("n0", "n1", "e0", "q0", "r0", "x0", "k0", "g0", "a0", "h0")
 """That the texts use; ``g`` and ``a`` are numbered on."""
@@ -132,6 +132,10 @@ class CypherText:
         """
         return self.dialect.node_id(self, variable, types)
 
+    def one_of_ids(self, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
+        """Return that a node has one of the ids; slow where they are many."""
+        return f"{self.node_id(variable, types)} IN {self.parameter(tuple(ids))}"
+
     def compiled(self) -> Compiled:
         """Return the query."""
         return Compiled(text="\n".join(self._clauses), parameters=dict(self._parameters))
@@ -170,6 +174,17 @@ class Steps:
         """
         left, right = ("<-", "-") if self.arrow == "<-" else ("-", self.arrow)
         return f"{self.start}{left}[{inside}]{right}{self.end}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdsOfTypes:
+    """Ids of nodes.
+
+    :param types: of which the nodes may be, as the ids say; all types where they do not.
+    """
+
+    types: tuple[NodeType, ...]
+    ids: tuple[str, ...]
 
 
 class Dialect(Protocol):
@@ -212,16 +227,8 @@ class Dialect(Protocol):
         """
         ...
 
-    def types_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> tuple[NodeType, ...]:
-        """Return the types that the nodes of ids may be of, as the ids say; all types where they do not."""
-        ...
-
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[list[str]]:
+    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
         """Return ids in parts that :meth:`choose` is fast with."""
-        ...
-
-    def one_of_ids(self, text: CypherText, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
-        """Return that a node has one of the ids; slow where they are many."""
         ...
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ontology.errors import InvalidArgumentError
 from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphs.readable_graph import CypherDialect
-from planners.graphseek.dialects.cypher_text import CypherText, Steps
+from planners.graphseek.dialects.cypher_text import CypherText, IdsOfTypes, Steps
 
 __all__ = ["LadybugDialect"]
 
@@ -75,22 +75,19 @@ class LadybugDialect:
             problem = f"it has {len(ids):,} nodes of several types"
             raise InvalidArgumentError(problem, subject="the result", remedy="Name one of its types with the handle")
         text.add(f"MATCH {text.node(variable, (type_,) if type_ else ())}")
-        text.where([*text.of_type(variable, type_), self.one_of_ids(text, variable, types, ids)])
+        text.where([*text.of_type(variable, type_), text.one_of_ids(variable, types, ids)])
         return "OPTIONAL MATCH"
 
-    def types_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> tuple[NodeType, ...]:
-        """See :class:`Dialect`."""
-        return tuple(each for each in schema.nodes if any(id_.startswith(f"{each.mark.label}:") for id_ in ids))
-
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[list[str]]:
+    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
         """See :class:`Dialect`. One part for each label."""
-        labels = dict.fromkeys(each.mark.label for each in schema.nodes)
-        parts = [[each for each in ids if each.startswith(f"{label}:")] for label in labels]
-        return [part for part in parts if part]
-
-    def one_of_ids(self, text: CypherText, variable: str, types: Sequence[NodeType], ids: Sequence[str]) -> str:
-        """See :class:`Dialect`."""
-        return f"{self.node_id(text, variable, types)} IN {text.parameter(tuple(ids))}"
+        parts = [
+            IdsOfTypes(
+                types=tuple(each for each in schema.nodes if each.mark.label == label),
+                ids=tuple(each for each in ids if each.startswith(f"{label}:")),
+            )
+            for label in dict.fromkeys(each.mark.label for each in schema.nodes)
+        ]
+        return [part for part in parts if part.ids]
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:
         """See :class:`Dialect`. SHORTEST is a search by breadth: it gives each pair once, and never the start itself."""

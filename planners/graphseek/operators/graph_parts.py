@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
-from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
+from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect, IdsOfTypes
 from planners.graphseek.operators.graph_query import fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls
@@ -14,7 +14,7 @@ from planners.graphseek.operators.node_selection import Selection, match_selecti
 from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.results.result import ResultColumn, ResultEdge, ResultNode
 
-__all__ = ["MOST_EDGES", "MOST_NODES", "edges_among", "edges_query", "nodes_of", "nodes_query"]
+__all__ = ["MOST_EDGES", "MOST_NODES", "edges_among", "nodes_of"]
 
 MOST_NODES = 2_000
 """Of a graph: four times the largest of the paper (522), and what a page draws."""
@@ -22,7 +22,7 @@ MOST_EDGES = 5_000
 """Of a graph: more than two for each node."""
 
 
-def nodes_query(selection: Selection, schema: GraphSchema, dialect: Dialect, *, most: int) -> Compiled:
+def _nodes_query(selection: Selection, schema: GraphSchema, dialect: Dialect, *, most: int) -> Compiled:
     """Return the query of the nodes of a selection, as values."""
     text = CypherText(schema, dialect)
     match_selection(text, "n0", selection)
@@ -37,29 +37,29 @@ async def nodes_of(context: OperatorContext, selection: Selection, *, most: int)
     reader = NodeReader(context.schema, context.catalog)
     cut = False
     for part in _parts(context, selection):
-        compiled = nodes_query(part, context.schema, context.dialect, most=most + 1)
+        compiled = _nodes_query(part, context.schema, context.dialect, most=most + 1)
         rows, more = await fetch_rows(context, compiled, most=most)
         found |= {node.id: node for node in (reader.node(row[0]) for row in rows)}
         cut = cut or more
     return list(found.values())[:most], cut or len(found) > most
 
 
-def edges_query(
-    ids: Sequence[str], types: Sequence[RelationshipType], schema: GraphSchema, dialect: Dialect, sources: Sequence[str]
+def _edges_query(
+    ids: Sequence[str], types: Sequence[RelationshipType], schema: GraphSchema, dialect: Dialect, sources: IdsOfTypes
 ) -> Compiled:
     """Return the query of the relationships from some nodes to others.
 
     :param ids: of the targets.
-    :param sources: ids that go together: see :meth:`Dialect.parts_of_ids`.
+    :param sources: one part of :meth:`Dialect.parts_of_ids`.
     """
     text = CypherText(schema, dialect)
-    begin = dialect.choose(text, "n0", None, sources)
+    begin = dialect.choose(text, "n0", None, sources.ids)
     steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
     text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
-    text.where([dialect.one_of_ids(text, "n1", schema.nodes, ids)])
+    text.where([text.one_of_ids("n1", schema.nodes, ids)])
     text.add(f"WITH n0, n1, e0 WHERE {dialect.identity('n1')} IS NOT NULL")
     columns = [ResultColumn(name=name, type="string") for name in ("source", "type", "target", "properties")]
-    source = text.node_id("n0", dialect.types_of_ids(schema, sources))
+    source = text.node_id("n0", sources.types)
     target = text.node_id("n1", schema.nodes)
     text.returns(columns, (source, dialect.relationship_type("e0"), target, "properties(e0)"))
     text.add(f"LIMIT {text.parameter(MOST_EDGES + 1)}")
@@ -77,7 +77,7 @@ async def edges_among(
         return [], False
     dialect, found = context.dialect, list[ResultEdge]()
     for sources in dialect.parts_of_ids(context.schema, ids):
-        compiled = edges_query(ids, types, context.schema, dialect, sources)
+        compiled = _edges_query(ids, types, context.schema, dialect, sources)
         rows, _ = await fetch_rows(context, compiled, most=MOST_EDGES + 1)
         found += [
             ResultEdge(
@@ -95,13 +95,7 @@ def _parts(context: OperatorContext, selection: Selection) -> list[Selection]:
     """Return a selection of a result in parts that are looked up fast."""
     if selection.ids is None:
         return [selection]
-    dialect = context.dialect
     return [
-        Selection(
-            type=selection.type,
-            types=dialect.types_of_ids(context.schema, ids),
-            ids=tuple(ids),
-            shown=selection.shown,
-        )
-        for ids in dialect.parts_of_ids(context.schema, selection.ids)
+        Selection(type=selection.type, types=part.types, ids=part.ids, shown=selection.shown)
+        for part in context.dialect.parts_of_ids(context.schema, selection.ids)
     ]

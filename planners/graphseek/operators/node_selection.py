@@ -96,8 +96,9 @@ async def resolve_selection(raw: Mapping[str, Any], context: OperatorContext) ->
     if len(distinct) > _MOST_IDS:
         hint = "Say its type and filters instead of the handle, or make a smaller result"
         raise OperatorFault("too large", f"{found.handle} has more than {_MOST_IDS:,} nodes", hint)
-    types = context.dialect.types_of_ids(context.schema, distinct)
-    named = [each.name for each in types] if len(types) < len(context.schema.nodes) else []
+    types = {each.name for part in context.dialect.parts_of_ids(context.schema, distinct) for each in part.types}
+    known = [each.name for each in context.schema.nodes]
+    named = [each for each in known if each in types] if len(types) < len(known) else []
     type_ = type_ or (named[0] if len(named) == 1 else "")
     return {"ids": distinct, "type": type_, "types": named, "shown": found.handle}
 

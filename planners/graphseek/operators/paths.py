@@ -49,7 +49,7 @@ def compile_query(
     else:
         conditions += selection_conditions(text, "n0", start)
     if target.ids is not None:
-        conditions.append(dialect.one_of_ids(text, "n1", target.types, target.ids))
+        conditions.append(text.one_of_ids("n1", target.types, target.ids))
     conditions += selection_conditions(text, "n1", target)
     conditions.append(f"{dialect.identity('n0')} <> {dialect.identity('n1')}")
     steps = steps_of(

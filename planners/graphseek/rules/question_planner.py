@@ -10,24 +10,19 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.name_finding import Found, NameFinding
+from planners.graphseek.rules.neighbour_counting import NeighbourCounting
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
-from planners.graphseek.rules.question_cues import Bound
-from planners.graphseek.rules.question_reading import Condition, Counted, Reading, Stop
+from planners.graphseek.rules.question_reading import Condition, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.said_question import UnreadableError
-from planners.graphseek.rules.schema_routes import Hop
-from planners.graphseek.rules.set_finding import OPPOSITES, EmptyError, Selected, SetFinding, filters_of, without_value
+from planners.graphseek.rules.set_finding import MOST_HOPS, EmptyError, Selected, SetFinding, without_value
 from planners.graphseek.rules.type_settling import TypeSettling
 
 __all__ = ["Planned", "plan_question"]
 
-_HOPS = 6
-"""Of a blueprint four, of what is missed for want of a thing six: all that the operators go."""
 _BACK = -1
 """The place of "it": before the question."""
-_TIES = 100
-"""Further ones that are looked at for the value of the last of the first ones: a page."""
 _BLUEPRINT_HOPS = 3
 """As far as the truth of the second use case (paper, section 5.3) goes."""
 
@@ -129,6 +124,7 @@ async def _note_unknown(conditions: Sequence[Condition], calls: ReplayedCalls, r
 class _Plan:
     def __init__(self, reading: Reading, calls: ReplayedCalls, choice: RelationChoice, sets: SetFinding) -> None:
         self._reading, self._calls, self._choice, self._sets = reading, calls, choice, sets
+        self._counts = NeighbourCounting(reading, calls, choice, sets)
 
     def planned(self) -> Planned:
         reading = self._reading
@@ -137,9 +133,9 @@ class _Plan:
         if reading.kind in ("loss", "change"):
             return self._impact()
         if reading.each_words and reading.kind == "count":
-            return self._per_each()
+            return Planned(type=self._type, results=(self._counts.per_each(),), shape="pairs")
         if reading.target.rank and reading.target.rank.total:
-            return self._ranked_total()
+            return self._first("firsts", *self._counts.ranked_total())
         return self._measured(self._sets.selected())
 
     @property
@@ -152,7 +148,7 @@ class _Plan:
         reading = self._reading
         reading.planned |= {"count", "bound"} | ({"only"} if reading.target.only else set())
         if reading.counted is not None:
-            result = self._counted(nodes, reading.counted)
+            result = self._counts.counted(nodes, reading.counted)
             if reading.counted.bound is None and "count" in [each.name for each in result.columns]:
                 return self._first("firsts", result, "count")
             shape = "size" if reading.kind == "count" else "rows"
@@ -165,24 +161,14 @@ class _Plan:
             return self._property(nodes)
         if reading.kind == "count" and "type" in nodes:
             reading.planned.add("sum")
-            aggregations = [{"grouping_type": "COUNT"}]
-            result = self._calls.result("get_nodes", **_of(nodes), aggregations=aggregations)
+            result = self._sets.table(nodes, aggregations=[{"grouping_type": "COUNT"}])
             return Planned(type=self._type, results=(result,), shape="cell")
-        result = self._listed(nodes)
+        result = self._sets.listed(nodes)
         if reading.siblings and reading.kind == "list" and reading.chains and reading.chains[0][0].name:
             return self._with_siblings(result)
         if reading.kind == "count":
             reading.planned.add("sum")
         return Planned(type=self._type, results=(result,), shape="size" if reading.kind == "count" else "rows")
-
-    def _listed(self, nodes: Selected, **arguments: Any) -> Result:
-        if self._reading.limit:
-            arguments = {"limit": self._reading.limit, **arguments}
-        if "type" in nodes:
-            return self._calls.result("get_nodes", **_of(nodes), **arguments)
-        if arguments:
-            return self._calls.result("filter", **nodes, **arguments)
-        return self._calls.stored(nodes["handle"])
 
     def _ranked(self, nodes: Selected) -> Planned:
         rank = self._reading.target.rank
@@ -192,17 +178,12 @@ class _Plan:
             names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
             raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
         by = keys[0].key.name
-        result = self._listed(nodes, order_by=by, descending=rank.descending, limit=self._page)
+        result = self._sets.listed(nodes, order_by=by, descending=rank.descending, limit=self._reading.page)
         return self._first("first", result, by, keys[0])
 
     def _first(self, shape: str, result: Result, by: str, asked: PropertyOf | None = None) -> Planned:
         by = by if self._reading.has_ties else ""
         return Planned(type=self._type, results=(result,), asked=asked, shape=shape, by=by)
-
-    @property
-    def _page(self) -> int:
-        """How many are looked at for the first ones."""
-        return self._reading.first + (_TIES if self._reading.has_ties else 0)
 
     def _total(self, nodes: Selected) -> Planned:
         reading = self._reading
@@ -215,13 +196,12 @@ class _Plan:
                 raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
             grouped = {"group_by": [by.key.name]}
         aggregation = {"grouping_type": reading.total, "property": asked.key.name}
-        operator = "get_nodes" if "type" in nodes else "filter"
-        result = self._calls.result(operator, **_of(nodes), **grouped, aggregations=[aggregation])
+        result = self._sets.table(nodes, **grouped, aggregations=[aggregation])
         return Planned(type=self._type, results=(result,), asked=asked, shape="pairs" if grouped else "cell")
 
     def _property(self, nodes: Selected) -> Planned:
         asked = self._asked()
-        result = self._listed(nodes)
+        result = self._sets.listed(nodes)
         if asked.role == "category" and result.size > 1:
             grouping = {"group_by": [asked.key.name], "aggregations": [{"grouping_type": "COUNT"}]}
             result = self._calls.result("filter", handle=result.handle, **grouping)
@@ -238,128 +218,11 @@ class _Plan:
             raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
         return keys[0]
 
-    def _counted(self, nodes: Selected, counted: Counted) -> Result:
-        self._reading.planned |= {"top", "bound", "count"}
-        near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
-        hop = self._hop(near, far)
-        is_ascending = counted.bound is None and not counted.descending
-        limit = {"limit": self._page} if counted.bound is None else {}
-        arguments = self._neighbours(
-            hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
-        )
-        if hop.chained:
-            arguments |= {"max_hops": _HOPS, "aggregations": [{"grouping_type": "COUNT"}], "order_by": "count"}
-            if is_ascending:  # those without any have no row
-                counts = self._calls.result("aggregate_neighbours", start=nodes, **arguments)
-                none = self._bounded(nodes, counts, Bound("=", 0))
-                if none.size:
-                    self._calls.notes.append(f"{none.size:,} have none")
-                    return none
-            counts = self._calls.result(
-                "aggregate_neighbours", start=nodes, **arguments, descending=not is_ascending, **limit
-            )
-            return self._bounded(nodes, counts, counted.bound) if counted.bound else counts
-        if counted.bound is not None:
-            return self._calls.result(
-                "degree", start=nodes, **arguments, **_bounds(counted.bound.operator, counted.bound.number)
-            )
-        order: dict[str, Any] = {"order": "ascending", "at_least": 0} if is_ascending else {"order": "descending"}
-        return self._calls.result("degree", start=nodes, **arguments, **order, **limit)
-
-    def _bounded(self, nodes: Selected, counts: Result, bound: Bound) -> Result:
-        """Return the rows within a bound; nodes without a row have 0."""
-        is_without = _fulfils(0, bound)
-        operator = OPPOSITES[bound.operator] if is_without else bound.operator
-        kept = [{"key": "count", "operator": operator, "value": bound.number}]
-        found = self._calls.result("filter", handle=counts.handle, filters=kept)
-        if not is_without:
-            return found
-        return self._calls.result("merge", handles=[self._listed(nodes).handle, found.handle], how="difference")
-
-    def _neighbours(self, hop: Hop, type_: str, narrowed: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of neighbours of a type over a hop."""
-        filters = self._choice.conditions([hop], hop)
-        return {
-            "relationship_types": [hop.relationship],
-            "direction": hop.direction,
-            "neighbour_type": type_,
-            **({"neighbour_filters": narrowed["filters"]} if narrowed else {}),
-            **({"relationship_filters": filters} if filters else {}),
-        }
-
-    def _hop(self, near: Stop, far: Stop) -> Hop:
-        """Return the one hop from the target to what is counted."""
-        said = [hop for each in self._choice.said_hops(near, far, near) for hop in each.hops]
-        hops = said or list(self._choice.routes(near.types[0], far.types[0])[0].hops)
-        if len(hops) > 1 and not said:
-            raise UnconnectedError(
-                f"{far.types[0]} is more than one step from {near.types[0]}, so it is not counted here"
-            )
-        return hops[0]
-
-    def _per_each(self) -> Planned:
-        reading = self._reading
-        reading.planned |= {"each", "count", "sum"}
-        each = Stop(at=len(reading.each_words) + reading.target.at, types=reading.each)
-        same = self._choice.property_like(self._type, reading.each_words, reading.each)
-        if same and not self._choice.is_direct(self._type, reading.each):
-            grouping = {"group_by": [same.key.name], "aggregations": [{"grouping_type": "COUNT"}]}
-            nodes = self._sets.selected()
-            result = self._calls.result("get_nodes" if "type" in nodes else "filter", **_of(nodes), **grouping)
-            return Planned(type=self._type, results=(result,), shape="pairs")
-        if not each.types:
-            raise UnconnectedError(f"“{reading.each_words}” is nothing to group by here")
-        each.types = self._choice.nearest(self._type, each.types)
-        hop = self._hop(each, reading.target)
-        counting = {"aggregations": [{"grouping_type": "COUNT"}]}
-        if reading.chains:
-            back = hop if hop.direction == "both" else replace(hop, direction="in" if hop.direction == "out" else "out")
-            arguments = self._neighbours(back, each.types[0], {})
-            result = self._calls.result(
-                "aggregate_neighbours", start=self._sets.selected(), **arguments, group_by="neighbour", **counting
-            )
-            return Planned(type=self._type, results=(result,), shape="pairs")
-        arguments = self._neighbours(hop, self._type, filters_of(reading.target.conditions))
-        start = {"type": each.types[0]}
-        if hop.chained:
-            result = self._calls.result("aggregate_neighbours", start=start, **arguments, max_hops=_HOPS, **counting)
-        else:
-            result = self._calls.result("degree", start=start, **arguments, at_least=0)
-        return Planned(type=self._type, results=(result,), shape="pairs")
-
-    def _ranked_total(self) -> Planned:
-        """The first ones by the sum of what their relationships to a named thing carry."""
-        reading, rank = self._reading, self._reading.target.rank
-        reading.planned |= {"top", "sum"}
-        named = [chain[0] for chain in reading.chains if chain[0].name]
-        if rank is None or len(named) != 1:
-            raise UnconnectedError("it does not say to what they contribute")
-        hop = self._hop(named[0], reading.target)
-        key = next((each for each in rank.properties if each.of_relationship and each.owner == hop.relationship), None)
-        if key is None:
-            raise UnconnectedError(f"{hop.relationship} has no such property")
-        filters = self._choice.conditions([hop], hop)
-        result = self._calls.result(
-            "aggregate_neighbours",
-            start=self._sets.start(named[0]),
-            relationship_types=[hop.relationship],
-            direction=hop.direction,
-            neighbour_type=self._type,
-            group_by="neighbour",
-            relationship_property=key.key.name,
-            aggregations=[{"grouping_type": rank.total}],
-            order_by=f"{rank.total.lower()}_{key.key.name}",
-            descending=rank.descending,
-            limit=self._page,
-            **({"relationship_filters": filters} if filters else {}),
-        )
-        return self._first("firsts", result, f"{rank.total.lower()}_{key.key.name}")
-
     def _with_siblings(self, result: Result) -> Planned:
         """What is asked for, and the others beside the named thing: one step back the same way."""
         stop = self._reading.chains[0][0]
         self._reading.planned.add("other")
-        back = self._hop(self._reading.target, stop)
+        back = self._counts.hop(self._reading.target, stop)
         start = {"handle": result.handle}
         all_ = self._calls.result(
             "traverse",
@@ -380,7 +243,7 @@ class _Plan:
             raise UnconnectedError("it does not say what is missing or changes")
         start = self._sets.start(named[0])
         direction = self._choice.flow(named[0].types[0], reading.target.types)
-        hops = 1 if reading.kind == "change" else _HOPS
+        hops = 1 if reading.kind == "change" else MOST_HOPS
         types = list(reading.targets)
         result = self._calls.result("impact", start=start, direction=direction, max_hops=hops, node_types=types)
         return Planned(type=types[0] if len(types) == 1 else "", results=(result,))
@@ -394,7 +257,7 @@ class _Plan:
         plan = {"plan_or_actual": planned} if planned else {}
         if reading.counted is not None:
             reading.plan = planned
-            return Planned(type=self._type, results=(self._counted(self._first_ones(), reading.counted),))
+            return Planned(type=self._type, results=(self._counts.counted(self._first_ones(), reading.counted),))
         named = reading.named
         start = self._sets.start(named[0]) if named else self._first_ones()
         graph = self._calls.result(
@@ -408,29 +271,6 @@ class _Plan:
         nodes = self._sets.selected()
         if not self._reading.limit:
             return nodes
-        found = self._listed(nodes)
+        found = self._sets.listed(nodes)
         self._reading.limit = None
         return {"handle": found.handle}
-
-
-def _of(nodes: Selected) -> dict[str, Any]:
-    """Return a selection as ``get_nodes`` and ``filter`` take it."""
-    return {("node_type" if name == "type" else name): value for name, value in nodes.items()}
-
-
-def _fulfils(number: float, bound: Bound) -> bool:
-    compared = {"=": number == bound.number, "<": number < bound.number, ">": number > bound.number}
-    return any(compared[each] for each in bound.operator)
-
-
-def _bounds(operator: str, number: float) -> dict[str, int]:
-    whole = int(number)
-    if operator == ">":
-        return {"at_least": whole + 1}
-    if operator == ">=":
-        return {"at_least": whole}
-    if operator == "<":
-        return {"at_most": max(0, whole - 1)}
-    if operator == "<=":
-        return {"at_most": whole}
-    return {"at_least": whole, "at_most": whole} if whole else {"at_most": 0}

@@ -9,10 +9,12 @@ from planners.graphseek.rules.phrase_lexicon import PropertyOf
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
 
-__all__ = ["Condition", "Counted", "Kind", "Rank", "Reading", "Relation", "Stop", "When"]
+__all__ = ["TIES", "Condition", "Counted", "Kind", "Rank", "Reading", "Relation", "Stop", "When"]
 
 _FIRST = 10
 """Of several that are ranked, where no number is said: a page of them."""
+TIES = 100
+"""Further ones that are looked at for the value of the last of the first ones: a page."""
 Kind: TypeAlias = Literal["list", "count", "property", "total", "blueprint", "loss", "change"]
 """What is done with what is found: it is listed, counted, a property of it is told or aggregated; its flows; what depends on it."""
 
@@ -189,6 +191,11 @@ class Reading:
     def has_ties(self) -> bool:
         """Whether the first ones are so many as is said, so that others with the value of the last one belong to them."""
         return self.limit is not None or not self.is_plural
+
+    @property
+    def page(self) -> int:
+        """How many are looked at for the first ones."""
+        return self.first + (TIES if self.has_ties else 0)
 
     @property
     def is_descending(self) -> bool:

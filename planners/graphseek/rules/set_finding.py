@@ -13,13 +13,13 @@ from planners.graphseek.rules.relation_choice import RelationChoice
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 
-__all__ = ["OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
+__all__ = ["MOST_HOPS", "OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
 
 Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
 
-_CHAIN = 6
-"""Hops of a relationship that leads on: all that ``traverse`` goes."""
+MOST_HOPS = 6
+"""Of a blueprint four, of what is missed for want of a thing six, and of a relationship that leads on: all that the operators go."""
 OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 """Operators of filters, and those that the others fulfil."""
 
@@ -57,6 +57,21 @@ class SetFinding:
         if len(found) == 1:
             return {"handle": found[0].handle}
         return {"handle": self._merged(found, "intersection").handle}
+
+    def table(self, nodes: Selected, **arguments: Any) -> Result:
+        """Return what an operator makes of nodes: their order, groups, aggregations."""
+        if "handle" in nodes:
+            return self._calls.result("filter", **nodes, **arguments)
+        named = {("node_type" if name == "type" else name): value for name, value in nodes.items()}
+        return self._calls.result("get_nodes", **named, **arguments)
+
+    def listed(self, nodes: Selected, **arguments: Any) -> Result:
+        """Return a table of nodes, of no more than are asked for."""
+        if self._reading.limit:
+            arguments = {"limit": self._reading.limit, **arguments}
+        if "handle" in nodes and not arguments:
+            return self._calls.stored(nodes["handle"])
+        return self.table(nodes, **arguments)
 
     def _every(self) -> Result:
         return self._calls.result("get_nodes", node_type=self._type, **filters_of(self._reading.target.conditions))
@@ -209,7 +224,7 @@ class SetFinding:
 
     def _traverse(self, at: Selected, hop: Hop, hops: Sequence[Hop], conditions: Sequence[Condition]) -> Result:
         relationship_filters = self._choice.conditions(hops, hop)
-        far = self._reading.steps or (_CHAIN if hop.chained else 1)
+        far = self._reading.steps or (MOST_HOPS if hop.chained else 1)
         self._reading.planned.add("steps")
         arguments: dict[str, Any] = {
             "start": at,

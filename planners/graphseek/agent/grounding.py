@@ -188,7 +188,7 @@ def _vocabulary(schema: GraphSchema, catalog: SemanticCatalog) -> Iterable[str]:
     described += [each.properties for each in catalog.relationships.values()]
     for properties in described:
         for key in properties.values():
-            names += [*key.words, *key.values, key.unit]
+            names += [*key.words, *key.values, *key.groups, key.unit]
     for name in (*names, *catalog.about.split()):
         yield from map(_stem, words(name))
 

@@ -82,6 +82,7 @@ def _property_texts(owner: str, properties: Mapping[str, PropertyDescriptor]) ->
         place = f"{owner}.{name}"
         yield from ((place, text) for text in (name, each.description, each.unit, *each.words))
         yield from ((place, text) for pair in each.values.items() for text in pair)
+        yield from ((place, text) for word, values in each.groups.items() for text in (word, *values))
 
 
 def _names(catalog: SemanticCatalog, schema: GraphSchema) -> Iterator[CatalogFinding]:

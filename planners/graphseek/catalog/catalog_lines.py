@@ -77,6 +77,8 @@ def _property_line(each: PropertyKey, known: PropertyDescriptor) -> str:
     for phrase, value in known.values.items():
         if phrase.lower() != value.lower():
             said.setdefault(cleaned_text(value), []).append(cleaned_text(phrase))
+    for phrase, group in known.groups.items():
+        said.setdefault(" or ".join(map(cleaned_text, group)), []).append(cleaned_text(phrase))
     values = "; ".join(f"{'/'.join(phrases)} = {value}" for value, phrases in said.items())
     other = f" ({', '.join(found)})" if (found := _other_words(each.name, known.words)) else ""
     told = list(filter(None, (cleaned_text(known.unit), _SHOWN_ROLES.get(known.role, ""))))

@@ -90,7 +90,7 @@ def _properties(
         values = (
             value for value in known.values.values() if any(map(str.isalpha, value))
         )  # a number may be any number
-        if _has_any(text, (each.name, *known.words, *known.values, *values)):
+        if _has_any(text, (each.name, *known.words, *known.values, *known.groups, *values)):
             found.add(each.name)
     return frozenset(found)
 

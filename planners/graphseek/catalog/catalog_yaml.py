@@ -28,7 +28,7 @@ T = TypeVar("T")
 _TOP = frozenset(("about", "fingerprint", "accepted", "nodes", "relationships"))
 _NODE = frozenset(("description", "words", "properties"))
 _RELATIONSHIP = frozenset(("description", "forward", "backward", "properties"))
-_PROPERTY = frozenset(("description", "words", "values", "role", "unit"))
+_PROPERTY = frozenset(("description", "words", "values", "groups", "role", "unit"))
 _ROLES = {role: role for role in get_args(Role) if role}
 _TEXT = "tag:yaml.org,2002:str"
 _FLAG = "tag:yaml.org,2002:bool"
@@ -147,6 +147,7 @@ def _properties(properties: Mapping[str, PropertyDescriptor]) -> dict[str, Any]:
             description=each.description,
             words=_Row(each.words),
             values=_Pairs(each.values),
+            groups={word: _Row(found) for word, found in each.groups.items()},
             role=each.role,
             unit=each.unit,
         )
@@ -225,6 +226,7 @@ class _Reader(YamlNodes):
             description=self._prose(values.get("description"), f"description of {what}"),
             words=self._words(values.get("words"), f"words of {what}"),
             values=self._named(values.get("values"), f"values of {what}", self.text),
+            groups=self._named(values.get("groups"), f"groups of {what}", self._words),
             role=_ROLES.get(role, ""),
             unit=self._prose(values.get("unit"), f"unit of {what}"),
         )

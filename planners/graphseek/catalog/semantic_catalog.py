@@ -20,12 +20,14 @@ class PropertyDescriptor:
 
     :param words: other words for it, in lower case.
     :param values: words for values: what a person says → the value as text.
+    :param groups: words for several values at once: "writes" → the values of all that write.
     :param unit: of numbers: ``EUR``, ``kWh``; empty: none.
     """
 
     description: str = ""
     words: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     role: Role = ""
     unit: str = ""
 

@@ -73,13 +73,15 @@ _BAD = {
 @pytest.mark.parametrize(("text", "problem"), _BAD.values(), ids=list(_BAD))
 def test_a_text_that_must_not_stand_in_a_prompt_is_an_error_wherever_it_is(text: str, problem: str) -> None:
     properties = {"price": PropertyDescriptor(values={text: "1"})}
+    grouped = {"price": PropertyDescriptor(groups={"low": ("1", text)})}
     places = {
         "about": dataclasses.replace(_GOOD, about=text),
         "Car": dataclasses.replace(_GOOD, nodes={**_GOOD.nodes, "Car": NodeDescriptor(words=(text,))}),
         "Car.price": dataclasses.replace(_GOOD, nodes={**_GOOD.nodes, "Car": NodeDescriptor(properties=properties)}),
         "TOWS": dataclasses.replace(_GOOD, relationships={"TOWS": RelationshipDescriptor(backward=(text,))}),
     }
-    for place, catalog in places.items():
+    in_group = dataclasses.replace(_GOOD, nodes={**_GOOD.nodes, "Car": NodeDescriptor(properties=grouped)})
+    for place, catalog in (*places.items(), ("Car.price", in_group)):
         (found,) = [each for each in check_catalog(catalog, _SCHEMA) if each.severity == "error"]
         assert (found.place, found.kind) == (place, "text") and problem in found.problem
         with pytest.raises(InvalidArgumentError, match=f"{place}: it "):

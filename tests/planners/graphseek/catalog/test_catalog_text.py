@@ -47,7 +47,11 @@ _SMALL_CATALOG = SemanticCatalog(
         "TOWS": RelationshipDescriptor(
             forward=("pulls",),
             backward=("pulled by",),
-            properties={"class": PropertyDescriptor(values={"planned": "P", "p": "P"}, role="plan or actual")},
+            properties={
+                "class": PropertyDescriptor(
+                    values={"planned": "P", "p": "P"}, groups={"any": ("P", "A")}, role="plan or actual"
+                )
+            },
         )
     },
 )
@@ -71,7 +75,7 @@ def test_the_full_text() -> None:
         "  key string",
         "Relationship types:",
         "TOWS Car -> Van (pulls; back: pulled by)",
-        "  class string: planned = P",
+        "  class string: planned = P; any = P or A",
     ]
     assert (made.form, made.why) == ("full", "")
 

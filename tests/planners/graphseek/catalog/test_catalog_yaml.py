@@ -37,6 +37,7 @@ _PROPERTIES = st.dictionaries(
         description=_TEXT,
         words=_WORDS,
         values=st.dictionaries(_NAME, _WORD, max_size=2),
+        groups=st.dictionaries(_NAME, st.lists(_WORD, min_size=1, max_size=2, unique=True).map(tuple), max_size=2),
         role=st.sampled_from(("", "key", "plan or actual", "amount")),
         unit=_TEXT,
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from planners.graphseek.rules.joined_mentions import Joint, joints_of
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
-from planners.graphseek.rules.question_reading import Condition, Reading, Relation, Stop
+from planners.graphseek.rules.question_reading import Condition, Reading, Relation, Stop, value_conditions
 from planners.graphseek.rules.said_question import (
     MOST_GAP,
     PLACES,
@@ -30,12 +31,14 @@ class ConditionReading:
 
     def __init__(self, said: SaidQuestion, reading: Reading) -> None:
         self._said, self._reading = said, reading
+        self._joints: dict[Mention, Joint] = {}
 
     def read_conditions(self) -> None:
         """Read values, comparisons and beginnings of names.
 
         :raises UnreadableError: when it does not say with what names begin.
         """
+        self._joints = joints_of(self._said, [each for each in self._said.rest if free_values(each)])
         for each in self._said.rest:
             if each.values and each not in self._said.used:
                 self._read_value(each)
@@ -56,11 +59,35 @@ class ConditionReading:
         only = [cue for cue in self._said.cues("only") if cue is before or 0 < stop.at - cue.end <= 1]
         stop.only = bool(only)
         self._said.used.update(only)
-        stop.conditions += [
-            Condition(of=value.property, operator="=", value=value.value)
-            for value in rest
-            if value.property.owner in stop.types
-        ]
+        found = value_conditions(value for value in rest if value.property.owner in stop.types)
+        joint = self._joints.get(each)
+        if joint is not None and joint.by == "or" and self._is_widened(stop, found, each):
+            return
+        if negation := self._negation(each, stop):
+            self._reading.done.add(negation)
+            found = [opposite for condition in found for opposite in condition.opposite]
+        stop.conditions += found
+
+    def _is_widened(self, stop: Stop, found: Sequence[Condition], each: Mention) -> bool:
+        """Whether a value that "or" joins to one of the same property was added to the condition of that one."""
+        last = stop.conditions[-1] if stop.conditions else None
+        if last is None or len(found) != 1 or last.of != found[0].of or last.operator not in ("=", "in"):
+            return False
+        stop.conditions[-1] = Condition(of=last.of, operator="in", value=(*last.values, *found[0].values))
+        self._reading.done.update(self._joints[each].cues)
+        return True
+
+    def _negation(self, each: Mention, stop: Stop) -> Mention | None:
+        """Return "not" right before a value, where it is clear what it leaves out: "that are not novels", "novels but not rare ones".
+
+        Of a type that is not said it may leave out each that has such a neighbour, or each that has another one.
+        """
+        before, behind = self._said.before(each), self._said.next_to(each)
+        if before is None or not before.is_cue("not") or self._said.between(before, each).strip() not in _ARTICLES:
+            return None
+        if behind is not None and not self._said.between(each, behind).strip() and not behind.types:
+            return None
+        return before if stop is self._reading.target or stop.at < before.start else None
 
     def _read_comparison(self, each: Mention) -> None:
         """Read a property with a number behind it, or a bound before or behind; a property of truths alone is true."""
@@ -114,8 +141,13 @@ class ConditionReading:
             self._reading.target.conditions.append(Condition(of=key, operator=str(each.cue.value), value=behind.name))
 
     def _owner(self, each: Mention, owners: Sequence[str]) -> Stop:
-        """Return the place of the type that a condition is on: the nearest one before it, or behind it; a new one where there is none."""
+        """Return the place of the type that a condition is on: the nearest one before it, or behind it; a new one where there is none.
+
+        What is counted has one too, for what stands behind it: "the most tools that write".
+        """
+        counted = self._reading.counted
         stops = [self._reading.target, *self._reading.stops]
+        stops += [counted.of] if counted and counted.of.at < each.start else []
         fitting = [stop for stop in stops if set(stop.types) & set(owners)]
         behind = self._said.next_to(each)
         adjacent = [stop for stop in fitting if behind is not None and stop.at == behind.start and not stop.name]
@@ -137,6 +169,8 @@ class ConditionReading:
             if before is not None and negated:
                 self._said.used.add(before)
             chain = self._chain_behind(each) if negated else None
+            if chain is not None and any(joined.by != "or" for stop in chain for joined in stop.joined):
+                raise UnreadableError("it is not clear how far “not” goes; join what is left out by “or”")
             if chain is not None:
                 self._reading.chains.remove(chain)
                 self._reading.without.append(chain)

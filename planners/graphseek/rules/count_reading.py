@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planners.graphseek.rules.phrase_lexicon import PropertyOf
 from planners.graphseek.rules.question_cues import Bound, Top
 from planners.graphseek.rules.question_mentions import Mention
-from planners.graphseek.rules.question_reading import Condition, Counted, Rank, Reading, When
+from planners.graphseek.rules.question_reading import Condition, Counted, Rank, Reading, Stop, When, value_conditions
 from planners.graphseek.rules.said_question import (
     SaidQuestion,
     UnreadableError,
@@ -84,8 +84,8 @@ class CountReading:
     def _counted(self, each: Mention, bound: Bound | None = None, *, descending: bool | None = None) -> Counted:
         self._said.used.add(each)
         values = [] if each.types else [value for value in each.values if value.property.owner in owners_of(each)]
-        conditions = tuple(Condition(of=value.property, operator="=", value=value.value) for value in values)
-        return Counted(at=each.start, types=owners_of(each), bound=bound, descending=descending, conditions=conditions)
+        of = Stop(at=each.start, types=owners_of(each), conditions=value_conditions(values))
+        return Counted(of=of, bound=bound, descending=descending)
 
     def _rank(self, top: Top, mention: Mention | None) -> None:
         """Take the first ones by a property; of an adjective alone by the one that it implies."""
@@ -116,6 +116,15 @@ class CountReading:
             self._reading.target.conditions.append(condition)
             return
         raise UnreadableError("nothing that is asked for says when it is")
+
+    def _either(self) -> list[Mention]:
+        """Return "or" between two relationships: "take or return"."""
+        either = []
+        for cue in self._said.cues("or"):
+            before, behind = self._said.before(cue), self._said.next_to(cue)
+            if before and behind and before.relations and behind.relations:
+                either.append(cue)
+        return either
 
     def _by(self) -> Mention | None:
         """Return a property behind "by": "the dearest ones, by their total cost"."""
@@ -150,8 +159,8 @@ class CountReading:
         others = [each for each in cues if each not in self._said.used]
         if cues and not others:  # "no other tool" is counted
             self._reading.planned.add("other")
-        self._reading.siblings, self._reading.either = bool(others), bool(self._said.cues("or"))
-        self._said.used.update((*others, *self._said.cues("or", "span", "year", "quarter", "month")))
+        self._reading.siblings, self._reading.either = bool(others), bool(either := self._either())
+        self._said.used.update((*others, *either, *self._said.cues("span", "year", "quarter", "month")))
         self._reading.where = bool(self._said.cues("where"))
 
 

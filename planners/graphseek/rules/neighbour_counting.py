@@ -7,11 +7,11 @@ from typing import Any
 
 from planners.graphseek.results.result import Result
 from planners.graphseek.rules.question_cues import Bound
-from planners.graphseek.rules.question_reading import Counted, Reading, Stop
+from planners.graphseek.rules.question_reading import OPPOSITES, Counted, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
-from planners.graphseek.rules.set_finding import MOST_HOPS, OPPOSITES, Selected, SetFinding, filters_of
+from planners.graphseek.rules.set_finding import MOST_HOPS, Selected, SetFinding, filters_of
 
 __all__ = ["NeighbourCounting"]
 
@@ -29,12 +29,13 @@ class NeighbourCounting:
     def counted(self, nodes: Selected, counted: Counted) -> Result:
         """Return nodes with the number of their neighbours: those within a bound, or the first ones of an order."""
         self._reading.planned |= {"top", "bound", "count"}
-        near, far = self._reading.target, Stop(at=counted.at, types=self._choice.nearest(self._type, counted.types))
+        near, of = self._reading.target, counted.of
+        far = Stop(at=of.at, types=self._choice.nearest(self._type, of.types))
         hop = self.hop(near, far)
         is_ascending = counted.bound is None and not counted.descending
         limit = {"limit": self._reading.page} if counted.bound is None else {}
         arguments = self._neighbours(
-            hop, far.types[0], filters_of([e for e in counted.conditions if e.of.owner in far.types])
+            hop, far.types[0], filters_of([each for each in of.conditions if each.of.owner in far.types])
         )
         if hop.chained:
             arguments |= {"max_hops": MOST_HOPS, "aggregations": [{"grouping_type": "COUNT"}], "order_by": "count"}
@@ -116,7 +117,7 @@ class NeighbourCounting:
         """Return the first ones by the sum of what their relationships to a named thing carry, and the column of it."""
         reading, rank = self._reading, self._reading.target.rank
         reading.planned |= {"top", "sum"}
-        named = [chain[0] for chain in reading.chains if chain[0].name]
+        named = [chain[0] for chain in reading.chains if chain[0].is_alone]
         if rank is None or len(named) != 1:
             raise UnconnectedError("it does not say to what they contribute")
         hop = self.hop(named[0], reading.target)

@@ -79,12 +79,14 @@ class Lexicon:
 
     :ivar naming: type → the properties that its nodes are named by.
     :ivar units: of properties, in lower case.
+    :ivar phrases: all of them, once each, in their order.
     :ivar weak: words such as "in" and "have" → the relationships whose phrases are made of them alone.
     """
 
     def __init__(self, schema: GraphSchema, catalog: SemanticCatalog) -> None:
         self.units: set[str] = set()
         self._said: list[tuple[str, RelationOf]] = []
+        self.phrases: dict[str, None] = {}
         self._phrases: dict[str, list[tuple[_Phrase, Meaning]]] = {}
         self.weak: dict[str, list[RelationOf]] = {}
         self.properties: list[PropertyOf] = []
@@ -128,6 +130,7 @@ class Lexicon:
         forms = base_forms if isinstance(meaning, RelationOf) else noun_forms
         parts = tuple(forms(word) for word in words(phrase))
         if parts:
+            self.phrases[" ".join(words(phrase))] = None
             for form in sorted(parts[0]):
                 self._phrases.setdefault(form, []).append((parts, meaning))
 
@@ -150,6 +153,9 @@ class Lexicon:
                 self._add(phrase, found)
             for phrase, value in known.values.items():
                 self._add(phrase, ValueOf(found, value))
+            for phrase, group in known.groups.items():
+                for value in group:
+                    self._add(phrase, ValueOf(found, value))
             for value in dict.fromkeys(known.values.values()):
                 if any(map(str.isalpha, value)):
                     self._add(value, ValueOf(found, value))

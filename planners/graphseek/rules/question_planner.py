@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.graphseek.rules.first_ones import find_ranked_stops, first_with_ties
 from planners.graphseek.rules.name_finding import Found, NameFinding
 from planners.graphseek.rules.neighbour_counting import NeighbourCounting
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
@@ -72,7 +74,14 @@ async def plan_question(
         name for each in said for end in schema.relationship(each).ends for name in (end.source, end.target)
     }
     types = {*likely_types, *reading.target.types, *(each for stop in stops for each in stop.types)}
-    found = await NameFinding(lexicon, calls, results, likely_types, types).find([stop for stop in stops if stop.name])
+    finding = NameFinding(lexicon, calls, results, likely_types, types)
+    named = [each for stop in stops for each in stop.row if each.name]
+    found = await finding.find([each for each in named if not each.is_plain or each.types])
+    for stop in stops:  # a plain word is of the type of what it is joined to, where anything is called so
+        for each in stop.row[1:]:
+            if each.is_plain and not each.types and stop.at in found:
+                each.types = tuple(found[stop.at].names)
+    found |= await finding.find([each for each in named if each.at not in found and each.name and each.is_plain])
     reading.join_conditions()
     if reading.refers_back and earlier is not None:
         of = next(each.node_type for each in earlier.columns if each.node_type)
@@ -81,6 +90,8 @@ async def plan_question(
     sets = SetFinding(reading, lexicon, calls, choice, found)
     try:
         TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
+        _refuse_contradiction([reading.target, *stops, *([reading.counted.of] if reading.counted else [])])
+        await find_ranked_stops(reading, calls, results)
         planned = _Plan(reading, calls, choice, sets).planned()
     except EmptyError as error:
         planned = Planned(type=reading.target.types[0], results=(error.result,))
@@ -91,7 +102,7 @@ async def plan_question(
     planned = await _with_ties(planned, reading, calls, results)
     calls.notes += choice.not_followed()
     chosen = [each for stop in stops if not stop.only for each in stop.conditions]
-    counted = reading.counted.conditions if reading.counted else ()
+    counted = reading.counted.of.conditions if reading.counted else ()
     await _note_unknown([*reading.target.conditions, *chosen, *counted], calls, results)
     return planned
 
@@ -101,14 +112,26 @@ async def _with_ties(planned: Planned, reading: Reading, calls: ReplayedCalls, r
     page = planned.results[0]
     if not planned.by or page.size <= reading.first:
         return planned
-    at = [each.name for each in page.columns].index(planned.by)
-    last = (await results.rows(page.handle, limit=reading.first))[-1][at]
-    descending = reading.is_descending
-    kept = [{"key": planned.by, "operator": ">=" if descending else "<=", "value": last}]
-    first = calls.result("filter", handle=page.handle, filters=kept, order_by=planned.by, descending=descending)
-    if first.size == page.size and page.cut:
-        calls.notes.append(f"more than {first.size:,} share the value {last}; these are some of them")
+    first, _ = await first_with_ties(page, planned.by, reading.first, calls, results, descending=reading.is_descending)
     return replace(planned, results=(first,))
+
+
+def _refuse_contradiction(stops: Sequence[Stop]) -> None:
+    """Refuse two values of one property: nothing has both, and the answer "none" would be to another question.
+
+    :raises UnreadableError: when a place has them.
+    """
+    for stop in stops:
+        if stop.is_value and stop.joined:
+            name = stop.joined[0].stop.name or "the other one"
+            raise UnreadableError(
+                f"“{', '.join(stop.conditions[0].values)}” is a value, and “{name}” is none of the same"
+            )
+        equal = [each for each in stop.conditions if each.operator in ("=", "in")]
+        for one, other in itertools.combinations(equal, 2):
+            if one.of == other.of and not set(one.values) & set(other.values):
+                values = f"“{', '.join(one.values)}” and “{', '.join(other.values)}”"
+                raise UnreadableError(f"{values} are two values of {one.of.key.name}, and nothing has both; say “or”")
 
 
 async def _note_unknown(conditions: Sequence[Condition], calls: ReplayedCalls, results: ResultStore) -> None:
@@ -164,7 +187,7 @@ class _Plan:
             result = self._sets.table(nodes, aggregations=[{"grouping_type": "COUNT"}])
             return Planned(type=self._type, results=(result,), shape="cell")
         result = self._sets.listed(nodes)
-        if reading.siblings and reading.kind == "list" and reading.chains and reading.chains[0][0].name:
+        if reading.siblings and reading.kind == "list" and reading.chains and reading.chains[0][0].is_alone:
             return self._with_siblings(result)
         if reading.kind == "count":
             reading.planned.add("sum")
@@ -241,7 +264,7 @@ class _Plan:
         named = reading.named
         if not named:
             raise UnconnectedError("it does not say what is missing or changes")
-        start = self._sets.start(named[0])
+        start = self._sets.starts(named[0])
         direction = self._choice.flow(named[0].types[0], reading.target.types)
         hops = 1 if reading.kind == "change" else MOST_HOPS
         types = list(reading.targets)
@@ -259,7 +282,7 @@ class _Plan:
             reading.plan = planned
             return Planned(type=self._type, results=(self._counts.counted(self._first_ones(), reading.counted),))
         named = reading.named
-        start = self._sets.start(named[0]) if named else self._first_ones()
+        start = self._sets.starts(named[0]) if named else self._first_ones()
         graph = self._calls.result(
             "blueprints", start=start, relationship_types=[flow], max_hops=_BLUEPRINT_HOPS, **plan
         )

@@ -2,35 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from planners.graphseek.rules.phrase_lexicon import PropertyOf
+from planners.graphseek.rules.phrase_lexicon import PropertyOf, ValueOf
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
 
-__all__ = ["TIES", "Condition", "Counted", "Kind", "Rank", "Reading", "Relation", "Stop", "When"]
+__all__ = [
+    "OPPOSITES",
+    "TIES",
+    "Condition",
+    "Counted",
+    "Joined",
+    "JoinedBy",
+    "Kind",
+    "Rank",
+    "Reading",
+    "Relation",
+    "Stop",
+    "When",
+    "value_conditions",
+]
 
 _FIRST = 10
 """Of several that are ranked, where no number is said: a page of them."""
 TIES = 100
 """Further ones that are looked at for the value of the last of the first ones: a page."""
+JoinedBy: TypeAlias = Literal["and", "or", "not"]
 Kind: TypeAlias = Literal["list", "count", "property", "total", "blueprint", "loss", "change"]
 """What is done with what is found: it is listed, counted, a property of it is told or aggregated; its flows; what depends on it."""
 
 
+OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+"""Operators of filters, and those that the others fulfil."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A filter on nodes of the type that owns the property."""
+    """A filter on nodes of the type that owns the property.
+
+    :param value: several of them with the operator ``in``.
+    """
 
     of: PropertyOf
     operator: str
-    value: str | float | bool
+    value: str | float | bool | tuple[str, ...]
 
     @property
     def filter(self) -> dict[str, Any]:
         """As operators take it."""
-        return {"key": self.of.key.name, "operator": self.operator, "value": self.value}
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        return {"key": self.of.key.name, "operator": self.operator, "value": value}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Its values as text."""
+        return self.value if isinstance(self.value, tuple) else (str(self.value),)
+
+    @property
+    def opposite(self) -> list[Condition]:
+        """What nodes with a value fulfil, all of it, that do not fulfil this one."""
+        if isinstance(self.value, tuple):
+            return [Condition(of=self.of, operator="!=", value=each) for each in self.value]
+        return [Condition(of=self.of, operator=OPPOSITES[self.operator], value=self.value)]
+
+
+def value_conditions(values: Iterable[ValueOf]) -> list[Condition]:
+    """Return a condition for each property: one of the values that a word means."""
+    by_property: dict[PropertyOf, list[str]] = {}
+    for each in values:
+        by_property.setdefault(each.property, []).append(each.value)
+    return [
+        Condition(of=of, operator="=", value=said[0])
+        if len(said) == 1
+        else Condition(of=of, operator="in", value=tuple(said))
+        for of, said in by_property.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +102,11 @@ class Stop:
     :param related: whether a word of place or origin stands before its name.
     :param only: whether all neighbours must fulfil the conditions.
     :param is_value: whether its name is the value of a property, and one of its conditions.
+    :param rank: by which it is the first ones of its type.
+    :param handle: of the table of these.
+    :param joined: other names in its place: "A and B", "A or B", "A but not B".
+    :param read_cues: of those of them that were values.
+    :param is_plain: whether its name is a plain word.
     """
 
     at: int
@@ -63,21 +117,60 @@ class Stop:
     is_value: bool = False
     conditions: list[Condition] = field(default_factory=list)
     rank: Rank | None = None
+    handle: str = ""
+    joined: list[Joined] = field(default_factory=list)
+    read_cues: tuple[Mention, ...] = ()
+    is_plain: bool = False
+
+    def join_values(self) -> None:
+        """Take names that are values of one property, and joined by "or" or "not", as conditions."""
+        for each in self.joined[:]:
+            if not (self.is_value and each.stop.is_value):
+                continue
+            mine, other = self.conditions[0], each.stop.conditions[0]
+            if mine.of != other.of:
+                continue
+            self.joined.remove(each)
+            self.read_cues += each.cues
+            if each.by == "or":
+                self.conditions[0] = Condition(of=mine.of, operator="in", value=(*mine.values, *other.values))
+            else:
+                self.conditions += [other] if each.by == "and" else other.opposite
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one name."""
+        return bool(self.name) and not self.joined
+
+    @property
+    def row(self) -> list[Stop]:
+        """It and what is joined to it."""
+        return [self, *(each.stop for each in self.joined)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """A name in the place of another one.
+
+    :param cues: that say how it is joined.
+    """
+
+    by: JoinedBy
+    stop: Stop
+    cues: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
     """Neighbours that are counted: at least, at most so many, or by their number.
 
+    :param of: their types, and conditions on them.
     :param descending: of an order; None: a bound.
-    :param conditions: on the neighbours.
     """
 
-    at: int
-    types: tuple[str, ...]
+    of: Stop
     bound: Bound | None = None
     descending: bool | None = None
-    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +221,7 @@ class Reading:
     :param is_open: whether it asks "what" or "who", without a type.
     :param where: whether a place is asked for.
     :param planned: kinds of cues that the plan made use of.
+    :param done: cues that it made use of, where one of a kind may be used and another one not.
     :param words: of the question, in all base forms.
     :param unread: words that were not read, as written.
     """
@@ -155,6 +249,7 @@ class Reading:
     is_open: bool = False
     is_plural: bool = False
     planned: set[str] = field(default_factory=set)
+    done: set[Mention] = field(default_factory=set)
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
 
@@ -165,8 +260,8 @@ class Reading:
 
     @property
     def named(self) -> list[Stop]:
-        """Those of them that have a name."""
-        return [stop for stop in self.stops if stop.name]
+        """Those of them that have a name, with what is joined to them."""
+        return [stop for stop in self.stops for stop in stop.row if stop.name]
 
     @property
     def first(self) -> int:
@@ -174,10 +269,12 @@ class Reading:
         return self.limit or (_FIRST if self.is_plural else 1)
 
     def join_conditions(self) -> None:
-        """Move conditions to the place before, where it is of the same type: "agencies from Europe"."""
+        """Take values that are joined as one condition, and move conditions to the place before, where it is of the same type: "agencies from Europe"."""
         for chain in self.chains[:]:
             near = self.target
             for stop in chain[:]:
+                stop.join_values()
+                self.done.update(stop.read_cues)
                 if stop.is_value and set(stop.types) & set(near.types):
                     near.types = stop.types
                     near.conditions += stop.conditions

@@ -5,8 +5,9 @@ So a plan is written as if each operator answered at once, and nothing is kept b
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planners.graphseek.results.result import Result
@@ -50,6 +51,19 @@ class ReplayedCalls:
                 if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
                     self._known[invocation.key] = outcome
         self.notes: list[str] = []
+        self._is_as_said = False
+
+    @contextlib.contextmanager
+    def as_said(self) -> Iterator[None]:
+        """Within it no hint is followed, and what gives nothing ends it: what another direction leads to must not be left out."""
+        before, self._is_as_said = self._is_as_said, True
+        try:
+            yield
+        except FailedError as error:
+            if error.fault.kind != "empty":
+                raise
+        finally:
+            self._is_as_said = before
 
     def outcomes(self, *invocations: Invocation) -> list[Outcome]:
         """Return the outcomes of invocations that do not depend on one another.
@@ -75,7 +89,7 @@ class ReplayedCalls:
                     f"{outcome.handle} has the first {outcome.size:,} rows only, so what rests on it may lack some"
                 )
             return outcome
-        other = _followed(arguments, outcome)
+        other = None if self._is_as_said else _followed(arguments, outcome)
         if other is None:
             raise FailedError(invocation, outcome)
         self._note(f"{outcome.problem}; this was followed: {outcome.hint}")

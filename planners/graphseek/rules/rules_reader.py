@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ontology.number_words import is_amount
 from planners.graphseek.rules.condition_reading import ConditionReading
 from planners.graphseek.rules.count_reading import CountReading
+from planners.graphseek.rules.joined_mentions import add_plain_names, join_names
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Reading, Stop
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError, names_of
@@ -22,6 +23,8 @@ def read_question(said: SaidQuestion) -> Reading:
     """
     target = TargetReading(said)
     names = dict(target.named_stops())
+    add_plain_names(said, names)
+    joined = join_names(said, names)
     reading = target.begin()
     target.settle_asked(reading)
     counts = CountReading(said, reading)
@@ -29,9 +32,10 @@ def read_question(said: SaidQuestion) -> Reading:
     counts.read_times()
     for stop in names.values() if target.are_sorts else ():
         stop.related = True  # "what types of area is England divided into"
-    _read_stops(said, reading, names)
+    _read_stops(said, reading, {each: stop for each, stop in names.items() if each not in joined})
     conditions = ConditionReading(said, reading)
     conditions.read_conditions()
+    _place_rank(reading)
     reading.relations = list(conditions.relations())
     reading.refers_back = bool(said.cues("it")) and not names
     conditions.read_remaining()
@@ -70,7 +74,6 @@ def _read_stops(said: SaidQuestion, reading: Reading, names: Mapping[Mention, St
                 chain.append(Stop(at=each.start, types=names_of(each.types)))
     if chain:
         reading.chains.append(chain)
-    _place_rank(reading)
 
 
 def _place_rank(reading: Reading) -> None:

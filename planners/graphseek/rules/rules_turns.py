@@ -10,12 +10,13 @@ from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon
 from planners.graphseek.rules.question_planner import plan_question
+from planners.graphseek.rules.refusal_hint import refusal_hint
 from planners.graphseek.rules.relation_choice import TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import FailedError, NeededError, ReplayedCalls
 from planners.graphseek.rules.rule_answers import answer_of
 from planners.graphseek.rules.rules_reader import read_question
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
-from planners.graphseek.rules.unused_words import refuse_not_understood, refuse_unused
+from planners.graphseek.rules.unused_words import UnusedWordError, refuse_not_understood, refuse_unused
 from planners.graphseek.turn import Answer, StepView, Turn
 
 __all__ = ["RulesTurns"]
@@ -41,8 +42,8 @@ class RulesTurns:
             return _unreadable(f"it is longer than {_MOST_CHARS:,} characters")
         lexicon = self._lexicon(view)
         calls = ReplayedCalls(view.records)
+        said = SaidQuestion(question, lexicon)
         try:
-            said = SaidQuestion(question, lexicon)
             reading = read_question(said)
             refuse_not_understood(said, reading)
             planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
@@ -53,7 +54,11 @@ class RulesTurns:
             return needed.invocations
         except TwoReadingsError as error:
             return Answer(text=str(error), kind="question")
-        except (UnreadableError, UnconnectedError, NotFoundByNameError, FailedError) as error:
+        except UnusedWordError as error:
+            return _unreadable(str(error))
+        except (UnreadableError, UnconnectedError) as error:
+            return _unreadable(str(error), refusal_hint(said, view.schema))
+        except (NotFoundByNameError, FailedError) as error:
             return _unreadable(str(error))
         except EvictedError as error:
             return _unreadable(f"{error.handle} does not fit the disk beside the other results")
@@ -78,5 +83,5 @@ def _earlier(view: StepView) -> Result | None:
     return None
 
 
-def _unreadable(why: str) -> Answer:
-    return Answer(text=f"This could not be answered without a model: {why}.", kind="unreadable")
+def _unreadable(why: str, hint: str = "") -> Answer:
+    return Answer(text=f"This could not be answered without a model: {why}. {hint}".rstrip(), kind="unreadable")

@@ -52,6 +52,13 @@ class SaidQuestion:
         self.rest = [each for each in mentions.all if not each.is_cue("it")]
         self.used: set[Mention] = set()
 
+    def take_as_name(self, word: Mention) -> None:
+        """Take a word that means nothing, or several that stand together, as a name."""
+        self.all = tuple(sorted((*self.all, word), key=lambda each: (each.start, each.end)))
+        self.rest = [each for each in self.all if not each.is_cue("it")]
+        self.unread = tuple(each for each in self.unread if not word.start <= each.start < word.end)
+        self.used.add(word)
+
     def cues(self, *kinds: str) -> list[Mention]:
         """Return the cues of these kinds."""
         return [each for each in self.all if each.is_cue(*kinds)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -9,19 +10,17 @@ from planners.graphseek.results.result import Result
 from planners.graphseek.rules.name_finding import Found
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
-from planners.graphseek.rules.relation_choice import RelationChoice
+from planners.graphseek.rules.relation_choice import RelationChoice, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 
-__all__ = ["MOST_HOPS", "OPPOSITES", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
+__all__ = ["MOST_HOPS", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
 
 Selected: TypeAlias = dict[str, Any]
 """Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
 
 MOST_HOPS = 6
 """Of a blueprint four, of what is missed for want of a thing six, and of a relationship that leads on: all that the operators go."""
-OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-"""Operators of filters, and those that the others fulfil."""
 
 
 class EmptyError(Exception):
@@ -46,7 +45,10 @@ class SetFinding:
         :raises EmptyError: when a chain leads to none.
         """
         reading = self._reading
-        found = [self.followed(chain) for chain in reading.chains]
+        named = [chain for chain in reading.chains if self.is_itself(chain)]
+        found = [self.followed(chain) for chain in reading.chains if chain not in named]
+        if named:  # a thing is not two: "compare the price of A with B"
+            found.insert(0, self._merged([self.followed(chain) for chain in named], "union"))
         if self._is_timed():
             found.append(self._time_slice())
         if not found and not reading.without:
@@ -80,10 +82,8 @@ class SetFinding:
         """Leave out what the chains with "not" lead to."""
         left_out = []
         for chain in self._reading.without:
-            try:
+            with contextlib.suppress(EmptyError), self._calls.as_said():  # else nothing is left out
                 left_out.append(self.followed(chain))
-            except EmptyError:
-                continue  # nothing is left out
         return self._merged([every, *left_out], "difference")
 
     @property
@@ -98,38 +98,60 @@ class SetFinding:
                 return {"handle": found.handle}
             table = self._calls.result("find", text=found.text, match="exact", node_type=stop.types[0])
             return {"handle": table.handle}
-        nodes = {"type": stop.types[0], **filters_of(stop.conditions)}
-        if stop.rank is None:
-            return nodes
-        self._reading.planned.add("top")
-        key = next(each for each in stop.rank.properties if each.owner in stop.types).key.name
-        first = self._calls.result(
-            "get_nodes",
-            node_type=stop.types[0],
-            **filters_of(stop.conditions),
-            order_by=key,
-            descending=stop.rank.descending,
-            limit=1,
-        )
-        return {"handle": first.handle}
+        return {"handle": stop.handle} if stop.handle else {"type": stop.types[0], **filters_of(stop.conditions)}
 
     def followed(self, chain: Sequence[Stop]) -> Result:
         """Return what a chain leads to, at the target."""
         places = [self._reading.target, *chain]
         if self.is_itself(chain):
-            return self.itself(chain[0])
+            return self._merged([self.itself(each) for each in self._read_row(chain[0])], "union")
         at = self.start(chain[-1])
         result: Result | None = None
         for near, far in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
-            result = (
-                self._only(near, far) if far.only and not far.name and result is None else self._link(at, far, near)
-            )
+            if far.only and not far.name and result is None:
+                result = self._only(near, far)
+            else:
+                result = self._with_joined(self._link(at, far, near), far, near)
             if not result.size:
                 raise EmptyError(result)
             at = {"handle": result.handle}
         if result is None:
             raise LookupError("a chain has no places")
         return result
+
+    def _with_joined(self, result: Result, far: Stop, near: Stop) -> Result:
+        """Put what a place leads to together with what the names that are joined to it lead to."""
+        for each in far.joined:
+            self._reading.done.update(each.cues)
+            if each.by != "not":
+                other = self._link(self.start(each.stop), each.stop, near)
+                both = self._merged([result, other], "union" if each.by == "or" else "intersection")
+                if result.size and other.size and not both.size:
+                    self._calls.notes.append(
+                        f"“{far.name}” and “{each.stop.name}” were read as both; say “or” for either"
+                    )
+                result = both
+                continue
+            with contextlib.suppress(EmptyError), self._calls.as_said():  # nothing is left out
+                other = self._link(self.start(each.stop), each.stop, near)
+                result = self._merged([result, *([other] if other.size else [])], "difference")
+        return result
+
+    def _read_row(self, stop: Stop) -> list[Stop]:
+        """Return a name and those that are joined to it, all of which are meant.
+
+        :raises UnconnectedError: when one is left out.
+        """
+        for each in stop.joined:
+            if each.by == "not":
+                raise UnconnectedError(f"it is not clear how “{each.stop.name}” is left out")
+            self._reading.done.update(each.cues)
+        return stop.row
+
+    def starts(self, stop: Stop) -> Selected:
+        """Return the nodes of a name and of those that are joined to it."""
+        tables = [self._calls.stored(self.start(each)["handle"]) for each in self._read_row(stop)]
+        return {"handle": self._merged(tables, "union").handle}
 
     def is_itself(self, chain: Sequence[Stop]) -> bool:
         """Whether a chain is the name of what is asked for."""
@@ -157,9 +179,8 @@ class SetFinding:
         """
         self._reading.planned.add("only")
         fulfil = self._link(self.start(far), far, near)
-        opposite = [Condition(of=e.of, operator=OPPOSITES[e.operator], value=e.value) for e in far.conditions[:1]]
-        others = [self._link({"type": far.types[0], **filters_of([each])}, far, near) for each in opposite]
-        for each in (e.of for e in opposite if e.of.role == "category"):
+        others = [self._link({"type": far.types[0], **filters_of(each.opposite)}, far, near) for each in far.conditions]
+        for each in (e.of for e in far.conditions if e.of.role == "category"):
             unknown = self._link({"type": far.types[0], "filters": [without_value(each)]}, far, near)
             others.append(unknown)
             if unknown.size:
@@ -243,6 +264,8 @@ class SetFinding:
 
     def _wider(self, condition: Condition) -> Condition:
         """Return a condition with the last word of its value, where that is a value too: "Federal district", "District"."""
+        if isinstance(condition.value, tuple):
+            return condition
         last = str(condition.value).split()[-1:]
         value = next((each.value for each in self._lexicon.values_of(condition.of, *last)), condition.value)
         return Condition(of=condition.of, operator=condition.operator, value=value)

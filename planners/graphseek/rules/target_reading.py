@@ -159,10 +159,23 @@ class TargetReading:
             self._said.used.add(each)
             return False
         owners = free_values(each)
-        if owners and not (behind and behind.types and not self._said.between(each, behind).strip(" -")):
+        if owners and not self._describes(each):
             reading.targets = tuple(dict.fromkeys(value.property.owner for value in owners))
             reading.target.at, reading.target.types = each.start, reading.targets
             return True
+        return False
+
+    def _describes(self, each: Mention) -> bool:
+        """Whether a value stands before a type, alone or with others: "rare books", "novels or short plays"."""
+        last = each
+        while behind := self._said.next_to(last):
+            if behind.types:
+                return not self._said.between(last, behind).strip(" -")
+            if not (
+                behind.is_cue("or") or behind.values or any(key.key.type == "boolean" for key in behind.properties)
+            ):
+                break
+            last = behind
         return False
 
     def _is_behind_relation(self, each: Mention) -> bool:

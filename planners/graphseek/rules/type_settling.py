@@ -30,6 +30,10 @@ class TypeSettling:
             near = reading.target
             for stop in chain:
                 self._settle_stop(stop, near, found.get(stop.at))
+                for other in stop.row[1:]:  # of the same type, where it can be
+                    names = found.get(other.at)
+                    alike = [each for each in names or () if each in stop.types and not other.types]
+                    self._settle_stop(other, near, alike or names)
                 near = stop
         if not reading.target.types:
             reading.target.types = self._implied_target()

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 
 from ontology.names import is_comparative
+from planners.graphseek.rules.joined_mentions import joint_between
 from planners.graphseek.rules.question_cues import CHANGING
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Reading
 from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
 
-__all__ = ["refuse_not_understood", "refuse_unused"]
+__all__ = ["UnusedWordError", "refuse_not_understood", "refuse_unused"]
 
 _HOW = {
     "negation": "say it as “do not …” before a relationship, as “but do not …”, or as “no …” before a type",
@@ -40,6 +41,10 @@ _ARTICLES = ("", "a", "an", "the", "of", "of the")
 """Between a word that counts or ranks and what is counted: a closed class of English, found on the same questions."""
 
 
+class UnusedWordError(UnreadableError):
+    """A question with a word that changes what is asked, and that nothing made use of; the text says how to ask."""
+
+
 def refuse_not_understood(said: SaidQuestion, reading: Reading) -> None:
     """Refuse a question with a comparison that was not read, or whose word for what is counted was not.
 
@@ -53,8 +58,15 @@ def refuse_not_understood(said: SaidQuestion, reading: Reading) -> None:
             )
     for each in said.unread:
         is_left = each.text in reading.unread
-        if is_left and (is_comparative(each.text.lower()) or _is_counted(each, said)):
+        if is_left and (is_comparative(each.text.lower()) or _is_counted(each, said) or _is_joined(each, said)):
             raise UnreadableError(f"“{each.text}” was not understood")
+
+
+def _is_joined(each: Mention, said: SaidQuestion) -> bool:
+    """Whether a word that was not read is joined to a word of the graph: "novels and essays"."""
+    before = said.before(each)
+    is_thing = before is not None and bool(before.name or before.values or before.types)
+    return before is not None and is_thing and bool(joint_between(said, before, each))
 
 
 def _is_counted(each: Mention, said: SaidQuestion) -> bool:
@@ -69,10 +81,10 @@ def _is_counted(each: Mention, said: SaidQuestion) -> bool:
 def refuse_unused(said: SaidQuestion, reading: Reading) -> None:
     """Refuse a question with a word that changes what is asked, and that nothing made use of.
 
-    :raises UnreadableError: when it has one; the text says how to ask.
+    :raises UnusedWordError: when it has one; the text says how to ask.
     """
     for group, text in _unused(said, reading):
-        raise UnreadableError(f"“{text}” changes what is asked, and it is not clear how; {_HOW[group]}")
+        raise UnusedWordError(f"“{text}” changes what is asked, and it is not clear how; {_HOW[group]}")
 
 
 def _unused(said: SaidQuestion, reading: Reading) -> Iterator[tuple[str, str]]:
@@ -91,7 +103,8 @@ def _unused(said: SaidQuestion, reading: Reading) -> Iterator[tuple[str, str]]:
 def _is_accounted(each: Mention, said: SaidQuestion, reading: Reading) -> bool:
     """Whether a mention is a name or a word of the graph, or a cue that was read and is part of the plan."""
     if each.cue is not None:
-        return each in said.used and (each.cue.kind in reading.planned or each.cue.kind not in _PLANNED)
+        is_read = each in said.used and (each.cue.kind in reading.planned or each.cue.kind not in _PLANNED)
+        return is_read or each in reading.done
     return bool(each.name or each.meanings)
 
 

@@ -24,6 +24,11 @@ NAMES: dict[str, set[str]] = {
     "Which books cite both 'The Long Winter' and 'Rivers'?": {S},
     "Which books cite 'The Long Winter' but do not cite 'Rivers'?": {D},
     "Which books do not cite 'Rivers'?": {R, K, D},
+    "Which books cite 'Rivers' or 'The Long Winter'?": {W, S, D},
+    "Which books cite 'The Long Winter' but not 'Stone and Sand'?": {S, D},  # which nothing cites
+    "Which books by Ada Stern are not novels?": {R},
+    "Which authors are from Norland or Rivera?": {"Ada Stern", "Bo Lind", "Cleo Park"},
+    "If 'Rivers' and 'BK-77' are missing, which books are affected?": {W, S, D},
     "Which books don't cite 'Rivers'?": {R, K, D},
     "Which books are cited by no other book?": {S, K, D},
     "List all of the rare books.": {W, D},
@@ -45,6 +50,7 @@ NAMES: dict[str, set[str]] = {
     "Which authors have only one book?": {"Bo Lind", "Cleo Park"},
     "Which books are cited by no book?": {S, K, D},
     "Which authors have only books that are novels?": {"Bo Lind"},
+    "Which authors have only novels with more than 300 pages?": {"Bo Lind"},
     "Which books were lent to Dora Ek in 2023?": {W, R},
     "Which books were lent to Dora Ek in the fourth quarter of 2022?": {S},
     "Which books are planned to be lent to Dora Ek?": {W},
@@ -81,6 +87,9 @@ SAID: dict[str, str] = {
     "What is the average price of the novels?": "32.58",
     "What is the total price of the books by Ada Stern?": "64.5",
     "What is the highest price?": "45.25",
+    "What is the price of 'Rivers' and 'BK-77'?": "Rivers: 12 EUR; BK-77: 8 EUR",
+    "Compare the price of 'Rivers' with 'BK-77'.": "Rivers: 12 EUR; BK-77: 8 EUR",
+    "Which author has the most novels or poems?": "Ada Stern: 3",
     "What is the genre of 'Rivers'?": "Rivers: poems",
     "What kind of book is 'Rivers'?": "Rivers: poems",
     "What is the price of 'Rivers' and where does it stand?": "“where” was not read",
@@ -124,15 +133,18 @@ UNREADABLE = {
     "Which books have ٣٢٠ pages?": "“٣٢٠”",
     "What is the average price of the two novels?": "“two”",
     "Which two authors have at least one book?": "which 2",
+    "Which authors are from Norland and Rivera?": "two values of country",
+    "Which authors are from Norland or Ada Stern?": "“Norland” is a value",
+    "Which books by Ada Stern are novels and essays?": "“essays”",
     "Which books does 'Stone and Sand' cite within fifty steps?": "not 50",
 }
 CHANGING = {
-    "Which books by Ada Stern are not novels?": "“not”",
     "Which books except novels did Ada Stern write?": "“except”",
     "Which books cite 'Rivers' without citing 'The Long Winter'?": "“without”",
     "Which novels cite neither 'Rivers' nor 'The Long Winter'?": "“neither”",
     "Which other novels are rare?": "“other”",
-    "Which books cite 'Rivers' or 'The Long Winter'?": "“or”",
+    "Which novels or rare books cite 'Rivers'?": "“or”",
+    "Which authors do not novels?": "“not”",
     "Which authors wrote all books?": "“all”",
     "Which authors have books that are all novels?": "“all”",
     "Which books by Ada Stern were both?": "“both”",
@@ -146,6 +158,13 @@ CHANGING = {
     "If 'Rivers' is missing, which books with at least 300 pages are affected?": "“at least 300”",
 }
 """With a word that changes what is asked, and that no part of a plan makes use of."""
+HINTED = {
+    "Which books are boring?": ("Book has the properties", "price", "written by"),
+    "Which books have more than 5 pagges?": ("Near words: “pages”",),
+    "What is love?": ("The graph has", "Writer", "Room"),
+    "How many dragons are there?": ("The graph has", "Book"),
+}
+"""What a refusal names, so that another question can be asked."""
 TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
 
 
@@ -153,7 +172,7 @@ TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     folder = tmp_path_factory.mktemp("library")
     write_library(folder / "library.lbdb")
-    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE, *CHANGING))]
+    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE, *CHANGING, *HINTED))]
     return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, talks, CATALOG))
 
 
@@ -189,6 +208,12 @@ def test_a_word_that_changes_what_is_asked_is_used_or_refused(answers: dict[str,
     assert answers[question].outcome == "unreadable", answers[question].run
     assert CHANGING[question] in answers[question].text
     assert "; say" in answers[question].text
+
+
+@pytest.mark.parametrize("question", HINTED)
+def test_a_refusal_names_what_the_graph_has(answers: dict[str, Answered], question: str) -> None:
+    assert answers[question].outcome == "unreadable", answers[question].run
+    assert all(each in answers[question].text for each in HINTED[question]), answers[question].text
 
 
 def test_a_question_on_which_the_rules_fail_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

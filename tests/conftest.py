@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -55,6 +56,26 @@ def _log_handlers() -> Iterator[None]:
         if not type(handler).__module__.startswith("_pytest"):
             root.removeHandler(handler)
     root.setLevel(level)
+
+
+_DESCRIPTORS_LEFT = 64  # of a module; fixtures of the session, which it was the first to ask for, keep some
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed_files() -> Iterator[None]:
+    """Fail where the tests of a module leave many files or connections open: a process may have 1,024, and what leaks here leaks in a
+    server too. What waits for the garbage collector is collected first.
+    """
+    before = _open_descriptors()
+    yield
+    if _open_descriptors() - before > _DESCRIPTORS_LEFT:
+        gc.collect()
+    left = _open_descriptors() - before
+    assert left <= _DESCRIPTORS_LEFT, f"the tests of this module leave {left} descriptors open"
+
+
+def _open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
 
 
 @pytest.fixture(scope="session", autouse=True)

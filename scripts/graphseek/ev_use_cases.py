@@ -8,7 +8,7 @@ from itertools import chain
 from scripts.graphseek.ev_frames import EvFrames
 from scripts.graphseek.question import Question, Truth
 
-__all__ = ["ev_use_cases", "modules_of_model"]
+__all__ = ["ev_use_cases"]
 
 _MODEL = "EV-X7"
 _PREFIX = "B"
@@ -36,7 +36,7 @@ def _use_cases(frames: EvFrames) -> list[Question]:
     dearest = str(modules.nlargest(1, "marketPrice")["key"].item())
     built = frames.edges[("BUILT_AT", "BatteryModule", "FactorySite")]
     cost = float(modules["unitCost"].max())
-    parts = modules_of_model(frames, frames.key("VehicleModel", _MODEL), _BLUEPRINT_HOPS, "Plan")
+    parts = _modules_of_model(frames, frames.key("VehicleModel", _MODEL), _BLUEPRINT_HOPS, "Plan")
     drives = frames.nodes["DriveAssembly"]
     base = drives.loc[drives["assemblyTier"] == 0].groupby("factoryCode").size().sort_index()
     return [
@@ -79,7 +79,7 @@ def _use_cases(frames: EvFrames) -> list[Question]:
     ]
 
 
-def modules_of_model(frames: EvFrames, model: str, hops: int, cost_class: str = "") -> set[str]:
+def _modules_of_model(frames: EvFrames, model: str, hops: int, cost_class: str = "") -> set[str]:
     """Return keys of what goes into a model over so many hops, of planned or actual flows alone where a class is given."""
     found: set[str] = set()
     front = {model}
@@ -100,7 +100,7 @@ def _most_modules(frames: EvFrames) -> str:
     models = frames.nodes["VehicleModel"]
     mine = models.loc[models["name"].str.startswith(_PREFIX), ["key", "name"]]
     counts = {
-        str(name): sum(part.startswith("BMK-") for part in modules_of_model(frames, str(key), 2, "Plan"))
+        str(name): sum(part.startswith("BMK-") for part in _modules_of_model(frames, str(key), 2, "Plan"))
         for key, name in zip(mine["key"], mine["name"], strict=True)
     }
     return max(counts, key=lambda name: counts[name])

@@ -27,10 +27,10 @@ from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
 from scripts.graphseek.question import Question
 from scripts.graphseek.system_answer import SystemAnswer
 
-__all__ = ["measure_real", "mixed_questions", "scored_row"]
+__all__ = ["measure_real", "scored_row"]
 
 
-def mixed_questions(graphs: Sequence[AccountGraph]) -> Iterator[tuple[AccountGraph, Question]]:
+def _mixed_questions(graphs: Sequence[AccountGraph]) -> Iterator[tuple[AccountGraph, Question]]:
     """Yield the questions of graphs in turn."""
     rounds = zip_longest(*([(graph, each) for each in graph.questions] for graph in graphs))
     yield from (pair for pair in chain.from_iterable(rounds) if pair is not None)
@@ -66,7 +66,7 @@ async def measure_real(
     :raises ModelError: when the model does not answer any more; the row of that question is not kept.
     """
     for run in range(runs):
-        for graph, question in mixed_questions(graphs):
+        for graph, question in _mixed_questions(graphs):
             for name, system in SYSTEMS.items():
                 row = {"run": run, "question": question.id, "system": name}
                 if rows.has(**row) or (system.special and graph.name != SPECIAL_GRAPH):

@@ -27,10 +27,10 @@ from planners.graphs.cypher_names import quoted_name
 from planners.graphs.ladybug.column_types import ColumnType, joined_type
 from planners.graphs.ladybug.ladybug_process import LadybugProcess, WrittenCypher
 
-__all__ = ["EXACT", "KEY", "LABEL", "MARK", "NODES", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
+__all__ = ["EXACT", "KEY", "LABEL", "NODES", "Column", "LadybugTables", "Needs", "RowKind", "own_name"]
 
 RowKind: TypeAlias = Literal["NODE", "REL"]
-MARK = "\u2060"
+_MARK = "\u2060"
 KEY, EXACT, LABEL = "_key", "_exact", "_kind"
 _HIDDEN = f"`{KEY}` INT64 DEFAULT nextval('_keys'), `{EXACT}` STRING"
 _RESERVED = frozenset({KEY, EXACT, LABEL, "_id", "_label", "_src", "_dst", "_nodes", "_rels", "_length"})
@@ -210,10 +210,10 @@ class LadybugTables:
                 self._present[table].add(column.name)
 
     def _free_name(self, name: str, taken: set[str]) -> str:
-        if name.endswith(MARK):
+        if name.endswith(_MARK):
             raise StatementError("a name ends with an invisible character", subject=name[:40], remedy="Leave it out")
         while name.casefold() in taken:
-            name += MARK
+            name += _MARK
         return name
 
     def _define(self, text: str) -> None:
@@ -242,7 +242,7 @@ class LadybugTables:
 
 def own_name(name: str) -> str:
     """Return the label, type or property that a table or column stands for."""
-    return name.rstrip(MARK)
+    return name.rstrip(_MARK)
 
 
 def _text(name: str) -> str:

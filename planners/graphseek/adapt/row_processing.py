@@ -9,9 +9,9 @@ from typing import Any
 from ontology.errors import StatementError
 from planners.calling.sandbox import Sandbox, SandboxLimits
 
-__all__ = ["PROCESS_SECONDS", "process_sandbox", "processed_rows"]
+__all__ = ["process_sandbox", "processed_rows"]
 
-PROCESS_SECONDS = 5.0
+_PROCESS_SECONDS = 5.0
 """Of one run: the interpreter starts in 0.1 s, and 10,000 rows are read and written in as much."""
 _BYTES = 16 * 2**20  # of the rows that it gives: 10,000 of 1,600 characters
 _SAID = 300  # characters of a traceback's end
@@ -26,7 +26,7 @@ _run()
 """
 
 
-def process_sandbox(seconds: float = PROCESS_SECONDS) -> Sandbox:
+def process_sandbox(seconds: float = _PROCESS_SECONDS) -> Sandbox:
     """Return a sandbox for post-processing."""
     return Sandbox(SandboxLimits(seconds=seconds, output_bytes=_BYTES))
 

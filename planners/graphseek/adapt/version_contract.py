@@ -12,9 +12,9 @@ from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.results.result import ResultColumn
 
-__all__ = ["PLAIN", "OperatorContract", "check_columns", "check_parameters", "contract_of"]
+__all__ = ["OperatorContract", "check_columns", "check_parameters", "contract_of"]
 
-PLAIN = ("string", "integer", "number", "boolean")
+_PLAIN = ("string", "integer", "number", "boolean")
 """Types of arguments that a template can have as parameters; so can lists of them be."""
 _LEAST, _MOST = ("minimum", "minLength", "minItems"), ("maximum", "maxLength", "maxItems")
 _KEYS = frozenset(("type", "enum", "items", "default", "description", *_LEAST, *_MOST))
@@ -98,7 +98,7 @@ def _is_plain(schema: Any, *, in_list: bool = False) -> bool:
         return False
     if types == {"array"} and not in_list:
         return _is_plain(schema.get("items"), in_list=True)
-    return bool(types) and types <= set(PLAIN)
+    return bool(types) and types <= set(_PLAIN)
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:

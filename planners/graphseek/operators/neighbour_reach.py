@@ -31,7 +31,6 @@ __all__ = [
     "parse_end",
     "parse_neighbours",
     "parse_reach",
-    "reached_types",
     "reversed_direction",
     "steps_of",
     "write_least_hops",
@@ -121,7 +120,7 @@ def parse_end(
     :raises OperatorFault: for an unknown name, or when the relationships lead from the start to no such type.
     """
     wanted = tuple(node_type(schema, name) for name in dict.fromkeys(names))
-    possible = reached_types(schema, start.types, reach)
+    possible = _reached_types(schema, start.types, reach)
     types = tuple(each for each in possible if not wanted or each in wanted)
     if not types:
         raise _unreachable(schema, start, reach, wanted, possible)
@@ -140,7 +139,7 @@ def parse_neighbours(arguments: Mapping[str, Any], schema: GraphSchema) -> tuple
     return start, reach, parse_end(schema, start, reach, names, arguments.get("neighbour_filters") or ())
 
 
-def reached_types(schema: GraphSchema, starts: Sequence[NodeType], reach: Reach) -> tuple[NodeType, ...]:
+def _reached_types(schema: GraphSchema, starts: Sequence[NodeType], reach: Reach) -> tuple[NodeType, ...]:
     """Return the types that can be reached by 1 to so many hops, as the schema has its ends; all where it does not know them."""
     followed = reach.types or schema.relationships
     if any(not each.ends for each in followed):
@@ -237,7 +236,7 @@ def _unreachable(
     said = " or ".join(each.name for each in wanted) or "anything"
     problem = f"{reach.shown} leads from {start.shown} to no {said}" if wanted else f"{reach.shown} leads nowhere"
     other = reversed_direction(reach) if reach.direction != "both" else None
-    if other and [e for e in reached_types(schema, start.types, other) if not wanted or e in wanted]:
+    if other and [e for e in _reached_types(schema, start.types, other) if not wanted or e in wanted]:
         return OperatorFault("empty", problem, f"The other direction leads there: use direction {other.direction}")
     if possible:
         return OperatorFault("empty", problem, f"It leads to {', '.join(each.name for each in possible[:12])}")

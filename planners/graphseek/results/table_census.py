@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from planners.graphseek.results.result import Cell, ResultColumn
 
-__all__ = ["HEAD", "MOST_DISTINCT", "ColumnCensus", "TableCensus"]
+__all__ = ["MOST_DISTINCT", "ColumnCensus", "TableCensus"]
 
-HEAD = 25
+_HEAD = 25
 """Rows of the beginning that are kept for the summary: a grouped count of a few dozen groups fits whole."""
 TAIL = 5
 MOST_DISTINCT = 1_000
@@ -101,7 +101,7 @@ class TableCensus:
             by_column.append(stored)
         stored_rows = list(zip(*by_column, strict=True)) if by_column else []
         self.rows += len(rows)
-        self.head += map(_preview, stored_rows[: HEAD - len(self.head)])
+        self.head += map(_preview, stored_rows[: _HEAD - len(self.head)])
         self.tail.extend(map(_preview, stored_rows[-TAIL:]))
         return stored_rows
 

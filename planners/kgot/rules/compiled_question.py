@@ -11,9 +11,9 @@ from planners.kgot.rules.python_question import python_of
 from planners.kgot.rules.resolved_question import ResolvedQuestion
 from planners.kgot.rules.sparql_question import sparql_of
 
-__all__ = ["LANGUAGES", "compiled", "compiled_sum"]
+__all__ = ["compiled", "compiled_sum"]
 
-LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {
+_LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {
     "cypher": cypher_of,
     "python": python_of,
     "sparql": sparql_of,
@@ -23,7 +23,7 @@ LANGUAGES: dict[Language, Callable[[ResolvedQuestion], str]] = {
 
 def compiled(question: ResolvedQuestion, language: Language) -> str:
     """Return the query."""
-    return LANGUAGES[language](question)
+    return _LANGUAGES[language](question)
 
 
 def compiled_sum(expression: str, language: Language) -> str:

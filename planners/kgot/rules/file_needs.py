@@ -9,9 +9,9 @@ from typing import Any
 from planners.kgot.kgot_task import TaskView
 from planners.kgot.rules.run_needs import Need
 
-__all__ = ["READS", "file_faults", "file_need", "tool_name"]
+__all__ = ["file_faults", "file_need", "tool_name"]
 
-READS, _UNPACKS = "inspect_file", "extract_zip"
+_READS, _UNPACKS = "inspect_file", "extract_zip"
 """Names of the integrated tools."""
 _SHOWN, _MOST_SAID = 3, 300
 _MOST_PAGES = 20  # of one file; each is a call
@@ -35,14 +35,16 @@ def file_need(view: TaskView) -> Need | None:
     if archives:
         return Need(request=f"extract the files of a ZIP archive: {', '.join(archives)}", tool=_UNPACKS, files=archives)
     pages = [(name, 1) for name in every if not _is_archive(name)]
-    pages += [(str(body.get("file")), _next_page(body)) for tool, body in answers if tool == READS and _next_page(body)]
-    unread = tuple(each for each in pages if (READS, *each) not in tried)
+    pages += [
+        (str(body.get("file")), _next_page(body)) for tool, body in answers if tool == _READS and _next_page(body)
+    ]
+    unread = tuple(each for each in pages if (_READS, *each) not in tried)
     if not unread:
         return None
     said = ", ".join(name for name, _ in unread[:_SHOWN])
     return Need(
         request=f"read the text and the tables in a file: {said}",
-        tool=READS,
+        tool=_READS,
         files=tuple(name for name, _ in unread),
         pages=tuple(page for _, page in unread),
     )
@@ -50,7 +52,7 @@ def file_need(view: TaskView) -> Need | None:
 
 def file_faults(view: TaskView) -> list[str]:
     """Return why files could not be unpacked or read."""
-    failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (READS, _UNPACKS)]
+    failed = [call for call in view.calls if not call.ok and tool_name(call.tool_id) in (_READS, _UNPACKS)]
     return [_fault(str(call.arguments.get("file")), _said(call.body)) for call in failed]
 
 

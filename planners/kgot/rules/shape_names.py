@@ -7,9 +7,9 @@ from functools import cache
 
 from ontology.names import noun_lemma, words
 
-__all__ = ["CALL", "GAVE", "ROW", "identifier_of", "label_of", "property_name", "reference_type", "table_label"]
+__all__ = ["CALL", "GAVE", "identifier_of", "label_of", "property_name", "reference_type", "table_label"]
 
-CALL, GAVE, ROW = "ToolCall", "GAVE", "Row"
+CALL, GAVE, _ROW = "ToolCall", "GAVE", "Row"
 """Label of a call that was made, type of its edges to what it gave, label of what has no name."""
 
 _ID = re.compile(r"^(?:id|ID|_id|(?P<of>[A-Za-z][A-Za-z0-9_]*?)(?:Id|ID|_id))$")
@@ -28,7 +28,7 @@ def label_of(name: str) -> str:
     """Return the label of things of a name: ``sales_orders`` and ``salesOrder`` are ``SalesOrder``."""
     parts = [each for each in words(name) if each.isascii() and each.isalnum()]
     if not parts:
-        return ROW
+        return _ROW
     label = "".join(each.capitalize() for each in [*parts[:-1], noun_lemma(parts[-1])])
     label = label if label[0].isalpha() else f"N{label}"
     return f"{label[:_MOST_CHARS]}Thing" if label == CALL else label[:_MOST_CHARS]
@@ -38,7 +38,7 @@ def label_of(name: str) -> str:
 def table_label(name: str) -> str:
     """Return the label of the rows of a table: the first word of its name, so that the tables of several months have one."""
     parts = [each for each in re.split(r"[^A-Za-z]+", name) if each]
-    return label_of(parts[0]) if parts else ROW
+    return label_of(parts[0]) if parts else _ROW
 
 
 @cache

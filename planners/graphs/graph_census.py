@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from planners.graphs.cypher_names import quoted_name
@@ -166,7 +167,10 @@ class _Counter:
                 count = sum(degree * nodes for degree, nodes in out.get(key, []))
                 counted.append(
                     replace(
-                        pair, count=count, outgoing=_quantiles(out.get(key, [])), incoming=_quantiles(in_.get(key, []))
+                        pair,
+                        count=count,
+                        outgoing=_degrees_of(out.get(key, [])),
+                        incoming=_degrees_of(in_.get(key, [])),
                     )
                 )
         return tuple(sorted(counted, key=lambda each: (each.source, each.target)))
@@ -235,19 +239,12 @@ def _sorted_samples(values: Sequence[Any]) -> tuple[Scalar, ...]:
     return tuple(sorted(kept, key=lambda value: (isinstance(value, str), value)))
 
 
-def _quantiles(histogram: Sequence[tuple[int, int]]) -> Degrees | None:
+def _degrees_of(histogram: Sequence[tuple[int, int]]) -> Degrees | None:
     """Return the degrees of a histogram: degree, nodes that have it."""
     nodes = sum(count for _, count in histogram)
     if not nodes:
         return None
     ordered = sorted(histogram)
-
-    def quantile(share: float) -> int:
-        passed = 0
-        for degree, count in ordered:
-            passed += count
-            if passed >= share * nodes:
-                return degree
-        return ordered[-1][0]
-
-    return Degrees(nodes=nodes, median=quantile(0.5), p90=quantile(0.9), greatest=ordered[-1][0])
+    passed = accumulate(count for _, count in ordered)
+    median = next(degree for (degree, _), up_to in zip(ordered, passed, strict=True) if 2 * up_to >= nodes)
+    return Degrees(nodes=nodes, median=median, greatest=ordered[-1][0])

@@ -79,14 +79,13 @@ class NodeType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Degrees:
-    """How many relationships the nodes of one end have: quantiles over nodes that have any.
+    """How many relationships the nodes of one end have.
 
     :param nodes: that have any.
     """
 
     nodes: int
     median: int
-    p90: int
     greatest: int
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
-from ontology.json_object import canonical_text
 from planners.calling.clean_values import CleanInvoker
 from planners.calling.consent import Ask, never
 from planners.calling.fence_marks import FenceMarks
@@ -46,7 +45,6 @@ from planners.runs.step_log import unheard
 __all__ = [
     "OtherRunError",
     "SolveParts",
-    "event_lines",
     "header_of",
     "replay_recorded",
     "run_is_ended",
@@ -162,15 +160,6 @@ async def replay_recorded(
         where = f"event {events.differing[0]}" if events.differing else "its end"
         raise not_recorded(f"the replay differs from the run at {where}", subject=str(journal.path))
     return run
-
-
-def event_lines(journal: RunJournal) -> Iterator[bytes]:
-    """Yield the events of a run as canonical JSON without measured seconds: equal runs give equal bytes."""
-    index, ended = JournalIndex(journal), journal.end
-    n = 0
-    while (ended is None or n < ended["events"]) and (record := index.last(_EVENT, _EVENT, n)) is not None:
-        yield canonical_text(_event_of(journal, record)).encode("utf-8", "surrogatepass") + b"\n"
-        n += 1
 
 
 def header_of(journal: RunJournal) -> Mapping[str, Any] | None:

@@ -18,10 +18,8 @@ __all__ = [
     "Part",
     "Question",
     "Truth",
-    "digest_of",
     "paraphrases",
     "question_of_record",
-    "read_questions",
     "write_questions",
 ]
 
@@ -69,11 +67,6 @@ class Question:
     follows: str = ""
 
 
-def digest_of(part: Part) -> str:
-    """Return SHA-256 (hex) of the values of a part, one a line."""
-    return hashlib.sha256("\n".join(map(str, part)).encode()).hexdigest()
-
-
 def write_questions(path: Path, questions: Sequence[Question]) -> None:
     """Write one question a line. Of long truths count, digest and the first names are written."""
     lines = []
@@ -87,18 +80,8 @@ def write_questions(path: Path, questions: Sequence[Question]) -> None:
 def _kept(part: Part) -> object:
     if len(part) <= _MOST_KEPT:
         return list(part)
-    return {"count": len(part), "sha256": digest_of(part), "first": list(part[:_FIRST])}
-
-
-def read_questions(path: Path) -> list[Question]:
-    """Return the questions of a file whose truths are written out; those of long ones are made anew with the graph."""
-    questions = [_question(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [question for question in questions if question is not None]
-
-
-def _question(record: Mapping[str, Any]) -> Question | None:
-    is_whole = all(isinstance(part, list) for part in record["truth"]["parts"])
-    return question_of_record(record) if is_whole else None
+    digest = hashlib.sha256("\n".join(map(str, part)).encode()).hexdigest()
+    return {"count": len(part), "sha256": digest, "first": list(part[:_FIRST])}
 
 
 def question_of_record(record: Mapping[str, Any]) -> Question:

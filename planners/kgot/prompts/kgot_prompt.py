@@ -18,14 +18,12 @@ from ontology.yaml_data import read_yaml
 from planners.calling.fence_marks import FenceMarks
 from planners.kgot.kgot_settings import PromptFormat
 
-__all__ = ["PROMPT_NAMES", "prompt_messages", "prompt_version", "repair_text"]
+__all__ = ["prompt_messages", "prompt_version", "repair_text"]
 
 _FOLDER = Path(__file__).parent
 _COMMON = "common"
 _OF_THE_USER = frozenset({"initial_problem"})
 _ANY = "any"
-PROMPT_NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem != _COMMON))
-"""The names of all prompts."""
 
 
 class _Example(BaseModel):

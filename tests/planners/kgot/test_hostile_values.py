@@ -20,9 +20,10 @@ from planners.calling.clean_values import cleaned
 from planners.calling.sandbox import Sandbox, SandboxResult
 from planners.graphs.property_graph import GraphState, Operation
 from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, event_json
-from planners.kgot.recorded_run import event_lines, replay_recorded, solve_recorded
+from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.step_makers import Insert
 from planners.runs.run_journal import open_run_journal, read_run_journal
+from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeTextGraph, StepServer, run_task, tool
 from tests.planners.kgot.warehouse_solve import TASK, OneFinder, WarehouseModel, make, parts
 
@@ -221,7 +222,7 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(
     journal = read_run_journal(path)
     again = await replay_recorded(journal, given.make)
     assert (again.answer, again.outcome) == (run.answer, run.outcome)
-    b"".join(event_lines(journal)).decode()
+    event_lines(journal).decode()
 
 
 _SEAMS = ("next_step", "chooser", "writer", "reader", "answerer")

@@ -25,13 +25,14 @@ from planners.graphs.property_graph import InsertNode
 from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.recorded_run import event_lines, replay_recorded, run_is_ended, solve_recorded
+from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
 from planners.kgot.step_makers import StepMakers
 from planners.runs.account import account_of
 from planners.runs.journal_lines import RunRecord, journal_line
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
 from tests.planners.kgot import warehouse_solve
+from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, OneFinder, WarehouseModel, make, parts
 from tests.planners.runs import warehouse_tools
 from tests.waiting import LIMIT_S, wait_until
@@ -56,7 +57,7 @@ def marks() -> list[str]:
 
 
 def lines(path: Path) -> bytes:
-    return b"".join(event_lines(read_run_journal(path)))
+    return event_lines(read_run_journal(path))
 
 
 async def whole_run(path: Path) -> bytes:

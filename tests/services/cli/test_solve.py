@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from planners.kgot.recorded_run import event_lines
 from planners.runs.run_journal import read_run_journal
 from services.cli import solve_demo
 from tests.conftest import ROOT
 from tests.inference.loopback import Reply
+from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools
 from tests.services.cli.processes import started
@@ -122,7 +122,7 @@ def test_a_command_that_was_stopped_goes_on_and_does_not_wait_for_its_model(
         assert (server.steps.count("tool_calls"), server.steps.count("next_step")) == (1, 2)
         first, second = server.prompts(step)
         assert first == second, "the same run asks the same, with the same marks"
-    assert b'"Ended","missing":"","outcome":"solved"' in b"".join(event_lines(read_run_journal(tmp_path / "run.jsonl")))
+    assert b'"Ended","missing":"","outcome":"solved"' in event_lines(read_run_journal(tmp_path / "run.jsonl"))
 
 
 def test_without_a_model_rules_answer_what_they_can_read_and_say_what_they_cannot(

@@ -37,7 +37,7 @@ FLOW = (CLASS, COST, QUANTITY, YEAR, QUARTER, MONTH)
 
 
 def _related(name: str, *pairs: tuple[str, str], properties: tuple[PropertyKey, ...] = ()) -> RelationshipType:
-    degrees = Degrees(nodes=90, median=2, p90=5, greatest=12)
+    degrees = Degrees(nodes=90, median=2, greatest=12)
     ends = tuple(
         RelationshipEnds(source=source, target=target, count=100, outgoing=degrees, incoming=degrees)
         for source, target in pairs

@@ -1,6 +1,7 @@
 """Noise in a graph (appendix B.6 of the Knowledge Graph of Thoughts): near-duplicates, and what joins to nothing that is asked.
 
-Both functions are pure: they return what was removed, and the state without it.
+Both functions are pure: they return what was removed with the states before and after, so that a run journals them and can
+take them back.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class NoiseRemoval:
     :param merged: node → the node that stands for it, by their ids before.
     """
 
+    before: GraphState
     after: GraphState
     removed: tuple[GraphNode, ...] = ()
     merged: Mapping[str, str]
@@ -46,6 +48,11 @@ class NoiseRemoval:
     def operations(self) -> tuple[Operation, ...]:
         """What makes the graph the one without noise."""
         return (ReplaceGraph(state=self.after),) if self.removed else ()
+
+    @property
+    def inverse(self) -> tuple[Operation, ...]:
+        """What takes it back."""
+        return (ReplaceGraph(state=self.before),) if self.removed else ()
 
 
 def merge_duplicates(state: GraphState) -> NoiseRemoval:
@@ -108,7 +115,7 @@ def _joined_to(holding: set[str], around: Mapping[str, set[str]]) -> set[str]:
 
 def _removal(state: GraphState, gone: set[str], merged: Mapping[str, str]) -> NoiseRemoval:
     if not gone:
-        return NoiseRemoval(after=state, merged={})
+        return NoiseRemoval(before=state, after=state, merged={})
     edges: list[GraphEdge] = []
     seen: set[tuple[object, ...]] = set()
     for edge in sorted(state.edges, key=lambda edge: edge.source in gone or edge.target in gone):
@@ -121,7 +128,7 @@ def _removal(state: GraphState, gone: set[str], merged: Mapping[str, str]) -> No
     nodes = tuple(node for node in state.nodes if node.id not in gone)
     rows = state_rows(GraphState(nodes=nodes, edges=tuple(edges)))
     removed = tuple(node for node in state.nodes if node.id in gone)
-    return NoiseRemoval(after=_state(rows), removed=removed, merged=merged)
+    return NoiseRemoval(before=state, after=_state(rows), removed=removed, merged=merged)
 
 
 def _state(rows: PropertyRows) -> GraphState:

@@ -1,4 +1,4 @@
-"""Removing noise from the graph of a run after writes (appendix B.6 of the paper); what goes is told."""
+"""Removing noise from the graph of a run after writes (appendix B.6 of the paper), told so that it can be taken back."""
 
 from __future__ import annotations
 

@@ -56,9 +56,8 @@ def test_nearly_equal_nodes_become_one_with_the_edges_of_both(one: Value, other:
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_nodes_that_differ_stay(one: Value, other: Value) -> None:
-    state = _pair(one, other)
-    removal = merge_duplicates(state)
-    assert (removal.removed, removal.operations, removal.after) == ((), (), state)
+    removal = merge_duplicates(_pair(one, other))
+    assert (removal.removed, removal.operations, removal.after) == ((), (), removal.before)
 
 
 def test_equal_edges_beside_a_merged_node_stay_as_many_as_they_were() -> None:
@@ -99,19 +98,21 @@ def _study() -> GraphState:
     return canonical_state(nodes, [EdgeRow(type="R", source=a, target=b, properties={}) for a, b in pairs])
 
 
-async def test_what_joins_nothing_that_is_asked_goes() -> None:
+async def test_what_joins_nothing_that_is_asked_goes_and_comes_back() -> None:
     removal = remove_irrelevant(_study(), ["award number", "Ann Ott"])
     assert [node.label for node in removal.after.nodes] == ["Funding", "Grant", "Researcher"]
     assert [node.label for node in removal.removed] == ["Article", "Article", "Paper"]
     graph = MemoryGraph()
-    await graph.apply([ReplaceGraph(state=_study())])
+    await graph.apply([ReplaceGraph(state=removal.before)])
     await graph.apply(removal.operations)
     assert await graph.state() == removal.after
+    await graph.apply(removal.inverse)
+    assert await graph.state() == removal.before
 
 
 def test_where_nothing_holds_what_is_asked_nothing_goes() -> None:
     removal = remove_irrelevant(_study(), ["moon landing", "..."])
-    assert (removal.removed, removal.operations) == ((), ())
+    assert (removal.removed, removal.inverse) == ((), ())
 
 
 def test_nodes_in_a_circle_between_asked_ones_stay() -> None:

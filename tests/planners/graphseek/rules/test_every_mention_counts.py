@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest

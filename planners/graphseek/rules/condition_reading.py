@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from planners.graphseek.rules.date_conditions import date_conditions
 from planners.graphseek.rules.joined_mentions import Joint, joints_of
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
-from planners.graphseek.rules.question_reading import Condition, Reading, Relation, Stop, value_conditions
+from planners.graphseek.rules.question_reading import NO_VALUE, Condition, Reading, Relation, Stop, value_conditions
 from planners.graphseek.rules.said_question import (
+    DATES,
     MOST_GAP,
     PLACES,
     PLAN,
@@ -22,6 +24,8 @@ from planners.graphseek.rules.said_question import (
 
 __all__ = ["ConditionReading"]
 
+_HAS = re.compile(r"\b(?:has|have|having|had|with) (?:an?|any) $")
+"""Before a property that has a value: ordinary English; no shipped question depends on it."""
 _ARTICLES = ("", "a", "an", "the")
 """Between a relation word and a word that is a name: found on the questions on the tool graph, "identify a supplier"."""
 
@@ -46,6 +50,33 @@ class ConditionReading:
                 self._read_comparison(each)
             elif each.is_cue("starts"):
                 self._read_start(each)
+        self._read_spans()
+
+    def _read_spans(self) -> None:
+        """Read "after 2020" where no date is said with it, as a condition on the only one that it may be of."""
+        dated = {cue for each in self._said.all for cue in self._said.times_behind(each)}
+        for cue in self._said.cues("span"):
+            if cue in dated or cue.cue is None:
+                continue
+            types = {name for stop in (self._reading.target, *self._reading.stops) for name in stop.types}
+            keys = [each for each in self._said.lexicon.properties if each.owner in types and each.role in DATES]
+            if not keys or not any(each.owner in self._reading.target.types for each in keys):
+                raise UnreadableError("nothing that is asked for says when it is")
+            if len(keys) > 1:
+                names = " or ".join(f"{each.key.name} of {each.owner}" for each in keys)
+                raise UnreadableError(f"“{cue.text}” may be of {names}; say it behind one of them")
+            self._reading.target.conditions += date_conditions(keys[0], [cue.cue])
+
+    def _read_dates(self, each: Mention, times: Sequence[Mention]) -> None:
+        """Read times right behind a date as conditions on it."""
+        dates = [key for key in each.properties if key.role in DATES and not key.of_relationship]
+        stop = self._owner(each, [key.owner for key in dates])
+        keys = [key for key in dates if _may_be(stop, key.owner)]
+        if len({key.key.name for key in keys}) > 1:
+            raise UnreadableError(f"“{each.text}” may be {' or '.join(key.key.name for key in keys)}")
+        for key in keys:
+            stop.conditions += date_conditions(key, [cue.cue for cue in times if cue.cue])
+        self._said.used.update((each, *times))
 
     def _read_value(self, each: Mention) -> None:
         plans = [value for value in each.values if value.property.role == PLAN]
@@ -59,7 +90,7 @@ class ConditionReading:
         only = [cue for cue in self._said.cues("only") if cue is before or 0 < stop.at - cue.end <= 1]
         stop.only = bool(only)
         self._said.used.update(only)
-        found = value_conditions(value for value in rest if value.property.owner in stop.types)
+        found = value_conditions(value for value in rest if _may_be(stop, value.property.owner))
         joint = self._joints.get(each)
         if joint is not None and joint.by == "or" and self._is_widened(stop, found, each):
             return
@@ -91,24 +122,21 @@ class ConditionReading:
 
     def _read_comparison(self, each: Mention) -> None:
         """Read a property with a number behind it, or a bound before or behind; a property of truths alone is true."""
-        bound: Bound | None = None
-        behind, before = self._said.next_to(each), self._said.before(each)
-        for near in (behind, before):
-            if near is None or near in self._said.used or self._is_count(each, near):
-                continue
-            if near.is_cue("bound") and near.cue:
-                bound = near.cue.value
-            elif near.number is not None and near is behind:
-                bound = Bound("=", near.number)
-            if bound:
-                break
+        if times := self._said.times_behind(each):
+            self._read_dates(each, times)
+            return
+        before = self._said.before(each)
+        bound, near = self._bound_at(each)
         owned = [found for found in each.properties if not found.of_relationship]
+        if operator := self._presence(each, before, bound):
+            self._read_presence(each, before, operator)
+            return
         if bound is not None and owned:
             stop = self._owner(each, [found.owner for found in owned])
             compared = [
                 Condition(of=found, operator=bound.operator, value=bound.number)
                 for found in owned
-                if found.owner in stop.types and found.key.type in ("integer", "number")
+                if _may_be(stop, found.owner) and found.key.type in ("integer", "number")
             ]
             stop.conditions += compared
             if compared and near is not None:
@@ -122,6 +150,43 @@ class ConditionReading:
             stop.conditions += [
                 Condition(of=found, operator="=", value=not is_not) for found in truths if found.owner in stop.types
             ]
+
+    def _bound_at(self, each: Mention) -> tuple[Bound | None, Mention | None]:
+        """Return the comparison behind or before a property, and the mention that says it."""
+        behind, amount = self._said.next_to(each), self._said.amount_behind(each)
+        if amount is not None and amount.cue:
+            return Bound("=", amount.cue.value), amount
+        for near in (behind, self._said.before(each)):
+            if near is None or near in self._said.used or self._is_count(each, near):
+                continue
+            if near.is_cue("bound") and near.cue:
+                return near.cue.value, near
+            if near.number is not None and near is behind:
+                return Bound("=", near.number), near
+        return None, None
+
+    def _presence(self, each: Mention, before: Mention | None, bound: Bound | None) -> str:
+        """Return the operator of "no price", "without a price" or "has a price"; empty: it is none of them."""
+        if any(found.key.type == "boolean" for found in each.properties):
+            return ""
+        if before is not None and bound is not None and before.is_cue("bound") and bound == Bound("=", 0):
+            is_word = not any(map(str.isdigit, before.text)) and not self._said.between(before, each).strip()
+            return NO_VALUE if is_word else ""
+        return "is_not_null" if bound is None and _HAS.search(self._said.text[: each.start].lower()) else ""
+
+    def _read_presence(self, each: Mention, before: Mention | None, operator: str) -> None:
+        """Read whether there is a value at all."""
+        owned = [found for found in each.properties if not found.of_relationship]
+        if not owned:
+            raise UnreadableError(
+                f"“{each.text}” stands at relationships, and whether it is there is not looked at here"
+            )
+        stop = self._owner(each, [found.owner for found in owned])
+        keys = [found for found in owned if _may_be(stop, found.owner)]
+        if len(keys) > 1:
+            raise UnreadableError(f"“{each.text}” may be {' or '.join(key.key.name for key in keys)}")
+        stop.conditions += [Condition(of=key, operator=operator, value=0) for key in keys]
+        self._said.used.update((each, *([before] if before and operator == NO_VALUE else [])))
 
     def _is_count(self, each: Mention, number: Mention) -> bool:
         """Whether a number behind a word that is a relationship too is one of nodes: "discovered two moons"."""
@@ -154,6 +219,10 @@ class ConditionReading:
         before = [stop for stop in fitting if stop.at <= each.start]
         if adjacent or fitting:
             return (adjacent or sorted(before, key=lambda stop: -stop.at) or fitting)[0]
+        nearest = next((other for other in reversed(self._said.all) if other.end <= each.start and not other.cue), None)
+        for stop in stops:  # "Apollo with a budget above five": of the thing that is named, if it is of such a type
+            if stop.name and not stop.types and nearest is not None and nearest.start == stop.at:
+                return stop
         stop = Stop(at=each.start, types=tuple(dict.fromkeys(owners)))
         self._reading.chains.append([stop])
         return stop
@@ -215,3 +284,8 @@ class ConditionReading:
             self._reading.unread += ("where",)
         if self._reading.unread and not self._reading.is_narrowed:
             raise UnreadableError(f"“{self._reading.unread[0]}” means nothing here")
+
+
+def _may_be(stop: Stop, owner: str) -> bool:
+    """Whether a place may be of a type: also one of which only a name is known."""
+    return owner in stop.types or not stop.types

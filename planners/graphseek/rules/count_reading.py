@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ontology.number_words import ordinal_of
 from planners.graphseek.rules.phrase_lexicon import PropertyOf
-from planners.graphseek.rules.question_cues import Bound, Top
+from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
-from planners.graphseek.rules.question_reading import Condition, Counted, Rank, Reading, Stop, When, value_conditions
+from planners.graphseek.rules.question_reading import Counted, Rank, Reading, Stop, When, value_conditions
 from planners.graphseek.rules.said_question import (
     SaidQuestion,
     UnreadableError,
@@ -16,6 +17,7 @@ from planners.graphseek.rules.said_question import (
     owners_of,
     top_of,
 )
+from planners.graphseek.rules.superlatives import ordered_by
 
 __all__ = ["CountReading"]
 
@@ -39,7 +41,7 @@ class CountReading:
             bound = cue.cue.value if cue.cue else None
             if isinstance(bound, Bound) and behind and self._is_counted(behind):
                 self._said.used.update((cue, *self._others(cue, behind)))
-                self._reading.counted = self._counted(behind, bound=bound)
+                self._count(self._counted(behind, bound=bound))
         for cue in self._said.cues("each"):
             behind = self._said.next_to(cue)
             if behind and behind.start == self._reading.target.at:  # "every book that …": all that fulfil it
@@ -48,6 +50,7 @@ class CountReading:
             elif behind and (behind.types or behind.properties):
                 self._said.used.update((cue, behind))
                 self._reading.each, self._reading.each_words = names_of(behind.types), behind.text
+        self._read_by()
         numbers = [each for each in self._said.all if each.number is not None]
         for each in numbers:
             behind = self._said.next_to(each, skip=("top",))
@@ -59,6 +62,21 @@ class CountReading:
                 self._reading.limit = int(each.number or 1)
                 self._said.used.add(each)
 
+    def _read_by(self) -> None:
+        """Read "by grade" behind what is counted or added up as "for each grade"."""
+        if self._reading.each_words or self._reading.kind not in ("count", "total"):
+            return
+        for each in self._said.rest:
+            by = self._said.text[: each.start].rstrip().lower()
+            is_by = each.before == "by" and by.endswith("by") and bool(each.properties or each.types)
+            inside = [other for other in (*self._said.all, *self._said.unread) if other.start < len(by) <= other.end]
+            behind = self._said.next_to(each)
+            is_name_behind = behind is not None and bool(behind.name) and not self._said.between(each, behind).strip()
+            if is_by and each not in self._said.used and not inside and not is_name_behind:
+                self._said.used.add(each)
+                self._reading.each, self._reading.each_words = names_of(each.types), each.text
+                return
+
     def _others(self, cue: Mention, behind: Mention) -> list[Mention]:
         """Return "other" between a bound and a word: "no other tool"."""
         return [each for each in self._said.cues("other") if cue.end <= each.start < behind.start]
@@ -66,14 +84,31 @@ class CountReading:
     def _read_top(self, cue: Mention) -> None:
         top, behind = top_of(cue), self._said.next_to(cue, skip=("sum",))
         self._said.used.add(cue)
+        if (last := self._said.text[: cue.start].split()[-1:]) and ordinal_of(last[0].lower()):
+            raise UnreadableError(f"“{last[0]}” before “{cue.text}” cannot be found; ask for the first two or three")
         is_number = "number" in cue.text
         is_near = behind is not None and behind.start - cue.end <= 1
+        if self._reading.target.rank or (self._reading.counted and self._reading.counted.bound is None):
+            raise UnreadableError(f"it has several superlatives; ask without “{cue.text}”")
         if behind and behind.properties and not is_number and (is_near or not behind.types):
-            self._rank(top, behind)
-        elif behind and self._is_counted(behind):
-            self._reading.counted = self._counted(behind, descending=top.descending)
+            self._rank(cue, behind)
+        elif behind and (top.counts or is_number) and self._is_counted(behind):
+            self._count(self._counted(behind, descending=top.descending))
+        elif behind and is_near and behind not in self._said.used and owners_of(behind):
+            if not behind.types:
+                raise UnreadableError(f"it is not clear what “{cue.text}” is of")
+            self._rank(cue, None, behind)
         else:
-            self._rank(top, None)
+            self._rank(cue, None)
+
+    def _count(self, counted: Counted) -> None:
+        """Take what is counted.
+
+        :raises UnreadableError: when something else is counted too.
+        """
+        if self._reading.counted is not None:
+            raise UnreadableError("it counts two things; ask for one of them")
+        self._reading.counted = counted
 
     def _is_counted(self, each: Mention) -> bool:
         """Whether a bound or a superlative before a word is one of the number of such neighbours."""
@@ -87,35 +122,30 @@ class CountReading:
         of = Stop(at=each.start, types=owners_of(each), conditions=value_conditions(values))
         return Counted(of=of, bound=bound, descending=descending)
 
-    def _rank(self, top: Top, mention: Mention | None) -> None:
-        """Take the first ones by a property; of an adjective alone by the one that it implies."""
+    def _rank(self, cue: Mention, mention: Mention | None, type_: Mention | None = None) -> None:
+        """Take the first ones by a property; of an adjective alone by the one that it implies.
+
+        :param type_: the word of the type whose first ones they are, where it is not what is asked for.
+        """
+        top = top_of(cue)
+        owners = names_of(type_.types) if type_ else self._reading.targets
         mention = mention or self._by()
         if mention is not None:
             properties = mention.properties
             self._said.used.add(mention)
         else:
-            properties = [
-                each
-                for each in self._said.lexicon.properties
-                if each.owner in self._reading.targets and _fits(each, top.implied)
-            ]
+            lexicon = self._said.lexicon
+            properties = [each for each in lexicon.properties if each.owner in owners and _fits(each, top.implied)]
+        properties = [each for each in properties if each.key.type != "boolean"]  # truths have no order
         if not properties:
-            raise UnreadableError("it does not say by what the first ones are found")
+            of = f"“{cue.text} {type_.text}”" if type_ else f"“{cue.text}”"
+            raise UnreadableError(f"it does not say by what the first ones are found: {of} by which property")
         sums = [each for each in self._said.cues("sum") if mention and each.end <= mention.start]
         total = str(sums[-1].cue.value) if sums and sums[-1].cue else ""
         self._said.used.update(sums[-1:])
-        self._reading.target.rank = Rank(properties=tuple(properties), descending=top.descending, total=total)
-
-    def _read_span(self, operator: str, year: int) -> None:
-        """Read "after 2020" as a condition on a date or a year of what is asked for."""
-        own = [each for each in self._said.lexicon.properties if each.owner in self._reading.targets]
-        for each in (each for each in own if each.role in ("date", "year")):
-            is_date = each.role == "date"
-            day = f"{year}-12-31" if operator in (">", "<=") else f"{year}-01-01"
-            condition = Condition(of=each, operator=operator, value=day if is_date else year)
-            self._reading.target.conditions.append(condition)
-            return
-        raise UnreadableError("nothing that is asked for says when it is")
+        keys, descending = ordered_by(top, cue.text, properties)
+        at = type_.start if type_ else None
+        self._reading.target.rank = Rank(properties=keys, descending=descending, total=total, at=at)
 
     def _either(self) -> list[Mention]:
         """Return "or" between two relationships: "take or return"."""
@@ -143,13 +173,15 @@ class CountReading:
         :raises UnreadableError: when there are several times, or too many steps.
         """
         said: dict[str, int] = {}
+        dated = {cue for each in self._said.all for cue in self._said.times_behind(each)}
+        dated |= {amount for each in self._said.all if (amount := self._said.amount_behind(each))}
         for cue in self._said.cues("year", "quarter", "month"):
+            if cue in dated:  # a condition on that date
+                continue
             kind, value = (cue.cue.kind, cue.cue.value) if cue.cue else ("", 0)
             if said.setdefault(kind, value) != value:
                 raise UnreadableError("it names several times")
         self._reading.when = When(**said)
-        for cue in self._said.cues("span"):
-            self._read_span(*(cue.cue.value if cue.cue else ("", 0)))
         steps = self._said.cues("steps")
         self._said.used.update(steps[:1])
         self._reading.steps = int(steps[0].cue.value) if steps and steps[0].cue else 0
@@ -160,6 +192,9 @@ class CountReading:
         if cues and not others:  # "no other tool" is counted
             self._reading.planned.add("other")
         self._reading.siblings, self._reading.either = bool(others), bool(either := self._either())
+        self._reading.is_other_target = any(
+            behind is not None and behind.start == self._reading.target.at for behind in map(self._said.next_to, others)
+        )
         self._said.used.update((*others, *either, *self._said.cues("span", "year", "quarter", "month")))
         self._reading.where = bool(self._said.cues("where"))
 

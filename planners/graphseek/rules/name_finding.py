@@ -80,8 +80,10 @@ class NameFinding:
                 found[stop.at] = await self._found(outcome)
             elif isinstance(outcome, Fault) and outcome.kind != "empty":
                 raise FailedError(self._invocation(stop, stop.name), outcome)
-            elif same := _same(stop.name, outcome):
+            elif (same := _same(stop.name, outcome)) and same != stop.name:
                 near[stop.at] = same
+            elif other := await self._of_other_type(stop):
+                found[stop.at] = other
             elif condition := self._value(stop):
                 self._calls.notes.append(
                     f"“{stop.name}” was read as the {condition.of.key.name} of {condition.of.owner}"
@@ -101,6 +103,23 @@ class NameFinding:
                 raise NotFoundByNameError(f"nothing is called “{stop.name}”")
             found[stop.at] = await self._found(outcome)
             self._calls.notes.append(f"“{stop.name}” was read as {near[stop.at]}")
+        return found
+
+    async def _of_other_type(self, stop: Stop) -> Found | None:
+        """Return what has exactly this name, and is of another type than the word before it says: "the ships Mia steers".
+
+        :raises NotFoundByNameError: when that word can only be its type.
+        """
+        if len(stop.types) != 1:
+            return None
+        (outcome,) = self._calls.outcomes(Invocation(operator="find", arguments={"text": stop.name, "match": "exact"}))
+        if not isinstance(outcome, Result) or not outcome.size:
+            return None
+        found = await self._found(outcome)
+        if not stop.is_subject:
+            types = " and of a ".join(found.names)
+            raise NotFoundByNameError(f"no {stop.types[0]} is called “{stop.name}”; it is the name of a {types}")
+        stop.of, stop.types = stop.types, ()
         return found
 
     def _value(self, stop: Stop) -> Condition | None:
@@ -157,7 +176,7 @@ class NameFinding:
             rows = await self._results.rows(begun.handle, limit=_MOST) if isinstance(begun, Result) else []
             fitting = [row for row in rows if row[1] in (stop.types or self._likely_types)] or rows
             known = list(dict.fromkeys(str(row[2]) for row in fitting))[:_SHOWN]
-        shown = " or ".join(f"“{each}”" for each in known)
+        shown = " or ".join(f"“{each}”" for each in known if each != stop.name)
         if shown:
             return TwoReadingsError(f"Nothing is called “{stop.name}”. Is {shown} meant?")
         return NotFoundByNameError(f"nothing is called “{stop.name}”")

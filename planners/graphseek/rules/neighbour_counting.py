@@ -8,7 +8,7 @@ from typing import Any
 from planners.graphseek.results.result import Result
 from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_reading import OPPOSITES, Counted, Reading, Stop
-from planners.graphseek.rules.relation_choice import RelationChoice, UnconnectedError
+from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.schema_routes import Hop
 from planners.graphseek.rules.set_finding import MOST_HOPS, Selected, SetFinding, filters_of
@@ -80,8 +80,14 @@ class NeighbourCounting:
     def hop(self, near: Stop, far: Stop) -> Hop:
         """Return the one hop from the target to what is counted."""
         said = [hop for each in self._choice.said_hops(near, far, near) for hop in each.hops]
-        hops = said or list(self._choice.routes(near.types[0], far.types[0])[0].hops)
-        if len(hops) > 1 and not said:
+        if said:
+            return said[0]
+        routes = self._choice.routes(near.types[0], far.types[0])
+        if len(routes) > 1:
+            names = " or by ".join(sorted(each.hops[0].relationship for each in routes))
+            raise TwoReadingsError(f"{near.types[0]} and {far.types[0]} are connected by {names}. Which is meant?")
+        hops = routes[0].hops
+        if len(hops) > 1:
             raise UnconnectedError(
                 f"{far.types[0]} is more than one step from {near.types[0]}, so it is not counted here"
             )

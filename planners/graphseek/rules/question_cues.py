@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,10 +43,18 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """A superlative; ``implied``: words of the properties that it may mean where none is named."""
+    """A superlative.
+
+    :param descending: whether it is the greatest number.
+    :param implied: words of the properties that it may mean where none is named.
+    :param sense: "old", "young" or "new" where its direction depends on the property, "early" or "late" of times alone.
+    :param counts: whether it is of a number of things: "the most ships".
+    """
 
     descending: bool
     implied: tuple[str, ...] = ()
+    sense: str = ""
+    counts: bool = False
 
 
 _WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
@@ -56,14 +64,20 @@ _SIZE, _MONEY, _DATE = ("size", "area"), ("price", "cost"), ("date", "year")
 _IMPLIED = {
     **dict.fromkeys(("large", "larg", "bigg", "great", "small"), _SIZE),
     **dict.fromkeys(("dear", "cheap", "costli"), _MONEY),
-    **dict.fromkeys(("new", "lat", "old", "earli"), _DATE),
+    **dict.fromkeys(("new", "lat", "earli"), _DATE),
+    **dict.fromkeys(("old", "young"), ("age", "birth", "born", *_DATE)),
     "heavi": ("weight", "mass"),
     "light": ("weight", "mass"),
     "long": ("length", "duration"),
     "short": ("length", "duration"),
 }
+_SENSES = {"old": "old", "young": "young", "new": "new", "lat": "late", "earli": "early"}
+"""Ordinary English: "the oldest" has the greatest age, but the earliest date; no shipped question depends on it."""
 _HIGH, _LOW = "|".join(_WORDS["high"]), "|".join(_WORDS["low"])
 _SPANS = {"after": ">", "since": ">=", "before": "<", "until": "<=", "till": "<="}
+_YEAR = r"(?:19|20)\d\d(?!\w)"
+_BEFORE_YEAR = ("over", "up to", "only", "just", "exactly")
+"""Words before a number that stand before a year too: ordinary English; "over" was found on a paraphrase, once it had been run."""
 _Read: TypeAlias = Callable[[re.Match[str]], Any]
 
 
@@ -80,15 +94,29 @@ def _top(match: re.Match[str]) -> Top:
     stem = word.removesuffix("est") if word not in ("most", "least") else ""
     implied = _MONEY if match[0].endswith("expensive") else _IMPLIED.get(stem, ())
     descending = re.fullmatch(_HIGH, word) is not None and not (word == "most" and match[0].endswith(("cheap", "few")))
-    return Top(descending, implied)
+    counts = word in ("most", "fewest", "least") and not match[0].endswith(("expensive", "contributing"))
+    return Top(descending, implied, _SENSES.get(stem, ""), counts)
 
 
 def _span(match: re.Match[str]) -> tuple[str, int]:
     return _SPANS[match[1]], int(match[2])
 
 
+def _compared(said: Sequence[str]) -> str:
+    """Return the pattern of comparisons; "over 2021" is a time, "above 2021" is none."""
+    return "|".join(f"{each}(?! {_YEAR})" if each in _BEFORE_YEAR else each for each in said)
+
+
 _CUES: tuple[tuple[str, str, _Read], ...] = (
     ("span", rf"({'|'.join(_SPANS)}) (?:the year )?((?:19|20)\d\d)", _span),
+    *(
+        ("bound", rf"(?:{_compared(said)}) {_N}", lambda m, op=op: Bound(op, _number(m)))
+        for op, said in _WORDS["compared"].items()
+    ),
+    *(
+        ("bound", rf"{_N} (?:{'|'.join(said)})(?: different| distinct)?", lambda m, op=op: Bound(op, _number(m)))
+        for op, said in _WORDS["behind"].items()
+    ),
     ("year", r"(?:in |of |during |for |from )?(?:the )?(?:year )?((?:19|20)\d\d)", lambda m: int(m[1])),
     ("quarter", r"(?:in |of |during )?(?:the )?(first|second|third|fourth|last|1st|2nd|3rd|4th) quarter", _quarter),
     ("quarter", r"(?:in |of |during )?q([1-4])", lambda m: int(m[1])),
@@ -99,14 +127,6 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
     ),
     ("month", rf"(?:in |of |during )({'|'.join(filter(None, _MONTHS))})", lambda m: _MONTHS[m[1]]),
     ("steps", rf"(?:within |in |over |up to |at most )?{_N} (?:step|hop)s?(?: of)?", lambda m: int(_number(m))),
-    *(
-        ("bound", rf"(?:{'|'.join(said)}) {_N}", lambda m, op=op: Bound(op, _number(m)))
-        for op, said in _WORDS["compared"].items()
-    ),
-    *(
-        ("bound", rf"{_N} (?:{'|'.join(said)})(?: different| distinct)?", lambda m, op=op: Bound(op, _number(m)))
-        for op, said in _WORDS["behind"].items()
-    ),
     ("bound", r"(?:more than one|several|multiple)(?: different)?", lambda m: Bound(">=", 2)),
     ("bound", r"at (?:least|most)", lambda m: None),
     ("bound", r"(?:without any|without an?|lacks?|no)", lambda m: Bound("=", 0)),

@@ -14,12 +14,14 @@ from planners.graphseek.rules.first_ones import find_ranked_stops, first_with_ti
 from planners.graphseek.rules.name_finding import Found, NameFinding
 from planners.graphseek.rules.neighbour_counting import NeighbourCounting
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
+from planners.graphseek.rules.plan_account import FLOWS, PlanAccount
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, TwoReadingsError, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
 from planners.graphseek.rules.said_question import UnreadableError
 from planners.graphseek.rules.set_finding import MOST_HOPS, EmptyError, Selected, SetFinding, without_value
 from planners.graphseek.rules.type_settling import TypeSettling
+from planners.graphseek.rules.value_presence import settle_presence
 
 __all__ = ["Planned", "plan_question"]
 
@@ -82,25 +84,36 @@ async def plan_question(
             if each.is_plain and not each.types and stop.at in found:
                 each.types = tuple(found[stop.at].names)
     found |= await finding.find([each for each in named if each.at not in found and each.name and each.is_plain])
+    reading.part_subjects()
     reading.join_conditions()
+    await settle_presence(reading, calls, results)
     if reading.refers_back and earlier is not None:
         of = next(each.node_type for each in earlier.columns if each.node_type)
         found[_BACK] = Found("", {of: ""}, earlier.handle)
         reading.chains.append([Stop(at=_BACK, types=(of,), name=earlier.handle, related=True)])
     sets = SetFinding(reading, lexicon, calls, choice, found)
+    is_empty = False
     try:
         TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
         _refuse_contradiction([reading.target, *stops, *([reading.counted.of] if reading.counted else [])])
         await find_ranked_stops(reading, calls, results)
         planned = _Plan(reading, calls, choice, sets).planned()
     except EmptyError as error:
-        planned = Planned(type=reading.target.types[0], results=(error.result,))
+        if any(each.negated for each in reading.relations):  # all may fulfil it, or none
+            raise UnreadableError(
+                "what “not” is said of leads to nothing, so it is not clear what it leaves out"
+            ) from None
+        planned, is_empty = Planned(type=reading.target.types[0], results=(error.result,)), True
     except TwoReadingsError:
         if reading.unread:  # the readings may have nothing to do with it
             raise UnreadableError(f"“{reading.unread[0]}” was not understood") from None
         raise
+    account = PlanAccount(reading, choice, calls.made)
+    if is_empty:
+        account.take_as_planned()
+    account.refuse_left_out(planned.asked, {at: (each.handle, *each.names.values()) for at, each in found.items()})
     planned = await _with_ties(planned, reading, calls, results)
-    calls.notes += choice.not_followed()
+    calls.notes += choice.not_followed() if reading.kind not in FLOWS else []
     chosen = [each for stop in stops if not stop.only for each in stop.conditions]
     counted = reading.counted.of.conditions if reading.counted else ()
     await _note_unknown([*reading.target.conditions, *chosen, *counted], calls, results)
@@ -197,12 +210,15 @@ class _Plan:
         rank = self._reading.target.rank
         self._reading.planned.add("top")
         keys = [each for each in rank.properties if each.owner == self._type] if rank else []
+        if not keys:
+            names = " or ".join(dict.fromkeys(f"{e.key.name} of {e.owner}" for e in (rank.properties if rank else ())))
+            raise UnreadableError(f"{self._type} has no property to find the first ones by; there is {names}")
         if rank is None or len(keys) != 1:
-            names = " or ".join(each.key.name for each in (keys or (rank.properties if rank else ())))
+            names = " or ".join(each.key.name for each in keys)
             raise TwoReadingsError(f"The first ones may be found by {names}. Which is meant?")
         by = keys[0].key.name
         result = self._sets.listed(nodes, order_by=by, descending=rank.descending, limit=self._reading.page)
-        return self._first("first", result, by, keys[0])
+        return self._first("first", result, by, self._asked() if self._reading.kind == "property" else keys[0])
 
     def _first(self, shape: str, result: Result, by: str, asked: PropertyOf | None = None) -> Planned:
         by = by if self._reading.has_ties else ""
@@ -233,17 +249,23 @@ class _Plan:
     def _asked(self) -> PropertyOf:
         """Return the one property of the target that is asked for.
 
-        :raises TwoReadingsError: when there is none of it, or several.
+        :raises TwoReadingsError: when there are several.
+        :raises UnreadableError: when there is none of it.
         """
         keys = [each for each in self._reading.asked if each.owner == self._type]
+        if not keys:
+            names = " and ".join(f"{each.key.name} of {each.owner}" for each in self._reading.asked)
+            raise UnreadableError(f"{self._type} has no such property; there is {names}, which cannot be told here")
         if len(keys) != 1:
-            names = " or ".join(f"{each.key.name} of {each.owner}" for each in (keys or self._reading.asked))
+            names = " or ".join(f"{each.key.name} of {each.owner}" for each in keys)
             raise TwoReadingsError(f"It may be asked for {names}. Which is meant?")
         return keys[0]
 
     def _with_siblings(self, result: Result) -> Planned:
         """What is asked for, and the others beside the named thing: one step back the same way."""
         stop = self._reading.chains[0][0]
+        if self._reading.is_other_target:
+            raise UnreadableError(f"it is not clear than which “other” of type {self._type} is said")
         self._reading.planned.add("other")
         back = self._counts.hop(self._reading.target, stop)
         start = {"handle": result.handle}

@@ -11,6 +11,7 @@ from planners.graphseek.rules.question_cues import Bound
 from planners.graphseek.rules.question_mentions import Mention
 
 __all__ = [
+    "NO_VALUE",
     "OPPOSITES",
     "TIES",
     "Condition",
@@ -35,7 +36,18 @@ Kind: TypeAlias = Literal["list", "count", "property", "total", "blueprint", "lo
 """What is done with what is found: it is listed, counted, a property of it is told or aggregated; its flows; what depends on it."""
 
 
-OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+NO_VALUE = "no"
+"""Operator of "no price" until it is known whether nodes without one have no value, or 0."""
+OPPOSITES = {
+    "is_null": "is_not_null",
+    "is_not_null": "is_null",
+    "=": "!=",
+    "!=": "=",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
 """Operators of filters, and those that the others fulfil."""
 
 
@@ -53,6 +65,8 @@ class Condition:
     @property
     def filter(self) -> dict[str, Any]:
         """As operators take it."""
+        if self.operator in ("is_null", "is_not_null"):
+            return {"key": self.of.key.name, "operator": self.operator}
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         return {"key": self.of.key.name, "operator": self.operator, "value": value}
 
@@ -87,11 +101,13 @@ class Rank:
     """The first ones by a property, or by an aggregation of it.
 
     :param total: ``SUM`` or ``AVG`` over what relationships carry; empty: the property itself.
+    :param at: place of the type whose first ones they are, where it stands behind the superlative; None: it is not said.
     """
 
     properties: tuple[PropertyOf, ...]
     descending: bool
     total: str = ""
+    at: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,6 +123,9 @@ class Stop:
     :param joined: other names in its place: "A and B", "A or B", "A but not B".
     :param read_cues: of those of them that were values.
     :param is_plain: whether its name is a plain word.
+    :param is_subject: whether "of" stands before its name or a relationship right behind it, so that the type before it may be of
+        another thing.
+    :param of: that type, where it is.
     """
 
     at: int
@@ -121,6 +140,8 @@ class Stop:
     joined: list[Joined] = field(default_factory=list)
     read_cues: tuple[Mention, ...] = ()
     is_plain: bool = False
+    is_subject: bool = False
+    of: tuple[str, ...] = ()
 
     def join_values(self) -> None:
         """Take names that are values of one property, and joined by "or" or "not", as conditions."""
@@ -206,7 +227,7 @@ class Reading:
     """What was read.
 
     :param targets: types that are asked for; several of an impact; none where the chain tells ("where").
-    :param asked: properties that are asked for, by their owners.
+    :param asked: properties that are asked for, by their owners; ``asked_at``: the place of their word.
     :param total: aggregation: ``SUM``, ``AVG``, ``MAX``, ``MIN``.
     :param target: conditions on what is asked for, and its place.
     :param chains: each from what is asked for outward.
@@ -218,18 +239,21 @@ class Reading:
     :param either: whether relationships are joined by "or".
     :param is_target_said: whether a word says the type that is asked for; else it is that of a property, or of a name.
     :param siblings: whether "other" ones beside a named thing are asked for too.
+    :param is_other_target: whether "other" stands before what is asked for: "which other captains".
     :param is_open: whether it asks "what" or "who", without a type.
     :param where: whether a place is asked for.
     :param planned: kinds of cues that the plan made use of.
     :param done: cues that it made use of, where one of a kind may be used and another one not.
     :param words: of the question, in all base forms.
     :param unread: words that were not read, as written.
+    :param mentions: all that was recognised.
     """
 
     kind: Kind
     targets: tuple[str, ...]
     target: Stop
     asked: tuple[PropertyOf, ...] = ()
+    asked_at: int = -1
     total: str = ""
     chains: list[list[Stop]] = field(default_factory=list)
     without: list[list[Stop]] = field(default_factory=list)
@@ -244,6 +268,7 @@ class Reading:
     steps: int = 0
     either: bool = False
     siblings: bool = False
+    is_other_target: bool = False
     where: bool = False
     is_target_said: bool = False
     is_open: bool = False
@@ -252,6 +277,7 @@ class Reading:
     done: set[Mention] = field(default_factory=set)
     words: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
     @property
     def stops(self) -> list[Stop]:
@@ -283,6 +309,25 @@ class Reading:
                     near = stop
             if not chain:
                 self.chains.remove(chain)
+
+    def part_subjects(self) -> None:
+        """Make a place of its own for the type before a name of something else: "the ships Mia steers"."""
+        for chain in self.chains:
+            for at, stop in enumerate(chain):
+                if not stop.of:
+                    continue
+                is_target = not at and not self.is_target_said
+                if is_target and (not self.target.types or set(stop.of) & set(self.target.types)):
+                    self.target.types = self.targets = stop.of
+                    if (
+                        self.total in ("MAX", "MIN") and stop.at < self.asked_at
+                    ):  # "which captain of Norline has the highest wage"
+                        self.target.rank = Rank(properties=self.asked, descending=self.total == "MAX")
+                        self.kind, self.asked, self.total = "list", (), ""
+                else:
+                    chain.insert(at, Stop(at=stop.at - 1, types=stop.of))
+                stop.of = ()
+                break
 
     @property
     def has_ties(self) -> bool:

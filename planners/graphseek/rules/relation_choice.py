@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,14 +60,28 @@ class RelationChoice:
         """
         found: dict[str, Said] = {}
         far = end if near is start else start
-        for each in self._reading.relations:
-            if each.only_for not in (None, far.at):
-                continue
+        relations = [each for each in self._reading.relations if each.only_for in (None, far.at)]
+        if self._is_repeated(near, far):
+            between = [each for each in relations if near.at < each.mention.start < far.at]
+            relations = between or [each for each in relations if each.mention.start > far.at]
+        for each in relations:
             hops = self._hops_of(each.mention.relations, each.mention.start, start, end, near)
             if hops:
                 names = " ".join(sorted(hop.relationship for hop in hops))
                 found.setdefault(f"{names} {each.negated}", Said(tuple(hops), each.negated))
         return list(found.values())
+
+    def _is_repeated(self, near: Stop, far: Stop) -> bool:
+        """Whether a chain goes on between the same types: "steer ships that Mia inspects"; each word is of one place then."""
+        for chain in (*self._reading.chains, *self._reading.without):
+            links = [
+                (one, other, {one.types[:1], other.types[:1]})
+                for one, other in itertools.pairwise([self._reading.target, *chain])
+            ]
+            mine = [types for one, other, types in links if one is near and other is far]
+            if mine and sum(types == mine[0] for *_, types in links) > 1:
+                return True
+        return False
 
     def _hops_of(self, relations: Sequence[RelationOf], at: int, start: Stop, end: Stop, near: Stop) -> list[Hop]:
         far = end if near is start else start
@@ -88,6 +103,11 @@ class RelationChoice:
     def _connects(self, name: str, source: str, target: str) -> bool:
         ends = self._schema.relationship(name).ends
         return any((end.source, end.target) == (source, target) for end in ends)
+
+    def connects(self, name: str, types: Sequence[str]) -> bool:
+        """Whether a relationship leads from one of the types to another one, or to a second one of the same."""
+        pairs = itertools.permutations(types, 2)
+        return any(self._connects(name, source, target) for source, target in pairs)
 
     def _hop(self, name: str, direction: str, start: str, end: str) -> Hop | None:
         routes = routes_between(self._schema, start, end, {name: 3}, only=(name,))
@@ -125,8 +145,6 @@ class RelationChoice:
 
     def not_followed(self) -> list[str]:
         """Return notes of relation words that said nothing in the end."""
-        if self._reading.kind not in ("list", "count"):
-            return []
         words_ = [each.mention for each in self._reading.relations if not (each.mention.values or each.mention.types)]
         unused = [each for each in words_ if not {relation.name for relation in each.relations} & self._followed]
         return [f"“{each.text}” was not followed" for each in unused if not each.text.startswith("use")]

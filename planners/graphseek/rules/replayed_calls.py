@@ -42,6 +42,7 @@ class ReplayedCalls:
     """The invocations of the turns so far.
 
     :ivar notes: what was done otherwise than it was read, for the answer.
+    :ivar made: what was invoked for a result, in its order; not what names were looked up with.
     """
 
     def __init__(self, records: Sequence[StepRecord]) -> None:
@@ -51,6 +52,7 @@ class ReplayedCalls:
                 if not (isinstance(outcome, Fault) and outcome.kind == "repeated"):
                     self._known[invocation.key] = outcome
         self.notes: list[str] = []
+        self.made: list[Invocation] = []
         self._is_as_said = False
 
     @contextlib.contextmanager
@@ -83,6 +85,7 @@ class ReplayedCalls:
         """
         invocation = Invocation(operator=operator, arguments=arguments)
         (outcome,) = self.outcomes(invocation)
+        self.made.append(invocation)
         if isinstance(outcome, Result):
             if outcome.cut and "limit" not in arguments:
                 self._note(

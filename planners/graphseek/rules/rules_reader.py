@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ontology.number_words import is_amount
@@ -14,6 +15,10 @@ from planners.graphseek.rules.said_question import SaidQuestion, UnreadableError
 from planners.graphseek.rules.target_reading import TargetReading
 
 __all__ = ["read_question"]
+
+# Ordinary English; the reading of no shipped question depends on them.
+_JOINED = re.compile(r"\b(?:and|but)\b|,")
+_WITH = re.compile(r"\b(?:with|having|(?:that|which|who) (?:has|have|had)) (?:the )?$")
 
 
 def read_question(said: SaidQuestion) -> Reading:
@@ -39,8 +44,32 @@ def read_question(said: SaidQuestion) -> Reading:
     reading.relations = list(conditions.relations())
     reading.refers_back = bool(said.cues("it")) and not names
     conditions.read_remaining()
+    reading.mentions = tuple(each for each in said.all if each not in said.passed)
     _refuse_unread_numbers(said, reading)
+    _refuse_open_counts(said, reading)
     return reading
+
+
+def _refuse_open_counts(said: SaidQuestion, reading: Reading) -> None:
+    """Refuse a question in which it is open what has so many, or what is counted: the plan counts for what is asked for, and all of them.
+
+    :raises UnreadableError: when it is.
+    """
+    if reading.counted is None:
+        return
+    counted = reading.counted.of.at
+    text = said.text.lower()
+    for chain in reading.chains:
+        if chain[0].at > counted and not _JOINED.search(text[counted : chain[0].at]):
+            shown = chain[0].name or " or ".join(chain[0].types)
+            raise UnreadableError(f"it is not clear whether “{shown}” narrows what is counted; ask in two questions")
+        inner = [stop for stop in chain if not stop.name and reading.target.at < stop.at < counted]
+        cue = max((each.start for each in said.cues("bound", "top") if each.end <= counted), default=counted)
+        if inner and _WITH.search(text[:cue]):
+            types = " or ".join(inner[-1].types)
+            raise UnreadableError(
+                f"what stands behind {types} is counted for what is asked for alone; ask in two questions"
+            )
 
 
 def _refuse_unread_numbers(said: SaidQuestion, reading: Reading) -> None:
@@ -79,6 +108,12 @@ def _read_stops(said: SaidQuestion, reading: Reading, names: Mapping[Mention, St
 def _place_rank(reading: Reading) -> None:
     """Move a rank to the type that has its property: "made of the component with the highest price"."""
     rank = reading.target.rank
+    if rank is not None and rank.at is not None:
+        placed = next((stop for stop in reading.stops if stop.at == rank.at), None)
+        if placed is None:
+            raise UnreadableError("it is not clear of what it has the first ones")
+        placed.rank, reading.target.rank = rank, None
+        return
     if rank is None or rank.total or any(each.owner in reading.targets for each in rank.properties):
         return
     for stop in reading.stops:

@@ -9,6 +9,7 @@ from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon
+from planners.graphseek.rules.plan_account import LeftOutError
 from planners.graphseek.rules.question_planner import plan_question
 from planners.graphseek.rules.refusal_hint import refusal_hint
 from planners.graphseek.rules.relation_choice import TwoReadingsError, UnconnectedError
@@ -46,7 +47,11 @@ class RulesTurns:
         try:
             reading = read_question(said)
             refuse_not_understood(said, reading)
-            planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
+            try:
+                planned = await plan_question(reading, lexicon, calls, view.schema, view.results, _earlier(view))
+            except LeftOutError:
+                refuse_unused(said, reading)  # which says how to ask
+                raise
             refuse_unused(said, reading)
             notes = [*calls.notes, *(f"“{each}” was not read" for each in reading.unread)]
             return await answer_of(planned, lexicon, view.results, notes)

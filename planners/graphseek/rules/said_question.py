@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ontology.names import noun_lemma
+from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, TypeOf, ValueOf
 from planners.graphseek.rules.question_cues import Top
 from planners.graphseek.rules.question_mentions import Mention, mentions_of
 
 __all__ = [
+    "DATES",
     "MOST_GAP",
     "PLACES",
     "PLAN",
@@ -29,8 +31,12 @@ countries; synonyms were added."""
 PLAN = "plan or actual"
 MOST_GAP = 40
 """Characters between a superlative or bound and what it is of, at most: all shipped questions and paraphrases are read alike from 15 on."""
+DATES = ("date", "year")
+"""Roles of properties that say when something was, as a whole."""
+# Ordinary English; the reading of no shipped question depends on these.
+_BEFORE_TIME = frozenset(("", ",", "in", "on", "of", "is", "was", "date", "year"))
+_BEFORE_RELATIVE = frozenset(("", ",", "in", "on", "at", "by", "to", "of", "for", "from", "with"))
 _YES_NO = re.compile(r"(?:is|are|was|were|does|do|has|have) ", re.IGNORECASE)
-"""Ordinary English; the reading of no shipped question depends on it."""
 
 
 class UnreadableError(Exception):
@@ -42,6 +48,7 @@ class SaidQuestion:
 
     :ivar rest: mentions that are read one by one.
     :ivar used: those that were.
+    :ivar passed: those that mean something else here, so that no plan has to use them.
     :ivar unread: words that mean nothing.
     """
 
@@ -51,6 +58,7 @@ class SaidQuestion:
         self.all, self.unread, self.words = mentions.all, mentions.unread, mentions.words
         self.rest = [each for each in mentions.all if not each.is_cue("it")]
         self.used: set[Mention] = set()
+        self.passed: set[Mention] = set()
 
     def take_as_name(self, word: Mention) -> None:
         """Take a word that means nothing, or several that stand together, as a name."""
@@ -100,7 +108,47 @@ class SaidQuestion:
     @property
     def is_who(self) -> bool:
         """Whether it asks "who" or "whom", so that a number is no answer."""
-        return any(each.text.lower() in ("who", "whom") for each in self.cues("which"))
+        return any(each.text.lower() in ("who", "whom") for each in self.asking)
+
+    @property
+    def asking(self) -> list[Mention]:
+        """The words that ask, in their order; not "who", "whom" or "which" of a clause behind what it tells of."""
+        cues = self.cues("which", "count", "where")
+        return [each for each in cues if not self._is_relative(each)]
+
+    def _is_relative(self, each: Mention) -> bool:
+        """Whether a word stands behind a thing, alone or with a small word between: "captains who …", "ships on which …"."""
+        before = self.before(each)
+        if each.text.lower() not in ("who", "whom", "which") or before is None or not (before.name or before.types):
+            return False
+        return not before.relations and self.between(before, each).strip().lower() in _BEFORE_RELATIVE
+
+    def amount_behind(self, each: Mention) -> Mention | None:
+        """Return a year right behind a number of things, which is no time: "with a tonnage of 2000"."""
+        if not any(key.key.type in ("integer", "number") and key.role not in TIME_ROLES for key in each.properties):
+            return None
+        behind = self.next_to(each)
+        is_year = (
+            behind is not None and behind.is_cue("year") and self.between(each, behind).strip().lower() in _BEFORE_TIME
+        )
+        return behind if is_year else None
+
+    def times_behind(self, each: Mention) -> list[Mention]:
+        """Return the times that stand right behind a date or a year: "launched in March 2021", "published after 2020"."""
+        found: list[Mention] = []
+        if not any(key.role in DATES and not key.of_relationship for key in each.properties):
+            return found
+        for cue in self.all:
+            last = found[-1] if found else each
+            if cue.start < last.end:
+                continue
+            if (
+                not cue.is_cue("year", "quarter", "month", "span")
+                or self.between(last, cue).strip().lower() not in _BEFORE_TIME
+            ):
+                break
+            found.append(cue)
+        return found
 
     def is_property(self, each: Mention) -> bool:
         """Whether a word that may be a type or a property is a property here: something is compared with it."""

@@ -12,6 +12,7 @@ from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
 from planners.graphseek.rules.relation_choice import RelationChoice, UnconnectedError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
+from planners.graphseek.rules.said_question import DATES, UnreadableError
 from planners.graphseek.rules.schema_routes import Hop
 
 __all__ = ["MOST_HOPS", "EmptyError", "Selected", "SetFinding", "filters_of", "without_value"]
@@ -94,6 +95,8 @@ class SetFinding:
         """Return the nodes of the far end of a chain."""
         if stop.name:
             found = self._found[stop.at]
+            if stop.conditions:
+                return {"handle": self.itself(stop, stop.conditions).handle}
             if len(found.names) == 1:
                 return {"handle": found.handle}
             table = self._calls.result("find", text=found.text, match="exact", node_type=stop.types[0])
@@ -162,14 +165,20 @@ class SetFinding:
         is_alone = len(chain) == 1 and bool(stop.name) and stop.types == target.types and not stop.related
         return is_alone and not self._choice.said_hops(stop, target, target)  # "what reaches Payslips" asks for others
 
-    def itself(self, stop: Stop) -> Result:
-        """Return the nodes that a name is of, with their properties."""
+    def itself(self, stop: Stop, conditions: Sequence[Condition] = ()) -> Result:
+        """Return the nodes that a name is of, with their properties.
+
+        :raises EmptyError: when none of them fulfils the conditions.
+        """
         found, type_ = self._found[stop.at], stop.types[0]
         for key in self._lexicon.naming[type_]:
             named = {"key": key, "operator": "=", "value": found.names[type_]}
-            result = self._calls.result("get_nodes", node_type=type_, filters=[named])
+            filters = [named, *(each.filter for each in conditions)]
+            result = self._calls.result("get_nodes", node_type=type_, filters=filters)
             if result.size:
                 return result
+            if conditions:
+                raise EmptyError(result)
         raise LookupError(f"{found.text} was found and is gone")
 
     def _only(self, near: Stop, far: Stop) -> Result:
@@ -197,10 +206,17 @@ class SetFinding:
             result = self._merged(found, "union" if self._reading.either else "intersection")
             if len(found) > 1 and self._reading.either:
                 self._reading.planned.add("or")
+        elif said:  # only what is left out is said
+            if far.name and far.types == near.types:
+                self._calls.notes.append(f"“{far.name}” itself was not left out")
+            result = self._calls.result("get_nodes", node_type=near.types[0], **filters_of(near.conditions))
         else:
             result = self._routed(at, far, near)
-        negative = [self._traverse(at, hop, each.hops, []) for each in said if each.negated for hop in each.hops]
-        if negative:
+        negative = []
+        for hop, hops in ((hop, each.hops) for each in said if each.negated for hop in each.hops):
+            with self._calls.as_said():  # else nothing is left out
+                negative.append(self._traverse(at, hop, hops, []))
+        if any(each.negated for each in said):
             self._reading.planned.add("not")
         return self._merged([result, *(each for each in negative if each.size)], "difference")
 
@@ -226,6 +242,10 @@ class SetFinding:
     def _routed(self, at: Selected, far: Stop, near: Stop) -> Result:
         """Follow the cheapest way; all of several ones of one hop, since nothing says which is meant."""
         routes = self._choice.routes(far.types[0], near.types[0])
+        if len(routes) > 1 and self._reading.unread:  # the word may say which
+            raise UnreadableError(
+                f"“{self._reading.unread[0]}” was not understood, and several relationships connect {near.types[0]} with {far.types[0]}"
+            )
         if len(routes) > 1:
             names = " and by ".join(sorted({each.hops[0].relationship for each in routes}))
             self._calls.notes.append(
@@ -275,6 +295,8 @@ class SetFinding:
 
     def _time_slice(self) -> Result:
         via = self._choice.to_times(self._type)
+        if not via:
+            self._refuse_open_time()
         return self._calls.result(
             "time_slice",
             node_type=self._type,
@@ -282,6 +304,22 @@ class SetFinding:
             **self._reading.when.said,
             **({"via": via} if via else {}),
         )
+
+    def _refuse_open_time(self) -> None:
+        """Refuse a time that may be of another thing than what is asked for, or of what relates them.
+
+        :raises UnreadableError: when it may; the text says of what.
+        """
+        reading = self._reading
+        if not reading.relations and not reading.stops:
+            return
+        types = {name for stop in (reading.target, *reading.stops) for name in stop.types}
+        keys = [each for each in self._lexicon.properties if each.owner in types and each.role in DATES]
+        if not any(each.owner == self._type for each in keys):
+            return
+        said = " ".join(f"{name} {value}" for name, value in reading.when.said.items())
+        names = " or ".join(f"{each.key.name} of {each.owner}" for each in keys)
+        raise UnreadableError(f"it is not clear what was in “{said}”; say it right behind {names}")
 
     def _merged(self, results: Sequence[Result], how: str) -> Result:
         if len(results) == 1:

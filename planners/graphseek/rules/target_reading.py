@@ -17,6 +17,7 @@ from planners.graphseek.rules.said_question import (
     owners_of,
     top_of,
 )
+from planners.graphseek.rules.superlatives import ordered_by
 
 __all__ = ["TargetReading"]
 
@@ -38,6 +39,7 @@ class TargetReading:
     def __init__(self, said: SaidQuestion) -> None:
         self._said = said
         self.are_sorts = False
+        self._asked: set[Mention] = set()
 
     def named_stops(self) -> Iterator[tuple[Mention, Stop]]:
         """Yield names with their types: of the type word before, or of "is a" behind."""
@@ -56,7 +58,15 @@ class TargetReading:
             elif behind and _IS_A.fullmatch(self._said.between(each, behind)) and (types := owners_of(behind)):
                 self._said.used.add(behind)
             self._said.used.add(each)
-            yield each, Stop(at=each.start, types=types, name=each.name, related=related)
+            is_owner = before is not None and self._said.between(before, each).strip().lower() in ("of", "of the")
+            is_verb_behind = (
+                behind is not None and bool(behind.relations) and not self._said.between(each, behind).strip()
+            )
+            is_subject = is_owner or is_verb_behind
+            yield (
+                each,
+                Stop(at=each.start, types=types, name=each.name, related=related, is_subject=is_subject),
+            )
 
     def _is_of_type(self, before: Mention, name: Mention) -> bool:
         """Whether a word is the type of the name behind it: "battery module BM-1", "state of Morelos"; not "capital of France"."""
@@ -76,15 +86,15 @@ class TargetReading:
         :raises UnreadableError: when that cannot be told.
         """
         kind = self._kind()
-        asking = self._said.cues("which", "count", "where")
+        asking = self._said.asking
         start = asking[0].start if asking else 0
         if any(re.match(r"\s*ones?\b(?! is an?\b)", self._said.text[each.end :].lower()) for each in asking):
             start = 0
         if kind == "change":  # "changes" is no value here
             cued = [(each.start, each.end) for each in self._said.cues("change")]
-            self._said.rest = [
-                each for each in self._said.rest if each.cue or not any(s <= each.start < e for s, e in cued)
-            ]
+            inside = [each for each in self._said.rest if not each.cue and any(s <= each.start < e for s, e in cued)]
+            self._said.passed.update(inside)
+            self._said.rest = [each for each in self._said.rest if each not in self._said.passed]
         reading = Reading(kind=kind, targets=(), target=Stop(at=start), words=self._said.words)
         grouping = ("bound", "each") if kind == "count" or self._said.cues("sum") else ("bound",)
         counted = {
@@ -150,11 +160,12 @@ class TargetReading:
             if all(key.key.type != "string" for key in asked):
                 raise UnreadableError(f"“who” asks for nodes, and “{each.text}” is none")
         behind = self._said.next_to(each)
-        if asked and behind and behind.is_cue("bound"):  # "modules cost more than"
+        if asked and ((behind and behind.is_cue("bound")) or self._said.times_behind(each)):  # "modules cost more than"
             reading.targets = reading.target.types = tuple(dict.fromkeys(key.owner for key in asked))
             return True
         if asked and not reading.asked and not each.values:
-            reading.asked = asked
+            reading.asked, reading.asked_at = asked, each.start
+            self._asked.add(each)
             self.are_sorts = is_plural(each.text.split(" of ")[0])
             self._said.used.add(each)
             return False
@@ -193,14 +204,18 @@ class TargetReading:
                 fitting = tuple(key for key in each.properties if key.owner in reading.targets)
                 if fitting and each not in self._said.used and self._next_number(each) is None:
                     self._said.used.add(each)
+                    self._asked.add(each)
                     reading.asked = fitting
                     break
         if reading.kind == "count":  # "in total": all of them are counted
             self._said.used.update(each for each in self._said.cues("sum") if each.cue and each.cue.value == "SUM")
+        if reading.asked and reading.kind == "count":
+            self._settle_number(reading)
         if not reading.asked or reading.kind == "count":
             return
         fitting = tuple(each for each in reading.asked if each.owner in reading.targets)
-        tops, sums = self._said.cues("top"), self._said.cues("sum")
+        sums = self._said.cues("sum")
+        tops = [top for top in self._said.cues("top") if (behind := self._said.next_to(top)) and behind in self._asked]
         reading.asked = fitting or reading.asked
         reading.kind = "total" if sums or tops else "property"
         if sums:
@@ -208,7 +223,27 @@ class TargetReading:
             self._said.used.update(each for each in sums if each.cue and each.cue.value == reading.total)
         elif tops:
             self._said.used.add(tops[0])
-            reading.total = "MAX" if top_of(tops[0]).descending else "MIN"
+            _, descending = ordered_by(top_of(tops[0]), tops[0].text, reading.asked)
+            reading.total = "MAX" if descending else "MIN"
+
+    def _settle_number(self, reading: Reading) -> None:
+        """Read "how many pages does 'Rivers' have" as a property; what stands behind "how many" is not counted as nodes then.
+
+        :raises UnreadableError: when it is a property of relationships, or not of one thing.
+        """
+        word = next((each for each in self._said.all if each in self._asked), None)
+        counted = self._said.next_to(self._said.cues("count")[0])
+        if word is None or word is not counted:
+            return
+        if all(each.of_relationship for each in reading.asked):
+            owners = " and ".join(dict.fromkeys(each.owner for each in reading.asked))
+            raise UnreadableError(f"“{word.text}” stands at the relationships {owners}, and is not added up here")
+        is_amount = all(each.key.type in ("integer", "number") for each in reading.asked if not each.of_relationship)
+        if not is_amount or not any(each.name for each in self._said.all) or self._said.cues("sum"):
+            raise UnreadableError(
+                f"“{word.text}” is a property; say “the total …”, or the name of the thing that has it"
+            )
+        reading.kind = "property"
 
     def _next_number(self, each: Mention) -> float | None:
         behind = self._said.next_to(each)

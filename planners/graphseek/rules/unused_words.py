@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ontology.names import is_comparative
+from ontology.names import is_comparative, is_verb, verb_lemma
 from planners.graphseek.rules.joined_mentions import joint_between
 from planners.graphseek.rules.question_cues import CHANGING
 from planners.graphseek.rules.question_mentions import Mention
@@ -37,6 +37,11 @@ _BEFORE_TARGET = re.compile(r"\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?(?:[\w-]
 """Between "all" and what is asked for: "all of the rare books"."""
 _THAN = re.compile(r"(?:\b(?:more|less|fewer) [\w -]{1,40}|(?<!\w)(?!rather|other)[\w-]+) (than)\b")
 """With what it compares: "larger than", "more moons than". Found on questions of an outside reader about a graph of the solar system."""
+# Between a word and what it narrows, and before a word that narrows: closed classes of English; no shipped question depends on them.
+_DETERMINERS = ("", "a", "an", "the")
+_BEFORE_ADJECTIVE = frozenset("a an the of in at on by from for with all and or these those".split())
+_PREPOSITIONS = frozenset("near past around across against behind beside below under above over off opposite".split())
+"""That a list of verbs has too, or may have: a closed class of English; no shipped question depends on them."""
 _ARTICLES = ("", "a", "an", "the", "of", "of the")
 """Between a word that counts or ranks and what is counted: a closed class of English, found on the same questions."""
 
@@ -60,6 +65,10 @@ def refuse_not_understood(said: SaidQuestion, reading: Reading) -> None:
         is_left = each.text in reading.unread
         if is_left and (is_comparative(each.text.lower()) or _is_counted(each, said) or _is_joined(each, said)):
             raise UnreadableError(f"“{each.text}” was not understood")
+        if is_left and _narrows(each, said):
+            raise UnreadableError(
+                f"“{each.text}” was not understood; it may turn round or narrow what stands behind it"
+            )
 
 
 def _is_joined(each: Mention, said: SaidQuestion) -> bool:
@@ -69,12 +78,46 @@ def _is_joined(each: Mention, said: SaidQuestion) -> bool:
     return before is not None and is_thing and bool(joint_between(said, before, each))
 
 
+def _narrows(each: Mention, said: SaidQuestion) -> bool:
+    """Whether a word that was not read stands right before a thing, a value or a property: "outside Berlin", "active projects".
+
+    A verb that leads to it does not, "to manufacture the model": that it was not read is told under the answer.
+    """
+    behind, before = said.next_to(each), said.before(each)
+    if _is_changing(each):  # which is refused with how to ask
+        return False
+    is_asked = before is not None and before.is_cue("which") and not said.between(before, each).strip()
+    if said.text[: each.start].rstrip().endswith(("'s", "’s")) and before is not None and before.name:
+        return True  # "Ann's manager"
+    is_head = behind is not None and said.between(each, behind).strip().lower() in ("of", "of the")
+    if is_head and behind is not None and (behind.name or behind.types):
+        return True  # "the manager of Ann"
+    if behind is None or said.between(each, behind).strip().lower() not in _DETERMINERS or each.number is not None:
+        return False
+    if not (behind.name or behind.types or behind.values or behind.properties):
+        return False
+    is_led_to = is_verb(verb_lemma(each.text.lower())) and each.text.lower() not in _PREPOSITIONS
+    return not is_led_to or each.before in _BEFORE_ADJECTIVE or is_asked
+
+
+def _is_changing(each: Mention) -> bool:
+    return any(pattern.fullmatch(each.text.lower()) for pattern in CHANGING.values())
+
+
 def _is_counted(each: Mention, said: SaidQuestion) -> bool:
     """Whether a word that was not read stands where what is counted or ranked does, with no word of the graph behind it."""
     before, behind = said.before(each), said.next_to(each)
+    if before is not None and before.is_cue("which") and before.text.lower() in ("which", "what"):
+        behind_word = said.text[each.end :].split()[:1]
+        is_share = not said.between(before, each).strip() and behind_word == ["of"]  # "what share of the captains"
+        return is_share and not _is_changing(each)
     if before is None or not (before.is_cue("count", "top", "bound", "each") or before.number is not None):
         return False
-    is_adjective = behind is not None and bool(behind.meanings) and not said.between(each, behind).strip()
+    is_adjective = (
+        behind is not None
+        and bool(behind.types or behind.values or behind.properties)
+        and not said.between(each, behind).strip()
+    )
     return said.between(before, each).strip().lower() in _ARTICLES and not is_adjective
 
 
@@ -96,7 +139,8 @@ def _unused(said: SaidQuestion, reading: Reading) -> Iterator[tuple[str, str]]:
         for match in pattern.finditer(said.text.lower()):
             around = [each for each in said.all if each.start <= match.start() < each.end]
             around = [each for each in around if group != "direction" or each.relations or each.name]
-            if not any(_is_accounted(each, said, reading) for each in around) and not _is_whole(match, reading):
+            is_whole = _is_whole(match, reading) and not (said.is_yes_no and match[0] == "all")
+            if not any(_is_accounted(each, said, reading) for each in around) and not is_whole:
                 yield group, said.text[match.start() : match.end()]
 
 

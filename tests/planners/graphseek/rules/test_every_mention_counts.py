@@ -34,7 +34,7 @@ def _names(nodes: Iterable[_Node]) -> set[str]:
 
 
 def _key(name: str) -> str:
-    return next(each["key"] for type_ in NODES for each in _all(type_) if each["name"] == name)
+    return next(str(each["key"]) for type_ in NODES for each in _all(type_) if each["name"] == name)
 
 
 def _pairs(relationship: str) -> Iterator[tuple[str, str]]:
@@ -153,6 +153,16 @@ RIGHT: dict[str, _Truth] = {
         _captains(lambda each: (each["wage"] or 0) > 5000 and each["key"] in _AT_VARNA)
     ),
     "Which companies have no captains?": {"Ostmar"},
+    "How many ships launched after 2020 does Ida Voss steer?": 2,
+    "Which ships were launched in the first quarter of 2021?": {"Heron"},
+    "Which ships were launched in March 2023?": {"Curlew"},
+    "Which ships have a tonnage above 2000?": _names(_all("Ship", lambda each: (each["tonnage"] or 0) > 2000)),
+    "Which ships have a tonnage of 2600?": {"Heron"},
+    "Which captain of Norline has the highest wage?": {"Mia Holm"},
+    "Which captain of Norline is the oldest by age?": {"Tom Berg"},
+    "What is the oldest age?": 62,
+    "Which captains steer ships that Ida Voss inspects?": _steers(lambda each: each["name"] in ("Heron", "Osprey")),
+    "Which captains with a wage do not steer a ship?": {"Ada Winter"},
     "Which company has the most captains?": {"Norline"},
 }
 NEVER_WRONG: dict[str, _Truth] = {
@@ -214,6 +224,23 @@ NEVER_WRONG: dict[str, _Truth] = {
     "Which captains steer ships since 2021?": _UNSAID,
     "Which captains live in a harbour with a depth above 11 and a depth below 13?": {"Mia Holm", "Jon Reed"},
     "Which captains steer the ship Mia Holm?": set(),
+    "Which companies have more than two captains in Varna?": set(),
+    "Which company has the most captains in Gdynia?": {"Bluefleet"},
+    "Which captains live in harbours with more than one company?": {"Mia Holm", "Jon Reed"},
+    "Which captains live in a harbour with no company?": {"Nina Falk", "Tom Berg"},
+    "What is the second highest wage?": 6400,
+    "What share of captains live in Varna?": 2 / 7,
+    "Do all captains have a wage?": _UNSAID,
+    "Which ships have a tonnage of 2000?": set(),
+    "In which harbour do captains of Ostmar not live?": _names(_all("Harbour")),
+    "Which ships does Mia Holm's trainer steer?": {"Heron", "Osprey"},
+    "Who trains the trainer of Mia Holm?": {"Ada Winter"},
+    "Which captains are neither first nor third?": {"Nina Falk", "Tom Berg"},
+    "Which captains steer ships launched in 2021 or 2022?": {"Mia Holm", "Ida Voss", "Tom Berg"},
+    "Which captains licensed in 2021 in Varna steer Kestrel?": {"Jon Reed"},
+    "What is the depth of the harbour with the most captains?": _UNSAID,
+    "How many grades are there?": 3,
+    "What is the wage of the captain who steers Plover?": 3800.0,
 }
 _NAMES = frozenset().union(*(_names(_all(type_)) for type_ in NODES))
 

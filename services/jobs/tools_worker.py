@@ -96,7 +96,7 @@ class ToolsWorker:
                 max_workers=1,
                 # Not a fork: the server has threads, and one of them may hold a lock.
                 mp_context=multiprocessing.get_context("spawn"),
-                initializer=os.nice,
+                initializer=_begin,
                 initargs=(_NICENESS if many else 0,),
             )
         try:
@@ -109,6 +109,19 @@ class ToolsWorker:
             raise NotReadyError(
                 "the process that reads tools has died", subject="tools", remedy="Send the change again"
             ) from error
+
+
+def _begin(niceness: int) -> None:
+    os.nice(niceness)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it did: a worker of a killed pool waits for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @cache

@@ -117,6 +117,7 @@ class Stop:
     :param types: that it may be of; none where only its name is known.
     :param related: whether a word of place or origin stands before its name.
     :param only: whether all neighbours must fulfil the conditions.
+    :param presumed: what the question says of what is named, and does not ask: "the state of Morelos".
     :param is_value: whether its name is the value of a property, and one of its conditions.
     :param rank: by which it is the first ones of its type.
     :param handle: of the table of these.
@@ -135,6 +136,7 @@ class Stop:
     only: bool = False
     is_value: bool = False
     conditions: list[Condition] = field(default_factory=list)
+    presumed: list[Condition] = field(default_factory=list)
     rank: Rank | None = None
     handle: str = ""
     joined: list[Joined] = field(default_factory=list)

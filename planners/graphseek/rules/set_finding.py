@@ -95,8 +95,8 @@ class SetFinding:
         """Return the nodes of the far end of a chain."""
         if stop.name:
             found = self._found[stop.at]
-            if stop.conditions:
-                return {"handle": self.itself(stop, stop.conditions).handle}
+            if stop.conditions or stop.presumed:
+                return {"handle": self._named(stop).handle}
             if len(found.names) == 1:
                 return {"handle": found.handle}
             table = self._calls.result("find", text=found.text, match="exact", node_type=stop.types[0])
@@ -107,7 +107,7 @@ class SetFinding:
         """Return what a chain leads to, at the target."""
         places = [self._reading.target, *chain]
         if self.is_itself(chain):
-            return self._merged([self.itself(each) for each in self._read_row(chain[0])], "union")
+            return self._merged([self._named(each) for each in self._read_row(chain[0])], "union")
         at = self.start(chain[-1])
         result: Result | None = None
         for near, far in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
@@ -164,6 +164,18 @@ class SetFinding:
         target = self._reading.target
         is_alone = len(chain) == 1 and bool(stop.name) and stop.types == target.types and not stop.related
         return is_alone and not self._choice.said_hops(stop, target, target)  # "what reaches Payslips" asks for others
+
+    def _named(self, stop: Stop) -> Result:
+        """Return the nodes that a name is of and that fulfil the conditions. What is only presumed of them, and is not so, is told.
+
+        :raises EmptyError: when none of them fulfils the conditions.
+        """
+        if presumed := [each for each in stop.presumed if each.of.owner in stop.types[:1]]:
+            with contextlib.suppress(EmptyError), self._calls.as_said():
+                return self.itself(stop, [*presumed, *stop.conditions])
+            said = " and ".join(f"{each.of.key.name} {' or '.join(each.values)}" for each in presumed)
+            self._calls.notes.append(f"“{stop.name}” is not of the {said}")
+        return self.itself(stop, stop.conditions)
 
     def itself(self, stop: Stop, conditions: Sequence[Condition] = ()) -> Result:
         """Return the nodes that a name is of, with their properties.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from planners.graphseek.rules.question_mentions import Mention
-from planners.graphseek.rules.question_reading import Kind, Reading, Stop
+from planners.graphseek.rules.question_reading import Condition, Kind, Reading, Stop, value_conditions
 from planners.graphseek.rules.said_question import (
     PLACES,
     SaidQuestion,
@@ -47,26 +47,27 @@ class TargetReading:
             if not each.name or self._is_text_of_start(each):
                 continue
             types: tuple[str, ...] = ()
+            presumed: list[Condition] = []
             before, behind = self._said.before(each), self._said.next_to(each)
             related = each.before in PLACES
             if before and self._is_of_type(before, each) and (types := owners_of(before)):
                 self._said.used.add(before)
+                presumed = _said_values(before)
                 related = related or before.before in PLACES
                 related = related or self._said.text[: before.start].rstrip().lower().endswith(
                     (" in the", " at the", " from the")
                 )
             elif behind and _IS_A.fullmatch(self._said.between(each, behind)) and (types := owners_of(behind)):
                 self._said.used.add(behind)
+                presumed = _said_values(behind)
             self._said.used.add(each)
             is_owner = before is not None and self._said.between(before, each).strip().lower() in ("of", "of the")
             is_verb_behind = (
                 behind is not None and bool(behind.relations) and not self._said.between(each, behind).strip()
             )
-            is_subject = is_owner or is_verb_behind
-            yield (
-                each,
-                Stop(at=each.start, types=types, name=each.name, related=related, is_subject=is_subject),
-            )
+            stop = Stop(at=each.start, types=types, name=each.name, related=related)
+            stop.is_subject, stop.presumed = is_owner or is_verb_behind, presumed
+            yield each, stop
 
     def _is_of_type(self, before: Mention, name: Mention) -> bool:
         """Whether a word is the type of the name behind it: "battery module BM-1", "state of Morelos"; not "capital of France"."""
@@ -166,7 +167,8 @@ class TargetReading:
         if asked and not reading.asked and not each.values:
             reading.asked, reading.asked_at = asked, each.start
             self._asked.add(each)
-            self.are_sorts = is_plural(each.text.split(" of ")[0])
+            is_text = all(key.key.type == "string" for key in asked)  # "pages" is one number
+            self.are_sorts = is_text and is_plural(each.text.split(" of ")[0])
             self._said.used.add(each)
             return False
         owners = free_values(each)
@@ -248,3 +250,8 @@ class TargetReading:
     def _next_number(self, each: Mention) -> float | None:
         behind = self._said.next_to(each)
         return None if behind is None else behind.number
+
+
+def _said_values(mention: Mention) -> list[Condition]:
+    """Return what a value beside a name says of it: the type of "the state of Morelos" is State."""
+    return [] if mention.types else value_conditions(free_values(mention))

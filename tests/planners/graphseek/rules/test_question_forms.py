@@ -94,6 +94,9 @@ SAID: dict[str, str] = {
     "What kind of book is 'Rivers'?": "Rivers: poems",
     "What is the price of 'Rivers' and where does it stand?": "“where” was not read",
     "What is the signature of 'Rivers'?": "Rivers: B-2",
+    "How many pages does 'Short Days' have?": "Short Days: 200",
+    "What is the number of pages of 'Short Days'?": "Short Days: 200",
+    "How many pages do the books by Bo Lind have?": "Stone and Sand: 410",
     "Is 'Rivers' rare?": "Rivers: no",
     "Which two books contribute most to the total charge of Dora Ek?": "Stone and Sand: 9.5; The Long Winter: 3",
 }
@@ -168,11 +171,20 @@ HINTED = {
 TALK = ("Which books were lent to Dora Ek?", "Which authors wrote them?")
 
 
+PRESUMED: dict[str, tuple[str, str]] = {
+    "Who wrote the novel 'Stone and Sand'?": ("Bo Lind", ""),
+    "Who wrote the novel 'Rivers'?": ("Ada Stern", "“Rivers” is not of the genre novel"),
+    "Rivers is a novel written by whom?": ("Ada Stern", "“Rivers” is not of the genre novel"),
+    "How many pages does the novel 'Short Days' have?": ("200", ""),
+}
+"""What a question says of a thing that it names, without asking for it: a note tells where it is not so."""
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     folder = tmp_path_factory.mktemp("library")
     write_library(folder / "library.lbdb")
-    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE, *CHANGING, *HINTED))]
+    talks = [TALK, *([text] for text in (*NAMES, *SAID, *ASKED_BACK, *UNREADABLE, *CHANGING, *HINTED, *PRESUMED))]
     return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, talks, CATALOG))
 
 
@@ -189,6 +201,14 @@ def test_a_set_of_names(answers: dict[str, Answered], question: str) -> None:
 def test_a_number_a_value_or_pairs(answers: dict[str, Answered], question: str) -> None:
     assert answers[question].outcome == "answered", answers[question].run
     assert SAID[question] in answers[question].text
+
+
+@pytest.mark.parametrize("question", PRESUMED)
+def test_what_is_presumed_of_a_named_thing_is_checked(answers: dict[str, Answered], question: str) -> None:
+    answered, (truth, note) = answers[question], PRESUMED[question]
+    said, _, notes = answered.text.partition("\nNote")
+    assert answered.outcome == "answered" and truth in said, answered.text
+    assert note in notes if note else not notes
 
 
 @pytest.mark.parametrize("question", ASKED_BACK)

@@ -68,11 +68,11 @@ def test_questions_of_the_company_print_what_is_shown(run: Run) -> None:
 def test_each_question_of_the_table_is_read_and_others_are_refused(run: Run) -> None:
     table = PAGE[PAGE.index("| question of the tool graph |") : PAGE.index("## Conversations")]
     questions = re.findall(r"^\| ([^|]+\?) \|", table, re.MULTILINE)
-    assert len(questions) == 5
+    assert len(questions) >= 5
     outcomes = [
         json.loads(_printed(run, shlex.join([".venv/bin/egotools", "ask", each, "--json"]))) for each in questions
     ]
-    assert [each["outcome"] for each in outcomes] == ["answered"] * 5
+    assert [each["outcome"] for each in outcomes] == ["answered"] * len(questions)
     code, _, err = run("ask", "Why is the sky blue?")
     assert code == 2 and "could not be read" in err
 

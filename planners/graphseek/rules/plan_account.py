@@ -81,10 +81,7 @@ class PlanAccount:
             raise LeftOutError(f"{' and '.join(sorted(told))} would be left out of the plan; ask for it alone")
 
     def _conditions(self) -> Iterator[Condition]:
-        reading = self._reading
-        stops = [reading.target, *(stop for chain in (*reading.chains, *reading.without) for stop in chain)]
-        stops += [reading.counted.of] if reading.counted else []
-        yield from (condition for stop in stops for each in stop.row for condition in each.conditions)
+        yield from (condition for stop in self._reading.all_stops for each in stop.row for condition in each.conditions)
 
     def _is_planned(self, mention: Mention) -> bool:
         if any(map(self._is_meaning_planned, mention.meanings)):
@@ -94,10 +91,7 @@ class PlanAccount:
 
     def _may_lead(self, mention: Mention) -> bool:
         """Whether a relationship that a word may mean connects types of the question; else a note says that it was not followed."""
-        reading = self._reading
-        stops = [reading.target, *(stop for chain in (*reading.chains, *reading.without) for stop in chain)]
-        stops += [reading.counted.of] if reading.counted else []
-        types = [name for stop in stops for each in stop.row for name in each.types]
+        types = [name for stop in self._reading.all_stops for each in stop.row for name in each.types]
         return any(self._choice.connects(each.name, types) for each in mention.relations)
 
     def _is_meaning_planned(self, meaning: TypeOf | PropertyOf | ValueOf | RelationOf) -> bool:

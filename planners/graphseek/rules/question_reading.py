@@ -287,6 +287,12 @@ class Reading:
         return [stop for chain in self.chains for stop in chain]
 
     @property
+    def all_stops(self) -> list[Stop]:
+        """What is asked for, the places of all chains, also of those that are left out, and what is counted."""
+        stops = [self.target, *(stop for chain in (*self.chains, *self.without) for stop in chain)]
+        return [*stops, self.counted.of] if self.counted else stops
+
+    @property
     def named(self) -> list[Stop]:
         """Those of them that have a name, with what is joined to them."""
         return [stop for stop in self.stops for stop in stop.row if stop.name]

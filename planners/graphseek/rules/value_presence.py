@@ -19,9 +19,7 @@ async def settle_presence(reading: Reading, calls: ReplayedCalls, results: Resul
 
     :raises TwoReadingsError: when some nodes have no value, and others 0.
     """
-    stops = [reading.target, *(stop for chain in (*reading.chains, *reading.without) for stop in chain)]
-    stops += [reading.counted.of] if reading.counted else []
-    for stop in stops:
+    for stop in reading.all_stops:
         for at, each in enumerate(stop.conditions):
             if each.operator == NO_VALUE:
                 stop.conditions[at] = await _settled(each, calls, results)

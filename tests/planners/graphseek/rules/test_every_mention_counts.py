@@ -19,7 +19,7 @@ from tests.planners.graphseek.rules.rule_runs import Answered, answer_all
 _Node: TypeAlias = dict[str, Any]
 _Truth: TypeAlias = "set[str] | float | dict[str, float]"
 _REFUSED = ("unreadable", "asked back")
-_UNSAID = {"nothing in the graph says it"}
+_ONLY_REFUSED = {"nothing in the graph says it"}
 """The truth of a question that can only be refused: no answer is this one."""
 
 
@@ -171,9 +171,9 @@ NEVER_WRONG: dict[str, _Truth] = {
     "Which captains live in the deepest harbour?": _names(
         _captains(lambda each: each["key"] in _from("LIVES_IN", _key("Gdansk")))
     ),
-    "Which captains live in the largest harbour?": _UNSAID,
+    "Which captains live in the largest harbour?": _ONLY_REFUSED,
     "Which captains steer the heaviest ship?": _steers(lambda each: each["name"] == _HEAVIEST),
-    "Which captains steer the dearest ship?": _UNSAID,
+    "Which captains steer the dearest ship?": _ONLY_REFUSED,
     "Which captains steer the ship with the highest tonnage?": _steers(lambda each: each["name"] == _HEAVIEST),
     "What is the age of the captain with the highest wage?": 57.0,
     "What is the wage of the oldest captain by age?": 5900.0,
@@ -204,24 +204,24 @@ NEVER_WRONG: dict[str, _Truth] = {
     "How many tonnage does Kestrel have?": 900.0,
     # words that narrow or turn round what stands behind them
     "Which captains live outside Varna?": _names(_captains(lambda each: each["key"] not in _AT_VARNA)),
-    "Which captains live near Varna?": _UNSAID,
+    "Which captains live near Varna?": _ONLY_REFUSED,
     "What is the total tonnage of sailing ships?": 1350.0,
     "What is the average age of captains outside Norline?": 46.6,
     "How many people are employed by Norline?": len(_from("EMPLOYED_BY", _key("Norline"))),
-    "Which captains admire Kestrel?": _UNSAID,
+    "Which captains admire Kestrel?": _ONLY_REFUSED,
     # parts that no plan makes use of
-    "List the names and wages of all captains.": _UNSAID,
-    "What are the age and the wage of Mia Holm?": _UNSAID,
-    "What is the tonnage by state of the ships?": _UNSAID,
-    "What is the average age of captains with more than one ship?": _UNSAID,
-    "Which other captains steer Kestrel?": _UNSAID,
+    "List the names and wages of all captains.": _ONLY_REFUSED,
+    "What are the age and the wage of Mia Holm?": _ONLY_REFUSED,
+    "What is the tonnage by state of the ships?": _ONLY_REFUSED,
+    "What is the average age of captains with more than one ship?": _ONLY_REFUSED,
+    "Which other captains steer Kestrel?": _ONLY_REFUSED,
     "Which captains of grade first steer Kestrel?": {"Mia Holm"},
     "Which first captains steer Kestrel?": {"Mia Holm"},
     "Which captains steer Heron and train Jon Reed?": {"Mia Holm"},
     "Which captains steer Heron but do not train Jon Reed?": {"Ida Voss", "Tom Berg"},
     "Which captains steer ships Ida Voss inspects?": {"Mia Holm", "Ida Voss", "Tom Berg"},
     "Which captains licensed before 2010 steer ships launched after 2020?": {"Mia Holm", "Ida Voss"},
-    "Which captains steer ships since 2021?": _UNSAID,
+    "Which captains steer ships since 2021?": _ONLY_REFUSED,
     "Which captains live in a harbour with a depth above 11 and a depth below 13?": {"Mia Holm", "Jon Reed"},
     "Which captains steer the ship Mia Holm?": set(),
     "Which companies have more than two captains in Varna?": set(),
@@ -230,7 +230,7 @@ NEVER_WRONG: dict[str, _Truth] = {
     "Which captains live in a harbour with no company?": {"Nina Falk", "Tom Berg"},
     "What is the second highest wage?": 6400,
     "What share of captains live in Varna?": 2 / 7,
-    "Do all captains have a wage?": _UNSAID,
+    "Do all captains have a wage?": _ONLY_REFUSED,
     "Which ships have a tonnage of 2000?": set(),
     "In which harbour do captains of Ostmar not live?": _names(_all("Harbour")),
     "Which ships does Mia Holm's trainer steer?": {"Heron", "Osprey"},
@@ -238,7 +238,7 @@ NEVER_WRONG: dict[str, _Truth] = {
     "Which captains are neither first nor third?": {"Nina Falk", "Tom Berg"},
     "Which captains steer ships launched in 2021 or 2022?": {"Mia Holm", "Ida Voss", "Tom Berg"},
     "Which captains licensed in 2021 in Varna steer Kestrel?": {"Jon Reed"},
-    "What is the depth of the harbour with the most captains?": _UNSAID,
+    "What is the depth of the harbour with the most captains?": _ONLY_REFUSED,
     "How many grades are there?": 3,
     "What is the wage of the captain who steers Plover?": 3800.0,
 }

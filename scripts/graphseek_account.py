@@ -13,10 +13,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from inference import OpenAIChat, RetryPolicy
 from planners.graphseek.agent.agent_settings import AgentSettings
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
+from scripts.account.patient_chat import patient_chat
 from scripts.bench_sets import ROOT
 from scripts.graphseek.account_graph import AccountGraph, account_graphs, drawn_questions, open_account_graph
 from scripts.graphseek.asked_systems import operator_finders
@@ -29,8 +29,6 @@ __all__: list[str] = []
 
 _PARTS = ("rules", "tokens", "real", "page")
 _GRAPHS = "ev,countries,tool_graph"
-_ANSWER_S = 3_600.0  # no answer of a slow model is given up: a second attempt would cost as much again
-_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)  # a server that starts anew is waited for
 
 
 async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> None:
@@ -53,7 +51,7 @@ async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> 
             await measure_real(
                 graphs,
                 finders,
-                OpenAIChat(chosen.model, base_url=chosen.endpoint, timeout_s=_ANSWER_S, policy=_RETRIES),
+                patient_chat(chosen.model, chosen.endpoint),
                 kept["real"],
                 runs=chosen.runs,
                 settings=AgentSettings(max_steps=chosen.steps, answer_tokens=chosen.answer_tokens),

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from inference import OpenAIChat
-from planners.kgot.kgot_settings import MODEL_RETRIES
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
+from scripts.account.patient_chat import patient_chat
 from scripts.bench_sets import ROOT
 from scripts.kgot.account_tasks import AccountTask, account_tasks, round_robin
 from scripts.kgot.kgot_page import write_page
@@ -48,8 +47,7 @@ async def _measure(chosen: argparse.Namespace, tasks: Sequence[AccountTask], kep
             section = await tool_section(world, tasks, kept["wanted"])
             (chosen.out / "tools.json").write_text(json.dumps(section), encoding="utf-8")
         if "real" in chosen.parts:
-            # No answer of a slow model is given up: a second attempt would cost as much again.
-            model = OpenAIChat(chosen.model, base_url=chosen.endpoint, timeout_s=3_600.0, policy=MODEL_RETRIES)
+            model = patient_chat(chosen.model, chosen.endpoint)
             some = round_robin(tasks, seed=_SEED)[: chosen.tasks]
             await measure_real(world, some, model, kept["real"], runs=chosen.runs, events=chosen.out / "events")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from eval.measured_set import MeasuredSet, read_measured
 from inference import DEFAULT_ENCODER, load_encoder
+from inference.recent_vectors import with_recent_vectors
 from ontology.progress import no_progress
 from scripts.bench_sets import BenchSet, catalog_address
 from services.jobs.build import build_snapshot
-from services.jobs.evaluate import evaluate
+from services.jobs.evaluate import evaluate, measure_systems
 from services.jobs.plans import EvaluationPlan
 
 __all__ = ["Measurement", "measure"]
@@ -27,12 +28,17 @@ class Measurement:
     failed: tuple[str, ...]
 
 
-def measure(bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0) -> Measurement:
-    """Build the set's snapshot and ask the systems."""
+def measure(
+    bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0, report: bool = True
+) -> Measurement:
+    """Build the set's snapshot and ask the systems.
+
+    :param report: whether its report is written too. Without it the vector of a request is made once for all systems, which are then
+        not compared in their latency.
+    """
     store = folder / "store"
-    build_snapshot(
-        [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(DEFAULT_ENCODER, workers=2), workers=2
-    )
+    encoder = load_encoder(DEFAULT_ENCODER, workers=2)
+    build_snapshot([str(catalog_address(bench_set, folder))], store, encoder=encoder, workers=2)
     plan = EvaluationPlan(
         store=store,
         queries=(bench_set.queries,),
@@ -45,5 +51,9 @@ def measure(bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit:
         gold_edges=bench_set.gold_edges,
         footprint=False,
     )
-    done = evaluate(plan, no_progress)
-    return Measurement(measured=read_measured(plan.out), failed=tuple(run.system for run in done.failed))
+    if report:
+        evaluate(plan, no_progress)
+        measured = read_measured(plan.out)
+    else:
+        measured = measure_systems(plan, no_progress, load=lambda name: with_recent_vectors(load_encoder(name)))
+    return Measurement(measured=measured, failed=tuple(run.system for run in measured.runs if run.failure))

@@ -97,7 +97,8 @@ def run_gate(
     measured: list[MeasuredSet] = []
     for bench_set in sets:
         small = reduced(bench_set, out / bench_set.name, queries=_REQUESTS, tools=_TOOLS)
-        measured.append(measure(small, out / bench_set.name, (BASELINE, NO_GRAPH, candidate)).measured)
+        systems = (BASELINE, NO_GRAPH, candidate)
+        measured.append(measure(small, out / bench_set.name, systems, report=False).measured)
     if renew and reference is not None:
         _renew(measured, candidate, reference)
     faults = _baseline_faults(measured, candidate)

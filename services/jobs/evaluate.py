@@ -5,7 +5,7 @@ of two.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from eval.summary import Summary, summarise
 from eval.system import System
 from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
+from inference import Encoder, load_encoder
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
 from ontology.progress import Progress
@@ -31,7 +32,7 @@ from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine, open_reranker
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["Evaluation", "compare_results", "evaluate", "write_comparison"]
+__all__ = ["Evaluation", "compare_results", "evaluate", "measure_systems", "write_comparison"]
 
 _BASELINE = "rrf"
 _FAILURES = 60  # failed requests on the page of failures
@@ -64,13 +65,31 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
 
     :raises EgotoolsError: for every error that would make the measures invalid, before the first request is sent.
     """
+    measured, engine, baseline = _measured(plan, progress, load_encoder)
+    return _report(measured, engine, plan, baseline=baseline, cutoffs=_cutoffs(plan.k), progress=progress)
+
+
+def measure_systems(
+    plan: EvaluationPlan, progress: Progress, *, load: Callable[[str], Encoder] = load_encoder
+) -> MeasuredSet:
+    """:func:`evaluate` without the report: nothing is drawn, and no failed request is looked into.
+
+    :param load: returns the encoder of the snapshot.
+    :raises EgotoolsError: as there.
+    """
+    return _measured(plan, progress, load)[0]
+
+
+def _measured(
+    plan: EvaluationPlan, progress: Progress, load: Callable[[str], Encoder]
+) -> tuple[MeasuredSet, SnapshotEngine, str]:
     _require_measures()
-    cutoffs = _cutoffs(plan.k)
+    _cutoffs(plan.k)
     queries = read_queries(plan.queries, name=plan.name, split=plan.split)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
     reranker = open_reranker(plan.reranker)
-    engine = open_engine(plan.store, reranker=reranker, allowed_models=plan.allowed_models)
+    engine = open_engine(plan.store, reranker=reranker, allowed_models=plan.allowed_models, load=load)
     snapshot = engine.snapshot
     known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
     missing = missing_gold(queries, known)
@@ -88,7 +107,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
         graph=graph,
     )
     write_measured(plan.out, measured)
-    return _report(measured, engine, plan, baseline=baseline, cutoffs=cutoffs, progress=progress)
+    return measured, engine, baseline
 
 
 def _system_names(plan: EvaluationPlan) -> list[str]:

@@ -65,6 +65,7 @@ class Shapes:
     def __init__(self, shapes: Mapping[str, Any]) -> None:
         self._shapes = shapes
         self._known: dict[str, tuple[Member, ...]] = {}
+        self._schemas: dict[str, Mapping[str, Any]] = {}  # the operations of a service share most of their shapes
         self._definitions = Definitions(self._json_schema)
         self._nested = NestedFields(
             members=self._members,
@@ -94,7 +95,12 @@ class Shapes:
         return self_contained({"$ref": name}, self._json_schema, output=output, definitions=definitions)
 
     def _json_schema(self, name: str) -> Mapping[str, Any]:
-        """One shape as a JSON Schema that refers to the others by name."""
+        """One shape as a JSON Schema that refers to the others by name. Do not change it: it is the same at each call."""
+        if name not in self._schemas:
+            self._schemas[name] = self._new_schema(name)
+        return self._schemas[name]
+
+    def _new_schema(self, name: str) -> Mapping[str, Any]:
         shape = self._shape(name)
         type_, format_ = _TYPES.get(str(shape.get("type")), ("string", ""))
         schema: dict[str, Any] = {"type": type_}

@@ -211,7 +211,9 @@ class _Writer:
         if isinstance(ref := source.get("$ref"), str):
             written["$ref"] = f"#/$defs/{self._name(ref)}"
         for key in _ONE:
-            inner = source.get(key)
+            if key not in source:  # most are not
+                continue
+            inner = source[key]
             if isinstance(inner, bool) and key == "additionalProperties":
                 written[key] = inner
             elif isinstance(inner, Mapping):
@@ -219,10 +221,10 @@ class _Writer:
             elif isinstance(inner, list) and inner and key == "items":  # a tuple before Draft 2020-12
                 self._queue_list(inner, written, "prefixItems")
         for key in _LISTS:
-            if isinstance(source.get(key), list) and source[key]:
+            if key in source and isinstance(source[key], list) and source[key]:
                 self._queue_list(source[key], written, key)
         for key in _MAPS:
-            if isinstance(source.get(key), Mapping):
+            if key in source and isinstance(source[key], Mapping):
                 fields = dict(self._shown(source[key])) if key == "properties" else source[key]
                 written[key] = {}
                 for name, inner in fields.items():

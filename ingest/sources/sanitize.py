@@ -19,6 +19,8 @@ MAX_NAME_CHARS = 2_000
 
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_OTHER_TEXTS = ("location", "format", "example", "default", "pattern")
+_PARAMETER_TEXTS = ("name", "type", "description", *_OTHER_TEXTS)
 
 
 def sanitize_tool(tool: Tool) -> Tool:
@@ -68,13 +70,16 @@ def _parameters(parameters: tuple[Parameter, ...], field: str, cut: list[str]) -
 
 
 def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
+    texts = (getattr(parameter, key) for key in _PARAMETER_TEXTS)
+    together = "".join((*texts, *parameter.enum))
+    if len(together) <= MAX_NAME_CHARS and not _UNPRINTABLE.search(together):  # as nearly all are
+        return parameter
     name = _text(parameter.name, MAX_NAME_CHARS, f"{field} name", cut)
     type_ = _text(parameter.type, MAX_DESCRIPTION_CHARS, f"{field}.{name} type", cut)
     description = _text(parameter.description, MAX_DESCRIPTION_CHARS, f"{field}.{name} description", cut)
     enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
     others: dict[str, Any] = {
-        key: _text(getattr(parameter, key), MAX_NAME_CHARS, f"{field}.{name} {key}", cut)
-        for key in ("location", "format", "example", "default", "pattern")
+        key: _text(getattr(parameter, key), MAX_NAME_CHARS, f"{field}.{name} {key}", cut) for key in _OTHER_TEXTS
     }
     return replace(parameter, name=name, type=type_, description=description, enum=enum, **others)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from json.encoder import encode_basestring
 
 from planners.graphseek.results.result import Cell
@@ -22,6 +23,8 @@ def shown_text(text: str, most: int) -> str:
 
 def shown_cell(cell: Cell, most: int) -> str:
     """Return a cell. Strings are JSON strings of at most ``most`` characters; numbers are never cut, so they can be read back."""
+    if type(cell) is int or (type(cell) is float and math.isfinite(cell)):
+        return repr(cell)  # as JSON has it
     if not isinstance(cell, str):
         return json.dumps(cell)
     text = on_one_line(encode_basestring(cell[:most]))

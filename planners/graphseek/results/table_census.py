@@ -21,8 +21,6 @@ _LONG = 256  # characters; of longer strings the set holds a hash
 _MOST_INTEGER = 2**63 - 1  # of SQLite
 _NUMBER_BYTES = 9  # of a number in SQLite, with its type
 _FITTING: dict[str, frozenset[type]] = {
-    "string": frozenset({str, type(None)}),
-    "node": frozenset({str, type(None)}),
     "integer": frozenset({int, type(None)}),
     "number": frozenset({int, float, type(None)}),
     "boolean": frozenset({bool, type(None)}),
@@ -53,26 +51,45 @@ class ColumnCensus:
 
     def add(self, cells: Values) -> tuple[Values, int]:
         """Count cells. Return them as they are stored, and their size in bytes."""
-        cells = self._fitting(cells)
-        values = [cell for cell in cells if cell is not None]
+        is_text = self.column.type in ("string", "node")
+        cells, values, size = self._fitting_texts(cells) if is_text else self._fitting(cells)
         if not values:
             return cells, len(cells)
         self.count += len(values)
-        self.least = min(values) if self.least is None else min(self.least, min(values))
-        self.greatest = max(values) if self.greatest is None else max(self.greatest, max(values))
-        text = self.column.type in ("string", "node")
+        different = values if self._distinct is None else set(values)
+        least, greatest = min(different), max(different)
+        self.least = least if self.least is None else min(self.least, least)
+        self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
         if self._distinct is not None:
-            long = text and max(map(len, values)) > _LONG
-            self._distinct.update((v if len(v) <= _LONG else (len(v), hash(v)) for v in values) if long else values)
+            long = is_text and size > _LONG and max(map(len, different)) > _LONG
+            self._distinct.update((v if len(v) <= _LONG else (len(v), hash(v)) for v in different) if long else different)
             if len(self._distinct) > MOST_DISTINCT:
                 self._distinct = None
-        return cells, sum(map(len, values)) + 2 * len(cells) if text else _NUMBER_BYTES * len(cells)
+        return cells, size + 2 * len(cells) if is_text else _NUMBER_BYTES * len(cells)
 
-    def _fitting(self, cells: Values) -> Values:
-        kind = self.column.type
-        if set(map(type, cells)) <= _FITTING[kind] and _storable(kind, cells):
-            return cells
-        stored = [None if cell is None else _as_type(kind, cell) for cell in cells]
+    def _fitting_texts(self, cells: Values) -> tuple[Values, Values, int]:
+        """Return cells as they are stored, those with a value, and the characters of these. One text of them all tells whether they fit."""
+        values: Values = [cell for cell in cells if cell is not None] if None in cells else cells
+        try:
+            joined = "".join(values)
+            if not joined.isascii():
+                joined.encode()
+        except (TypeError, UnicodeEncodeError):
+            cells = self._as_types(cells)
+            values = [cell for cell in cells if cell is not None]
+            joined = "".join(values)
+        return cells, values, len(joined)
+
+    def _fitting(self, cells: Values) -> tuple[Values, Values, int]:
+        kinds = set(map(type, cells))
+        values: Values = [cell for cell in cells if cell is not None] if type(None) in kinds else cells
+        if not (kinds <= _FITTING[self.column.type] and _storable(self.column.type, values)):
+            cells = self._as_types(cells)
+            values = [cell for cell in cells if cell is not None]
+        return cells, values, 0
+
+    def _as_types(self, cells: Values) -> Values:
+        stored = [None if cell is None else _as_type(self.column.type, cell) for cell in cells]
         self.lost += sum(new is None and old is not None for new, old in zip(stored, cells, strict=True))
         return stored
 
@@ -92,14 +109,15 @@ class TableCensus:
         self.head: list[tuple[Cell, ...]] = []
         self.tail: deque[tuple[Cell, ...]] = deque(maxlen=TAIL)
 
-    def add(self, rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    def add(self, rows: Sequence[tuple[Cell, ...]]) -> Sequence[tuple[Cell, ...]]:
         """Count rows, and return them as they are stored."""
-        by_column = []
+        by_column, as_given = [], True
         for census, cells in zip(self.columns, zip(*rows, strict=True), strict=True):
             stored, size = census.add(cells)
             self.size += size
             by_column.append(stored)
-        stored_rows = list(zip(*by_column, strict=True)) if by_column else []
+            as_given = as_given and stored is cells
+        stored_rows = rows if as_given else list(zip(*by_column, strict=True))
         self.rows += len(rows)
         self.head += map(_preview, stored_rows[: _HEAD - len(self.head)])
         self.tail.extend(map(_preview, stored_rows[-TAIL:]))
@@ -110,19 +128,16 @@ def _preview(row: Iterable[Cell]) -> tuple[Cell, ...]:
     return tuple(cell[: _LONG + 1] if isinstance(cell, str) else cell for cell in row)
 
 
-def _storable(kind: str, cells: Values) -> bool:
-    """Whether SQLite takes cells whose Python type is right: no lone surrogates, no infinities, integers of 64 bits."""
-    values = [cell for cell in cells if cell is not None]
+def _storable(kind: str, values: Values) -> bool:
+    """Whether SQLite takes values whose Python type is right: no infinities, integers of 64 bits."""
     if not values or kind == "boolean":
         return True
     try:
-        if kind in ("string", "node"):
-            return all(map(str.isascii, values)) or all(each.encode() is not None for each in values)
         total = sum(values)
         return (
             -_MOST_INTEGER <= min(values) and max(values) <= _MOST_INTEGER and bool(total == total)
         )  # not so for a NaN
-    except (UnicodeEncodeError, OverflowError):
+    except OverflowError:
         return False
 
 

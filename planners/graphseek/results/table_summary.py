@@ -5,9 +5,8 @@ It follows section 4.2 of the paper: metadata of columns, and previews of head a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from planners.finding.prompt_tokens import PromptTokens
 from planners.graphseek.results.result import Cell
@@ -58,22 +57,46 @@ class _LineTokens(dict[str, int]):
         self[line] = tokens = _TOKENS.count(line)
         return tokens
 
-    def fit(self, lines: Sequence[str]) -> bool:
-        """Whether lines together are a summary that a model may see; counts no further than to the bound."""
-        length = sum(map(len, lines))
-        if length <= _MOST_TOKENS and all(map(str.isascii, lines)):
-            return True  # a token has at least one character of ASCII
-        if length > _MOST_TOKENS * _LIKELY:
-            return False
-        return all(total <= _MOST_TOKENS for total in accumulate(map(self.__getitem__, lines)))
+    def fitting(self, lines: Iterable[str]) -> tuple[list[str], bool]:
+        """Return lines, and whether together they are a summary that a model may see; goes no further than to the bound."""
+        taken, length, tokens, counted = list[str](), 0, 0, 0
+        for line in lines:
+            taken.append(line)
+            length += len(line)
+            if length <= _MOST_TOKENS and line.isascii() and not counted:
+                continue  # a token has at least one character of ASCII
+            tokens += sum(map(self.__getitem__, taken[counted:]))
+            counted = len(taken)
+            if tokens > _MOST_TOKENS or length > _MOST_TOKENS * _LIKELY:
+                return taken, False
+        return taken, True
+
+
+class _RowLines(dict[tuple[int, int, int], str]):
+    """Rows as they are shown, each made once for the details that show it alike.
+
+    :param rows: first and last ones.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[Cell]]) -> None:
+        super().__init__()
+        self._rows = rows
+        self._longest = [max((len(cell) for cell in row if isinstance(cell, str)), default=0) for row in rows]
+
+    def line(self, at: int, places: Sequence[int], most: int) -> str:
+        """Return a row by its place among them."""
+        key = at, len(places), min(most, self._longest[at])
+        if key not in self:
+            self[key] = shown_row(self._rows[at], places, most)
+        return self[key]
 
 
 def table_summary(handle: str, title: str, census: TableCensus, *, cut: bool, notes: Sequence[str]) -> str:
     """Return the summary of a table."""
-    tokens, lines = _LineTokens(), list[str]()
+    tokens, rows, lines = _LineTokens(), _RowLines([*census.head, *census.tail]), list[str]()
     for detail in _DETAILS:
-        lines = _lines(handle, title, census, cut, notes, detail)
-        if tokens.fit(lines):
+        lines, fit = tokens.fitting(_lines(handle, title, census, rows, cut, notes, detail))
+        if fit:
             break
     return "\n".join(lines)
 
@@ -83,20 +106,20 @@ def fits(text: str) -> bool:
     return len(text) <= _MOST_TOKENS * _LIKELY and _TOKENS.count(text) <= _MOST_TOKENS
 
 
-def _lines(handle: str, title: str, census: TableCensus, cut: bool, notes: Sequence[str], detail: _Detail) -> list[str]:
-    shown = census.columns[: detail.columns]
-    lines = [
-        f"{handle}: {shown_text(title, _TITLE_CELLS * detail.cell)}",
-        f"rows: {census.rows}" + (" (cut: there were more)" if cut else ""),
-        "columns:",
-        *(_column_line(each, detail.cell) for each in shown),
-    ]
+def _lines(
+    handle: str, title: str, census: TableCensus, rows: _RowLines, cut: bool, notes: Sequence[str], detail: _Detail
+) -> Iterator[str]:
+    yield f"{handle}: {shown_text(title, _TITLE_CELLS * detail.cell)}"
+    yield f"rows: {census.rows}" + (" (cut: there were more)" if cut else "")
+    yield "columns:"
+    for each in census.columns[: detail.columns]:
+        yield _column_line(each, detail.cell)
     if more := census.columns[detail.columns :]:
         names = ", ".join(shown_text(each.column.name, detail.cell) for each in more[: detail.columns // 2])
-        lines.append(f"and {len(more)} more columns" + (f": {names}, …" if names else ""))
-    lines += _row_lines(census, detail)
-    lines += [f"note: {shown_text(note, _TITLE_CELLS * detail.cell)}" for note in notes[: detail.notes]]
-    return lines
+        yield f"and {len(more)} more columns" + (f": {names}, …" if names else "")
+    yield from _row_lines(census, rows, detail)
+    for note in notes[: detail.notes]:
+        yield f"note: {shown_text(note, _TITLE_CELLS * detail.cell)}"
 
 
 def _column_line(census: ColumnCensus, most: int) -> str:
@@ -111,21 +134,25 @@ def _column_line(census: ColumnCensus, most: int) -> str:
     return f"{line}, {shown_cell(census.least, most)} to {shown_cell(census.greatest, most)}"
 
 
-def _row_lines(census: TableCensus, detail: _Detail) -> list[str]:
+def _row_lines(census: TableCensus, rows: _RowLines, detail: _Detail) -> Iterator[str]:
     """Show first and last rows, without the ids of nodes where there is something else to show."""
     columns = range(min(len(census.columns), detail.columns))
     places = [at for at in columns if census.columns[at].column.type != "node"] or list(columns)
     if not census.rows or not places:
-        return []
-    whole = census.rows <= min(detail.head + detail.tail, len(census.head))
-    head = census.head if whole else census.head[: detail.head]
-    tail = [] if whole or not detail.tail else list(census.tail)[-min(detail.tail, census.rows - len(head)) :]
+        return
+    kept = len(census.head)
+    whole = census.rows <= min(detail.head + detail.tail, kept)
+    head = kept if whole else min(detail.head, kept)
+    tail = 0 if whole else min(detail.tail, census.rows - head, len(census.tail))
     names = " | ".join(shown_text(census.columns[at].column.name, detail.cell) for at in places)
-    lines = [f"rows 1 to {len(head)} ({names}):", *(shown_row(row, places, detail.cell) for row in head)]
+    yield f"rows 1 to {head} ({names}):"
+    for at in range(head):
+        yield rows.line(at, places, detail.cell)
     if tail:
-        lines.append(f"rows {census.rows - len(tail) + 1} to {census.rows}:")
-        lines += [shown_row(row, places, detail.cell) for row in tail]
-    return lines
+        yield f"rows {census.rows - tail + 1} to {census.rows}:"
+        last = kept + len(census.tail)
+        for at in range(last - tail, last):
+            yield rows.line(at, places, detail.cell)
 
 
 def shown_row(row: Sequence[Cell], places: Sequence[int], most: int) -> str:

@@ -21,11 +21,17 @@ _AUXILIARY = "a.key, a.name, a.category, a.assemblyTier, a.cost, a.quantity, a.y
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorCase:
-    """An invocation and its query by hand, which gives the same rows."""
+    """An invocation and its query by hand, which gives the same rows.
+
+    :param beside: a second query by hand, where one cannot give the whole result. ``subgraph`` gives all relationships among the nodes
+        around a start: its first query has those with the start, its second those of its neighbours with each other, which the first
+        does not look for. Ladybug has no union of the two.
+    """
 
     operator: str
     arguments: Mapping[str, Any]
     cypher: str
+    beside: str = ""
 
 
 def operator_cases(questions: Sequence[Question]) -> list[OperatorCase]:
@@ -91,6 +97,7 @@ def operator_cases(questions: Sequence[Question]) -> list[OperatorCase]:
             operator="subgraph",
             arguments={"start": _named("VehicleModel", model), "direction": "in"},
             cypher=f"MATCH (v:VehicleModel)<-[r]-(n) WHERE {of_model} RETURN v, r, n",
+            beside=f"MATCH (v:VehicleModel)<--(n)-[r]->(m)-->(v) WHERE {of_model} RETURN DISTINCT n, r, m",
         ),
         OperatorCase(
             operator="blueprints",

@@ -28,7 +28,7 @@ from planners.runs.recorded_steps import Unrecorded
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan
-from scripts.graphseek.operator_cases import keyed_cases, operator_cases
+from scripts.graphseek.operator_cases import OperatorCase, keyed_cases, operator_cases
 from scripts.graphseek.timed_graph import TimedGraph, read_all
 
 __all__ = ["growth_ratios", "operator_ratios", "overhead_ratio", "play"]
@@ -136,7 +136,7 @@ async def operator_ratios(graph: AccountGraph, rounds: int) -> list[Ratio]:
         step = Invocation(operator=case.operator, arguments=case.arguments)
         ours, theirs = list[_Played](), list[float]()
         for nth in range(rounds + 1):  # by turns, so that what else the machine does meets both
-            played, read = await play(graph, [step]), await seconds_of(partial(read_all, graph.graph, case.cypher))
+            played, read = await play(graph, [step]), await seconds_of(partial(_by_hand, graph, case))
             if nth:
                 ours.append(played)
                 theirs.append(read)
@@ -148,6 +148,11 @@ async def operator_ratios(graph: AccountGraph, rounds: int) -> list[Ratio]:
         name = f"{case.operator}, whole / Cypher by hand"
         ratios.append(Ratio(name=name, above=whole, below=by_hand, most=1.3, note=note))
     return ratios
+
+
+async def _by_hand(graph: AccountGraph, case: OperatorCase) -> None:
+    for text in filter(None, (case.cypher, case.beside)):
+        await read_all(graph.graph, text)
 
 
 async def growth_ratios(small: AccountGraph, large: AccountGraph, rounds: int, note: str) -> list[Ratio]:

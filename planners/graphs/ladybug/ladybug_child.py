@@ -43,6 +43,7 @@ class _Engine:
         self._database: Any = None
         self._connection: Any = None
         self._stream: _Stream | None = None
+        self._identities: _Identities | None = None
         self._lock: Any = None
 
     def open(self, request: dict[str, Any]) -> None:
@@ -98,18 +99,21 @@ class _Engine:
             self._roll_back()
 
     def stream(self, request: dict[str, Any]) -> None:
-        """Run a query, and write its first batch; ``next`` gives the others. An older stream ends."""
+        """Run a query, and write its first batch; ``next`` gives the others, and after the last the stream has ended. So has an older one."""
         self.stop()
         self._connection.set_query_timeout(int(request["seconds"] * 1000))
         result = self._connection.execute(request["text"], request["parameters"])
-        self._stream = _Stream(result, request["most"], request["batch"], _Identities(self._database))
-        self._stream.write()
+        if self._identities is None:
+            self._identities = _Identities(self._database)
+        self._stream = _Stream(result, request["most"], request["batch"], self._identities)
+        self.next()
 
     def next(self) -> None:
         """Write the next batch of the stream."""
         if self._stream is None:
             raise ValueError("no query is open")
-        self._stream.write()
+        if not self._stream.write():
+            self.stop()
 
     def stop(self) -> None:
         """End the stream."""
@@ -137,8 +141,8 @@ class _Stream:
         self._batch = batch
         self._identities = identities
 
-    def write(self) -> None:
-        """Write a batch; ``next`` in it says that there are more, ``cut`` that there are more than may be given."""
+    def write(self) -> bool:
+        """Write a batch, and return whether there is another: ``next`` in it; ``cut`` says that there are more than may be given."""
         texts, given, characters = list[str](), 0, 0
         most = min(self._batch, self._left)
         while given < most and characters < _PART_CHARACTERS and self._result.has_next():
@@ -147,7 +151,9 @@ class _Stream:
             given, characters = given + len(rows), characters + len(texts[-1])
         self._left -= given
         more = bool(self._result.has_next())
-        _write({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0}, texts)
+        following = more and self._left > 0
+        _write({"columns": self._columns, "next": following, "cut": more and not following}, texts)
+        return following
 
     def _text(self, rows: list[list[Any]]) -> str:
         if self._is_plain:

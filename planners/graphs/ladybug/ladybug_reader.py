@@ -17,6 +17,7 @@ from planners.graphs.graph_census import TYPE_PROPERTIES, graph_census
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphs.ladybug.ladybug_process import LadybugProcess
 from planners.graphs.ladybug.ladybug_schema import ladybug_schema
+from planners.graphs.ladybug.whole_numbers import with_whole_numbers
 from planners.graphs.property_graph import QueryLimits, Value
 from planners.graphs.readable_graph import CypherDialect
 
@@ -105,14 +106,17 @@ class LadybugReader:
 
         A call that is cancelled ends its process, and with it the query.
         """
+        written, bound = with_whole_numbers(text, parameters or {})
         async with self._slots:
             process = await self._take()
+            stream: LadybugStream | None = None
             try:
                 with _reader_errors(process, self._path):
-                    first = await process.stream(text, parameters or {}, limits.rows, _BATCH_ROWS, limits.seconds)
-                yield LadybugStream(process, first, self._path)
+                    first = await process.stream(written, bound, limits.rows, _BATCH_ROWS, limits.seconds)
+                stream = LadybugStream(process, first, self._path)
+                yield stream
             finally:
-                await self._give_back(process)
+                await self._give_back(process, is_read=stream is not None and stream.is_read)
 
     async def _take(self) -> LadybugProcess:
         """Return a process that has the file open as it is now."""
@@ -129,14 +133,19 @@ class LadybugReader:
         except StorageError as error:
             raise _cannot_open(error.problem, self._path) from None
 
-    async def _give_back(self, process: LadybugProcess) -> None:
+    async def _give_back(self, process: LadybugProcess, *, is_read: bool) -> None:
+        """Keep a process for the next query.
+
+        :param is_read: whether it has given all rows, so that no query is open in it.
+        """
         if process.has_ended:
             return
         if self._file_stamp_or_none() != self._stamp:
             await process.end()
             return
         with contextlib.suppress(StatementError, StorageError):  # it has ended: the next call starts another
-            await process.stop_stream()
+            if not is_read:
+                await process.stop_stream()
             self._idle.append(process)
 
     def _file_stamp(self) -> _Stamp:
@@ -170,6 +179,11 @@ class LadybugStream:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self._part["columns"])
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the engine has given the last batch."""
+        return not self._part["next"]
 
     @property
     def cut(self) -> bool:

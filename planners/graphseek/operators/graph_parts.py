@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from planners.graphs.graph_schema import GraphSchema, RelationshipType
-from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect, IdsOfTypes
+from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
 from planners.graphseek.operators.graph_query import fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
 from planners.graphseek.operators.node_naming import NodeReader, node_column, without_nulls
@@ -45,24 +45,22 @@ async def nodes_of(context: OperatorContext, selection: Selection, *, most: int)
 
 
 def _edges_query(
-    ids: Sequence[str], types: Sequence[RelationshipType], schema: GraphSchema, dialect: Dialect, sources: IdsOfTypes
+    ids: Sequence[str], types: Sequence[RelationshipType], schema: GraphSchema, dialect: Dialect
 ) -> Compiled:
-    """Return the query of the relationships from some nodes to others.
-
-    :param ids: of the targets.
-    :param sources: one part of :meth:`Dialect.parts_of_ids`.
-    """
+    """Return the query of the relationships among nodes: one part for each that :meth:`Dialect.parts_of_ids` gives."""
     text = CypherText(schema, dialect)
-    begin = dialect.choose(text, "n0", None, sources.ids)
-    steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
-    text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
-    text.where([text.one_of_ids("n1", schema.nodes, ids)])
-    text.add(f"WITH n0, n1, e0 WHERE {dialect.identity('n1')} IS NOT NULL")
     columns = [ResultColumn(name=name, type="string") for name in ("source", "type", "target", "properties")]
-    source = text.node_id("n0", sources.types)
-    target = text.node_id("n1", schema.nodes)
-    text.returns(columns, (source, dialect.relationship_type("e0"), target, "properties(e0)"))
-    text.add(f"LIMIT {text.parameter(MOST_EDGES + 1)}")
+    for nth, sources in enumerate(dialect.parts_of_ids(schema, ids)):
+        if nth:
+            text.add("UNION ALL")
+        begin = dialect.choose(text, "n0", None, sources.ids)
+        steps = steps_of(text, "(n0)", "(n1)", Reach(types=tuple(types)))
+        text.add(f"{begin} {steps.between(f'e0{steps.types}')}")
+        text.where([text.one_of_ids("n1", schema.nodes, ids)])
+        text.add(f"WITH n0, n1, e0 WHERE {dialect.identity('n1')} IS NOT NULL")
+        source, target = text.node_id("n0", sources.types), text.node_id("n1", schema.nodes)
+        text.returns(columns, (source, dialect.relationship_type("e0"), target, "properties(e0)"))
+        text.add(f"LIMIT {text.parameter(MOST_EDGES + 1)}")
     return text.compiled()
 
 
@@ -73,22 +71,19 @@ async def edges_among(
 
     :param types: of relationships; empty: all.
     """
-    if not context.schema.relationships:
+    if not (context.schema.relationships and ids):
         return [], False
-    dialect, found = context.dialect, list[ResultEdge]()
-    for sources in dialect.parts_of_ids(context.schema, ids):
-        compiled = _edges_query(ids, types, context.schema, dialect, sources)
-        rows, _ = await fetch_rows(context, compiled, most=MOST_EDGES + 1)
-        found += [
-            ResultEdge(
-                type=str(type_),
-                source=str(source),
-                target=str(target),
-                properties=without_nulls(cast(Mapping[str, object], properties or {})),
-            )
-            for source, type_, target, properties in rows
-        ]
-    return found[:MOST_EDGES], len(found) > MOST_EDGES
+    compiled = _edges_query(ids, types, context.schema, context.dialect)
+    rows, cut = await fetch_rows(context, compiled, most=MOST_EDGES)
+    return [
+        ResultEdge(
+            type=str(type_),
+            source=str(source),
+            target=str(target),
+            properties=without_nulls(cast(Mapping[str, object], properties or {})),
+        )
+        for source, type_, target, properties in rows
+    ], cut
 
 
 def _parts(context: OperatorContext, selection: Selection) -> list[Selection]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ontology.errors import StatementError
 from planners.graphs.graph_schema import GraphSchema
@@ -100,7 +100,7 @@ async def keep_query(
 ) -> Result:
     """Run a query, and keep its rows as a table.
 
-    :param read: by default the values are the cells.
+    :param read: None: the values are the cells.
     :param explain: see :data:`Explain`.
     :raises OperatorFault: when the engine refuses it, or takes too long, or ``explain`` knows why it is empty.
     """
@@ -109,7 +109,7 @@ async def keep_query(
     context.ran(compiled)
     with _faults():
         async with context.graph.read(compiled.text, compiled.parameters, limits) as stream:
-            batches = _cells(stream.batches(), read or all_cells)
+            batches = _cells(stream.batches(), read)
             first = await anext(batches, None)
             if first is not None:
                 table = TableRows(columns=query.columns, batches=_with_first(first, batches))
@@ -143,11 +143,13 @@ def all_cells(row: Row) -> tuple[Cell, ...]:
     return row if _CELLS.issuperset(map(type, row)) else tuple(map(as_cell, row))  # type: ignore[return-value]
 
 
-async def _cells(batches: AsyncIterator[Sequence[Row]], read: ReadRow) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-    """Yield batches of rows of the table; none is empty."""
+async def _cells(
+    batches: AsyncIterator[Sequence[Row]], read: ReadRow | None
+) -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
+    """Yield batches of rows of the table; none is empty. What is no cell, such as a list, the table makes one as it is written."""
     async for batch in batches:
         if batch:
-            yield [read(row) for row in batch]
+            yield cast(Sequence[tuple[Cell, ...]], batch) if read is None else [read(row) for row in batch]
 
 
 async def _with_first(

@@ -131,7 +131,8 @@ async def _run(arguments: Mapping[str, Any], context: OperatorContext) -> Result
     query = await compiled_for(compile_query, arguments, context)
     read = _reader(context, query)
     if arguments.get("min_hops") != 0 or query.end is None:
-        return await keep_query(context, query, read=read, explain=explain_empty(context, query))
+        given = None if query.columns[0].node_type else read
+        return await keep_query(context, query, read=given, explain=explain_empty(context, query))
     found: dict[Cell, tuple[Cell, ...]] = {}
     text = CypherText(context.schema, context.dialect)
     compiled = [text.compiled()] if _starts_query(text, query.start, query.end, query.most) else []

@@ -62,7 +62,9 @@ class ColumnCensus:
         self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
         if self._distinct is not None:
             long = is_text and size > _LONG and max(map(len, different)) > _LONG
-            self._distinct.update((v if len(v) <= _LONG else (len(v), hash(v)) for v in different) if long else different)
+            self._distinct.update(
+                (v if len(v) <= _LONG else (len(v), hash(v)) for v in different) if long else different
+            )
             if len(self._distinct) > MOST_DISTINCT:
                 self._distinct = None
         return cells, size + 2 * len(cells) if is_text else _NUMBER_BYTES * len(cells)

@@ -1,0 +1,33 @@
+"""Fetch a fresh catalogue into a folder: ``python -m research.fresh_catalogues NAME OUT``; NAME is aws, google or vendors.
+
+``OUT/documents`` gets the documents. The archives are kept in ``OUT/archives``. Nothing of them is stored in the repository. Nobody reads
+these documents to write a rule: they measure.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from examples.real.fetch import fetch
+from scripts.run_command import run_command
+
+FOLDER = Path(__file__).resolve().parent
+
+
+class Fresh(StrEnum):
+    """The names of the catalogues."""
+
+    AWS = "aws"
+    GOOGLE = "google"
+    VENDORS = "vendors"
+
+
+def main(name: Fresh, out: Path) -> None:
+    """Fetch what is missing."""
+    documents = fetch(out, source=FOLDER / f"{name.value}.yaml", progress=lambda line: print(line, flush=True))
+    print(f"The documents are in {documents}")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -25,6 +25,8 @@ KINDS = {
         "output-does-not-fit",
         "unrelated-tool",
         "missing-link",
+        "wrong-direction",
+        "unanswerable-condition",
     },
     "error": {
         "repeated-tool",
@@ -54,8 +56,9 @@ def _rows(name: str) -> list[Row]:
 
 FIRST_GOOD, FIRST_BAD = _rows("good"), _rows("bad")
 SECOND_GOOD, SECOND_BAD = _rows("second/good"), _rows("second/bad")
-GOOD = FIRST_GOOD + SECOND_GOOD
-BAD = FIRST_BAD + SECOND_BAD
+THIRD_GOOD, THIRD_BAD = _rows("third/good"), _rows("third/bad")
+GOOD = FIRST_GOOD + SECOND_GOOD + THIRD_GOOD
+BAD = FIRST_BAD + SECOND_BAD + THIRD_BAD
 SECOND_KINDS = {
     "missing-input": 16,
     "wrong-order": 14,
@@ -140,8 +143,21 @@ def test_the_second_takes_other_paths_than_the_first() -> None:
         assert tuple(row["tools"]) not in first, row["id"]
 
 
-def test_what_the_second_calls_missing_is_required_and_not_said(tools: dict[str, Tool]) -> None:
-    for row in SECOND_BAD:
+def test_the_third_has_enough_of_each_class_check_and_kind() -> None:
+    assert len(THIRD_GOOD) >= 75
+    assert min(Counter(row["class"] for row in THIRD_GOOD)[name] for name in CLASSES) >= 13
+    checks = Counter(row["fault"]["check"] for row in THIRD_BAD)
+    assert set(checks) == {"class", "sequence", "error"}
+    assert min(checks.values()) >= 40
+    kinds = Counter((row["fault"]["check"], row["fault"]["kind"]) for row in THIRD_BAD)
+    assert {kind for check, kind in kinds if check != "class"} == KINDS["sequence"] | KINDS["error"]
+    assert min(count for (check, _), count in kinds.items() if check != "class") >= 4
+    pairs = {kind for check, kind in kinds if check == "class"}
+    assert len(pairs) == len(CLASSES) * (len(CLASSES) - 1)
+
+
+def test_what_is_called_missing_is_required_and_not_said(tools: dict[str, Tool]) -> None:
+    for row in SECOND_BAD + THIRD_BAD:
         if row["fault"]["kind"] == "missing-input":
             assert any(_unsaid(row, position, tools) for position in range(len(row["tools"]))), row["id"]
 

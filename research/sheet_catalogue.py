@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalogue", "SnapshotCatalogue", "one_line", "tool_row"]
 
 _TEXT_CHARS = 200
-_NEEDS = 12
+_NAMES = 10  # of the inputs and outputs that a reader sees of a tool
 _ABOUT = "has_entity"
 
 
@@ -78,12 +78,20 @@ class SnapshotCatalogue:
 
 
 def tool_row(tool: Tool) -> dict[str, Any]:
-    """What a reader sees of a tool: at most twelve required inputs, no nested ones."""
-    needs = [f"{one.name} ({one.type})" for one in tool.parameters if one.required and "." not in one.name]
-    return {"tool": tool.id, "system": tool.namespace, "what": one_line(tool), "needs": needs[:_NEEDS]}
+    """What a reader sees of a tool: one line, its required inputs, and names of its optional inputs and outputs; at most ten each."""
+    inputs = [one for one in tool.parameters if "." not in one.name]
+    return {
+        "tool": tool.id,
+        "system": tool.namespace,
+        "what": one_line(tool),
+        "needs": [f"{one.name} ({one.type})" for one in inputs if one.required][:_NAMES],
+        "takes": [one.name for one in inputs if not one.required][:_NAMES],
+        "gives": [one.name for one in tool.returns][:_NAMES],
+    }
 
 
 def one_line(tool: Tool) -> str:
-    """Title and description in at most 200 characters."""
-    text = " ".join(f"{tool.title}. {tool.description}".split())
+    """Title and description in at most 200 characters; the title is left out where the description begins with it."""
+    title, described = (" ".join(text.split()) for text in (tool.title, tool.description))
+    text = described if described.casefold().startswith(title.casefold()) else f"{title}. {described}".rstrip(". ")
     return text if len(text) <= _TEXT_CHARS else text[:_TEXT_CHARS].rpartition(" ")[0] + " …"

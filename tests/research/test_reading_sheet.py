@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from eval.gold_slots import Slot
 from ontology import load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
+from ontology.tool import Parameter, Tool
 from research.reader_answers import Answer, Gold, judged, read_answers
 from research.reading_scores import adjudicate, kappa
 from research.reading_sheet import app
+from research.sheet_catalogue import one_line, tool_row
 from tests.retrieval.conftest import TOOLS, content_of, published
 
 
@@ -61,7 +63,7 @@ def test_a_sheet_has_the_gold_tools_among_others_and_does_not_tell_them(tmp_path
     assert [row["id"] for row in rows] == ["r001", "r002"] == [row["id"] for row in key]
     for row in rows:
         assert set(row) == {"id", "text", "tools"}
-        assert all(set(tool) == {"tool", "system", "what", "needs"} for tool in row["tools"])
+        assert all(set(tool) == {"tool", "system", "what", "needs", "takes", "gives"} for tool in row["tools"])
         seen = [tool["tool"] for tool in row["tools"]]
         assert len(set(seen)) == len(seen) >= 3
     by_request = {gold["request"]: (row, gold) for row, gold in zip(rows, key, strict=True)}
@@ -78,6 +80,14 @@ def test_a_draw_is_the_same_for_a_seed_and_does_not_depend_on_the_order(tmp_path
     assert any(_drawn(tmp_path, store, requests, seed)[1] != once[1] for seed in (4, 5))
     with pytest.raises(InvalidArgumentError, match="there are 1 requests, not 2"):
         _drawn(tmp_path, store, requests[:1])
+
+
+def test_a_tool_in_one_line() -> None:
+    long = Tool(id="a/b", name="b", description="Find things. " * 30, parameters=(Parameter(name="q", required=True),))
+    row = tool_row(long)
+    assert row["needs"] == ["q (string)"] and len(row["what"]) <= 202 and row["what"].endswith(" …")
+    assert one_line(Tool(id="a/b", name="b", description="B is found", metadata={"title": "B"})) == "B is found"
+    assert one_line(Tool(id="a/b", name="b", metadata={"title": "Find B"})) == "Find B"
 
 
 def _label(gold: list[tuple[str, ...]], steps: list[tuple[str, ...]], **more: Any) -> tuple[bool, bool, bool]:
@@ -113,6 +123,7 @@ def test_what_is_ambiguous_or_not_servable_is_a_wrong_label() -> None:
 _SLOTS = st.lists(st.sets(st.sampled_from("abcd"), min_size=1).map(lambda s: tuple(sorted(s))), max_size=4, unique=True)
 
 
+@settings(max_examples=60)
 @given(gold=_SLOTS, steps=_SLOTS)
 def test_a_label_is_right_if_some_order_of_the_steps_suits_its_slots(gold: list[Slot], steps: list[Slot]) -> None:
     def suits(order: tuple[Slot, ...], inside: bool) -> bool:

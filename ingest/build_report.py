@@ -167,6 +167,7 @@ class BuildReport:
     :param health: what the owners of the tools can improve, by namespace.
     :param usage: the usage lines.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
+    :param weights: where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -188,6 +189,7 @@ class BuildReport:
     health: tuple[NamespaceHealth, ...] = ()
     usage: UsageReport = field(default_factory=UsageReport)
     findings: FindingsReport = field(default_factory=FindingsReport)
+    weights: str = ""
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -276,6 +278,7 @@ def make_report(
     vectors_encoded: int,
     seconds: dict[str, float],
     overlay: OverlayReport | None = None,
+    weights: str = "",
 ) -> BuildReport:
     """Make the report of a build from the results of its stages."""
     merges = build.canonical.merges
@@ -303,6 +306,7 @@ def make_report(
         hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),
         usage=UsageReport() if usage is None else _usage(usage),
+        weights=weights,
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,

@@ -1,4 +1,4 @@
-"""A new version of a snapshot: the same content with other ranking weights."""
+"""A new version of a snapshot: the same content with other ranking weights, which remember those before them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,30 @@ from retrieval.snapshot.manifest import RankingSection
 from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["publish_reweighted"]
+__all__ = ["publish_reweighted", "rolled_back", "tuned_after"]
+
+_REMEMBERED = 5
+"""Weights that a snapshot remembers. Chosen, not tuned."""
+
+
+def tuned_after(now: RankingSection | None, chosen: RankingSection | None) -> RankingSection | None:
+    """Return the section of weights that take the place of others, which it remembers; None for the shipped weights.
+
+    :param now: the weights of the snapshot; None for the shipped ones.
+    :param chosen: the weights that it is to have.
+    """
+    if chosen is None or now is None:
+        return chosen
+    earlier = (now.weights, *(now.earlier or ()))[:_REMEMBERED]
+    return chosen.model_copy(update={"earlier": earlier})
+
+
+def rolled_back(now: RankingSection) -> RankingSection | None:
+    """Return the section of the weights before these; None where they were the shipped ones."""
+    if not now.earlier:
+        return None
+    before, *rest = now.earlier
+    return RankingSection(ranker=now.ranker, weights=before, earlier=tuple(rest) or None)
 
 
 def publish_reweighted(

@@ -35,6 +35,7 @@ from retrieval.snapshot.manifest import (
     Manifest,
     OntologyVersion,
     OverlayInfo,
+    RankingSection,
     write_manifest,
 )
 
@@ -59,6 +60,7 @@ class SnapshotContent:
     :param usage_maker: versioned name of what made the usage lines, or empty.
     :param usage: the usage lines of each tool, in order; empty where none were made.
     :param value_shapes: the parameters whose values have a shape.
+    :param ranking: the ranking weights; None for the shipped ones.
     """
 
     tools: Sequence[Tool]
@@ -74,6 +76,7 @@ class SnapshotContent:
     usage_maker: str = ""
     usage: Sequence[UsageLines] = ()
     value_shapes: Sequence[ShapeUse] = ()
+    ranking: RankingSection | None = None
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
@@ -152,6 +155,7 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         extractor=content.extractor,
         abbreviations=dict(sorted(content.abbreviations.items())),
         counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
+        ranking=content.ranking,
         usage=content.usage_maker or None,
         sources=content.sources or None,
         overlays=content.overlays or None,

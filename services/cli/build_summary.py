@@ -59,6 +59,8 @@ def show_build_summary(report: BuildReport, file: Path | None, *, published: boo
     if report.usage.maker:
         _show_usage(report.usage)
     _show_graph(report)
+    if report.weights:
+        _print("Ranking weights", report.weights)
     _show_line("Time", [f"{stage} {spent:.1f} s" for stage, spent in report.seconds.items()], most=len(report.seconds))
     reused = report.reused
     _print(

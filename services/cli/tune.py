@@ -28,6 +28,9 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     If they are not better, nothing is published, the command prints the reason, and the exit code is 15.
     """
     pin_threads()  # before a numeric library is imported
+    if plan.rollback:
+        _roll_back(plan, as_json=as_json)
+        return
     from services.jobs.tune import NOT_BETTER, tune_snapshot
 
     store = plan.out or plan.snapshot
@@ -44,6 +47,19 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
         _show(tuned)
     if not tuned.published:
         raise typer.Exit(NOT_BETTER)
+
+
+def _roll_back(plan: TuningPlan, *, as_json: bool) -> None:
+    from services.jobs.tune_rollback import roll_back_weights
+
+    store = plan.out or plan.snapshot
+    with told_of_lost_signature(store), audited("rollback", str(store)) as change:
+        done = roll_back_weights(plan)
+        change.published(done.published)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        stdout.print(f"[bold green]{escape(done.outcome)}[/]", soft_wrap=True)
 
 
 def _show(tuned: Tuned) -> None:

@@ -42,6 +42,7 @@ from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.build_inputs import BuildInputs
+from services.jobs.build_weights import build_weights, tuned_snapshot
 from services.jobs.examination import examine_tools
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
 from services.jobs.plans import DEFAULT_KEEP, BuildPlan
@@ -91,6 +92,7 @@ def build(
         published=plan.published,
         observed=plan.observed,
         keep=plan.keep,
+        weights=plan.weights,
         signing_key=plan.signing_key,
         workers=plan.workers,
         findings=plan.findings,
@@ -162,6 +164,7 @@ def build_snapshot(
     published: bool = True,
     observed: Path | None = None,
     keep: int = DEFAULT_KEEP,
+    weights: str = "shipped",
     signing_key: Path | None = None,
     sources: Sequence[NamedSource] = (),
     workers: int = 1,
@@ -182,6 +185,7 @@ def build_snapshot(
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
+    :param weights: one of :data:`services.jobs.build_weights.WEIGHTS`; the command ``build`` keeps.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
     :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines. None examines nothing, and
         leaves what the store remembers as it is.
@@ -201,6 +205,7 @@ def build_snapshot(
         strict=strict,
         findings=findings,
         approvals=file_state(store / APPROVALS).digest,
+        tuned=tuned_snapshot(store, weights),
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
     if key is not None and (store / _CACHE).is_file():
@@ -295,9 +300,10 @@ class _Build:
         stored = _write_graph_store(self.graph_store, graph)
         encoding = encoder.seconds
         with timed(seconds, "write"):
+            weights = build_weights(self.store, inputs.tuned, graph.tools)
             snapshot_id = write_snapshot(
                 self.folder,
-                _content(inputs, read, graph, encoder, usage),
+                replace(_content(inputs, read, graph, encoder, usage), ranking=weights.section),
                 progress=lambda stage: progress(f"write {stage}", 0, 0),
             )
         seconds["write"] -= encoder.seconds - encoding
@@ -315,6 +321,7 @@ class _Build:
             vectors_encoded=encoder.encoded,
             seconds=seconds,
             overlay=overlay_report(inputs.overlays, read.applied, graph),
+            weights=weights.told,
         )
 
     def _usage(self, tools: Sequence[Tool], declared: Mapping[str, Mapping[str, str]]) -> UsageBuild | None:

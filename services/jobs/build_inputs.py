@@ -29,6 +29,7 @@ class BuildInputs:
     :param strict: fail when a document or record is rejected.
     :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`; None where nothing is examined.
     :param approvals: SHA-256 of the approvals of the store.
+    :param tuned: id of the published snapshot, whose tuned weights may be kept; empty for the shipped ones.
     """
 
     addresses: Sequence[str]
@@ -42,3 +43,4 @@ class BuildInputs:
     strict: bool = False
     findings: str | None = "report"
     approvals: str = ""
+    tuned: str = ""

@@ -185,6 +185,14 @@ class BuildPlan:
         ),
     ] = DEFAULT_KEEP
     signing_key: SigningKey = None
+    weights: Annotated[
+        str,
+        Option(
+            "--weights",
+            help="Ranking weights: keep (those that egotools tune published, where at least 80 % of the tools are as they "
+            "were), or shipped.",
+        ),
+    ] = "keep"
     graph_store: Annotated[
         str,
         Option(
@@ -337,13 +345,19 @@ class TuningPlan:
 
     snapshot: SnapshotFolder
     labels: Annotated[
-        Path,
+        Path | None,
         Option(
             "--on",
             help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and "
             "perhaps class, path_id, and split (dev or test).",
         ),
-    ]
+    ] = None
+    rollback: Annotated[
+        bool,
+        Option(
+            "--rollback", help="Tune nothing: publish the same tools with the ranking weights before the present ones."
+        ),
+    ] = False
     out: Annotated[
         Path | None,
         Option("--out", "-o", help="Store to publish the new version in. Default: the store of the snapshot."),

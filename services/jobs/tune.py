@@ -27,11 +27,11 @@ from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.publish import SNAPSHOTS, published_id
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import publish_reweighted
+from retrieval.snapshot.reweight import publish_reweighted, tuned_after
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import DEFAULT_KEEP, TuningPlan
 
-__all__ = ["NOT_BETTER", "Tuned", "copy_build_report", "tune_snapshot"]
+__all__ = ["NOT_BETTER", "Tuned", "copy_build_report", "target_store", "tune_snapshot"]
 
 NOT_BETTER = 15
 """The exit code of a tuning that found no better weights and published nothing. It is no error."""
@@ -85,7 +85,10 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
 
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    store = _target_store(plan)
+    if plan.labels is None:
+        remedy = "Name labelled requests, or go back to the weights before with --rollback"
+        raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
+    store = target_store(plan)
     replaces = published_id(store)
     seconds: dict[str, float] = {}
     labels = read_labels(plan.labels)
@@ -102,9 +105,8 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     published = ""
     if not tuning.reason:
         progress("publish", 0, 0)
-        published = publish_reweighted(
-            snapshot, store, ranking_section(tuning.weights), replaces=replaces, signing_key=plan.signing_key
-        )
+        section = tuned_after(snapshot.manifest.ranking, ranking_section(tuning.weights))
+        published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
         copy_build_report(snapshot, store, published)
         collect_after(store, DEFAULT_KEEP)
     return _report(
@@ -121,8 +123,11 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     )
 
 
-def _target_store(plan: TuningPlan) -> Path:
-    """The store to publish in; raises InvalidArgumentError for an invalid plan."""
+def target_store(plan: TuningPlan) -> Path:
+    """Return the store to publish in.
+
+    :raises InvalidArgumentError: for an invalid plan.
+    """
     if not 1 <= plan.k <= MAX_K:
         raise InvalidArgumentError(f"it must be from 1 to {MAX_K:,}, not {plan.k}", subject="--k")
     if plan.report is not None and plan.report.suffix not in _FORMS:

@@ -61,7 +61,7 @@ def inputs_key(inputs: BuildInputs) -> str | None:
         FORMAT_VERSION,
         code_digest(*_PROGRAM),
         inputs.strict,
-        [inputs.findings, inputs.approvals],
+        [inputs.findings, inputs.approvals, inputs.tuned],
         sorted(inputs.addresses),
     ]
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]

@@ -1,0 +1,125 @@
+"""Tuned weights outlive a build where the catalogue is close to the one that they were tuned on, and the build says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inference import HashingEncoder
+from ingest.build_report import BuildReport
+from ontology import InvalidArgumentError, Tool
+from ontology.errors import NotFoundError
+from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.reweight import publish_reweighted, tuned_after
+from services.jobs.build import build_snapshot
+from services.jobs.build_weights import closeness
+from services.jobs.plans import TuningPlan
+from services.jobs.tune_rollback import roll_back_weights
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+TUNED = RankingWeights(bm25_params=2.0)
+OTHER = RankingWeights(bm25_params=1.0)
+THINGS = ("order", "parcel", "refund", "voucher", "basket", "review", "ticket", "contract", "card", "letter")
+
+
+def built(store: Path, things: Sequence[str], *, said: str = "Gets the", weights: str = "keep") -> BuildReport:
+    rows = [{"name": f"get_{thing}", "description": f"{said} {thing}."} for thing in things]
+    table = store.parent / "tools.jsonl"
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return build_snapshot([str(table)], store, encoder=HashingEncoder(), weights=weights)
+
+
+def retuned(store: Path, weights: RankingWeights = TUNED) -> str:
+    snapshot = open_snapshot(store)
+    section = tuned_after(snapshot.manifest.ranking, ranking_section(weights))
+    return publish_reweighted(snapshot, store, section, replaces=snapshot.id)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    built(tmp_path / "store", THINGS)
+    return tmp_path / "store"
+
+
+def test_the_same_tools_built_again_are_the_tuned_snapshot_to_the_byte(store: Path) -> None:
+    tuned = retuned(store)
+    for _ in range(2):  # the second time nothing is read
+        report = built(store, THINGS)
+        assert report.snapshot_id == published_id(store) == tuned
+        assert "tuned, as before: 100%" in report.weights
+    assert built(store, THINGS, weights="shipped").weights == ""
+    assert weights_of(open_snapshot(store)) == SHIPPED
+    assert built(store, THINGS).weights == ""
+
+
+def test_a_close_catalogue_keeps_them_and_the_manifest_tells_from_where(store: Path) -> None:
+    tuned = retuned(store)
+    report = built(store, THINGS[:-1])
+    section = open_snapshot(store).manifest.ranking
+    assert section is not None and weights_of(open_snapshot(store)) == TUNED
+    assert (section.kept_from, section.closeness) == (tuned, 0.9)
+    assert f"90% of the tools are as they were when snapshot {tuned} was tuned" in report.weights
+    assert built(store, THINGS[:-1]).snapshot_id == report.snapshot_id
+    # Ten small steps are a large one: nine tenths of nine tenths are kept, and no more.
+    assert "81% of the tools" in built(store, [*THINGS[:-1], "return"]).weights
+    assert "only 74% of the tools" in built(store, [*THINGS[:-1], "return", "invoice"]).weights
+    assert weights_of(open_snapshot(store)) == SHIPPED
+
+
+def test_another_catalogue_gets_the_shipped_weights_and_the_reason(store: Path) -> None:
+    tuned = retuned(store)
+    report = built(store, THINGS, said="Fetches the")
+    assert report.weights.startswith("the shipped ones: only 0%") and tuned in report.weights
+    assert open_snapshot(store).manifest.ranking is None
+
+
+def test_a_damaged_snapshot_does_not_stop_the_build_that_replaces_it(store: Path) -> None:
+    (store / "snapshots" / retuned(store) / "nodes.jsonl").write_text("", encoding="utf-8")
+    report = built(store, THINGS[:-1])
+    assert report.weights.startswith("the shipped ones: the tuned ones of snapshot")
+    assert weights_of(open_snapshot(store)) == SHIPPED
+
+
+def test_other_words_for_the_choice_are_refused(store: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no weights 'best'"):
+        built(store, THINGS, weights="best")
+
+
+def test_rollback_goes_back_one_tuning_at_a_time_and_says_what_serves(store: Path, run: Run) -> None:
+    shipped = open_snapshot(store).id
+    first, second = retuned(store), retuned(store, OTHER)
+    code, out, _ = run("tune", store, "--rollback", "--json")
+    said = json.loads(out)
+    assert (code, said["published_id"], said["snapshot_id"]) == (0, first, second)
+    assert said["weights"] == dict(TUNED)
+    code, out, _ = run("tune", store, "--rollback")
+    assert (code, published_id(store)) == (0, shipped)
+    assert f"Snapshot {shipped}, with the shipped weights, was published in place of {first}, and serves now." in out
+    with pytest.raises(NotFoundError, match="has the shipped weights"):
+        roll_back_weights(TuningPlan(snapshot=store))
+    code, _, err = run("tune", store)
+    assert (code, "--on" in err) == (2, True)
+
+
+def test_rollback_keeps_what_was_built_since_the_tuning(store: Path) -> None:
+    retuned(store)
+    built(store, THINGS[:-1])
+    kept = roll_back_weights(TuningPlan(snapshot=store))
+    assert kept.weights == SHIPPED and open_snapshot(store).tool_count == len(THINGS) - 1
+    assert built(store, THINGS[:-1], weights="shipped").snapshot_id == kept.published
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xy")), st.data())
+def test_closeness_is_the_share_of_tools_that_are_alike(before: dict[str, str], data: st.DataObject) -> None:
+    now = data.draw(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xy")))
+    old, new = ([Tool(id=name, name=name, description=text) for name, text in each.items()] for each in (before, now))
+    alike, every = set(before.items()) & set(now.items()), set(before) | set(now)
+    assert closeness(old, new) == closeness(new, old) == (len(alike) / len(every) if every else 1.0)

@@ -65,13 +65,6 @@ class Case:
         places_ST, known_ST = _places_of(self.gold, ranking.tools)
         return int(_ranks_of_last(ranking.scores[None], places_ST[None], known_ST[None])[0])
 
-    def least_rank(self) -> int:
-        """Return the rank below which the request is complete with no weights: each slot needs a tool of its own, unless two share one."""
-        if self.gold is None:
-            return NEVER
-        tools = [tool for slot in self.gold.tolist() for tool in set(slot)]
-        return len(self.gold) if len(set(tools)) == len(tools) else 1
-
 
 class Cases:
     """Requests with their candidates and gold tools."""
@@ -91,10 +84,6 @@ class Cases:
     def subset(self, rows: Iterable[int]) -> Cases:
         """Return the cases of these rows."""
         return Cases([self._cases[row] for row in rows])
-
-    def least_ranks(self) -> NDArray[np.int64]:
-        """Return the rank below which each request is never complete, int64 [cases]; see :meth:`Case.least_rank`."""
-        return np.array([case.least_rank() for case in self._cases], dtype=np.int64)
 
     def completed_at(self, weights: RankingWeights, rows: Iterable[int] | None = None) -> NDArray[np.int64]:
         """Return the rank at which each request is complete, int64 [cases]; see :meth:`Case.completed_at`.

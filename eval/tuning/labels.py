@@ -32,12 +32,14 @@ class Labels:
     :param groups_Q: the group of each request, int64: requests of one tool path, or of one gold set, are in one group.
     :param test_Q: the test requests, which are never used for fitting, bool.
     :param left_out: number of test requests left out because their path or gold set is used for fitting.
+    :param generated: whether most of the requests were generated from tool paths.
     """
 
     queries: QuerySet
     groups_Q: NDArray[np.int64]
     test_Q: NDArray[np.bool_]
     left_out: int = 0
+    generated: bool = False
 
 
 def read_labels(place: Path) -> Labels:
@@ -51,7 +53,8 @@ def read_labels(place: Path) -> Labels:
     file = place / _FILE if place.is_dir() else place
     queries = read_queries([file])
     rows = _rows(file)
-    groups_Q = group(queries.queries, {query_id: str(row.get("path_id") or "") for query_id, row in rows.items()})
+    paths = {query_id: str(row.get("path_id") or "") for query_id, row in rows.items()}
+    groups_Q = group(queries.queries, paths)
     test_Q = np.array([_split(query, file) == "test" for query in queries.queries], dtype=bool)
     seen_Q = test_Q & np.isin(groups_Q, groups_Q[~test_Q])
     count = len(np.unique(groups_Q[~test_Q]))
@@ -69,6 +72,7 @@ def read_labels(place: Path) -> Labels:
         groups_Q=groups_Q[kept],
         test_Q=test_Q[kept],
         left_out=int(seen_Q.sum()),
+        generated=2 * sum(map(bool, paths.values())) > len(paths),
     )
 
 

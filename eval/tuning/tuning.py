@@ -88,7 +88,12 @@ def tune_weights(
     if (before_Q[fitted_on] <= k).all():
         return unchanged
     fitted = fit_weights(
-        cases.subset(fitted_on), labels.groups_Q[fitted_on], cutoffs=cutoffs, seed=seed, progress=progress
+        cases.subset(fitted_on),
+        labels.groups_Q[fitted_on],
+        cutoffs=cutoffs,
+        seed=seed,
+        generated=labels.generated,
+        progress=progress,
     )
     held_out = compare(fitted_on, fitted.held_out_Q)
     test = compare(tested_on, cases.completed_at(fitted.weights, tested_on)[tested_on])

@@ -1,87 +1,88 @@
-"""Search for weights: coordinate descent over a grid of half octaves around the shipped weights.
+"""Search for weights: each weight is moved alone, and the moves that all parts of the requests support are made together.
 
-The grid is coarse on purpose. Half an octave changes few ranks, and finer steps would fit the noise of a few hundred
-requests. Also, searches over different folds reach the same points, which are scored once.
+Generated requests are more regular than those that people type, so they may only say little: a weight moves by at most a factor of four,
+and by one or two octaves at a time. The ranks of a request with one weight moved do not depend on the fold that the request is in. So
+they are found once, for all folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from retrieval.ranking.features import TEXT_FEATURES
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.arrays import Floats2d
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 
-__all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
+__all__ = ["ORIGIN", "Point", "choose", "distance", "moves", "weights_at"]
 
 Point: TypeAlias = tuple[int, ...]
-"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` switches a feature
-off.
-"""
+"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`."""
 
 _NAMES = tuple(SHIPPED)
-_MAX_HALF_OCTAVES = 7  # a factor of about 11 in both directions
-_OFF = -100
-_STEPS = (4, 2, 1)
-_FEATURES = len(SHIPPED.features)
-_GAIN = 1e-9
+_LEVELS = (-2, 2, -4, 4)
+_SHARES = (1, 2)  # of the moves together: all of them, or each by half
+_GAIN = 1e-6
 ORIGIN: Point = (0,) * len(_NAMES)
 
 
 def weights_at(point: Point) -> RankingWeights:
     """Return the weights at a point."""
     return RankingWeights(
-        **{
-            name: 0.0 if at == _OFF else round(SHIPPED[name] * 2 ** (at / 2), 6)
-            for name, at in zip(_NAMES, point, strict=True)
-        }
+        **{name: round(SHIPPED[name] * 2 ** (at / 2), 6) for name, at in zip(_NAMES, point, strict=True)}
     )
 
 
 def distance(point: Point) -> float:
-    """Return the distance of a point from the shipped weights: the sum of squared octaves; off counts as one step below
-    the minimum.
+    """Return the distance of a point from the shipped weights: the sum of squared octaves."""
+    return sum((at / 2) ** 2 for at in point)
+
+
+def moves(held: Sequence[str] = ()) -> list[Point]:
+    """Return the points at which one weight is moved, the smaller moves of each first.
+
+    :param held: weights that are not moved.
     """
-    return sum((max(at, -_MAX_HALF_OCTAVES - 1) / 2) ** 2 for at in point)
+    return [
+        (*ORIGIN[:axis], level, *ORIGIN[axis + 1 :])
+        for axis, name in enumerate(_NAMES)
+        if name not in held
+        for level in _LEVELS
+    ]
 
 
-def search(value: Callable[[Point], float], start: Point = ORIGIN) -> Point:
-    """Return the point with the highest value that coordinate descent finds from the start; it does not move for a tie.
+def choose(
+    points: Sequence[Point],
+    gains_PQ: Floats2d,
+    parts: Sequence[NDArray[np.int64]],
+    strength: float,
+    value: Callable[[Point], float],
+) -> Point:
+    """Return the shipped weights with the moves that pay made together, or each by half, whichever is worth more; or without any.
 
-    From a start other than the shipped weights the first steps are shorter, because an earlier search ended there.
+    A move pays where it gains more on average than its distance costs, and gains something in every part.
+
+    :param points: of :func:`moves`.
+    :param gains_PQ: what each point gains on each request, float32 [points, requests].
+    :param parts: the requests of each part, at least one.
+    :param strength: what a squared octave costs, in units of the gains.
+    :param value: the mean gain of the same requests at any point.
     """
-    current, best = start, value(start)
-    for step in _STEPS if start == ORIGIN else _STEPS[1:]:
-        moved = True
-        while moved:
-            moved = False
-            for axis in range(len(current)):
-                for neighbour in _neighbours(current, axis, step):
-                    if (found := value(neighbour)) > best + _GAIN:
-                        current, best, moved = neighbour, found, True
-    return current
-
-
-def _neighbours(point: Point, axis: int, step: int) -> Iterator[Point]:
-    """Yield the points one step along an axis, and the point with its feature off; the resolver margin cannot be off."""
-    at = point[axis]
-    ends = [at - step, at + step] if at != _OFF else [-_MAX_HALF_OCTAVES, 0]
-    if _NAMES[axis] != "resolver_margin":
-        ends.append(_OFF)
-    for end in ends:
-        neighbour = _centred((*point[:axis], end, *point[axis + 1 :]))
-        if neighbour != point and _in_bounds(neighbour):
-            yield neighbour
-
-
-def _in_bounds(point: Point) -> bool:
-    """Whether every weight is in its range, and some text feature is on."""
-    in_range = all(at == _OFF or -_MAX_HALF_OCTAVES <= at <= _MAX_HALF_OCTAVES for at in point)
-    return in_range and any(at != _OFF for at in point[: len(TEXT_FEATURES)])
-
-
-def _centred(point: Point) -> Point:
-    """Return the point with the same proportions of the features whose mean shift from the shipped weights is 0."""
-    on = [at for at in point[:_FEATURES] if at != _OFF]
-    shift = round(sum(on) / len(on)) if on else 0
-    return (*(at if at == _OFF else at - shift for at in point[:_FEATURES]), *point[_FEATURES:])
+    # In float64, so that the order of the requests does not matter.
+    parts_PF = np.stack([gains_PQ[:, rows].mean(axis=1, dtype=np.float64) for rows in parts], axis=1)
+    costs_P = strength * np.array([distance(each) for each in points])
+    worth_P = gains_PQ[:, np.concatenate(parts)].mean(axis=1, dtype=np.float64) - costs_P
+    best: dict[int, tuple[float, int]] = {}
+    for point, worth, of_parts in zip(points, worth_P.tolist(), parts_PF, strict=True):
+        axis = next(axis for axis, at in enumerate(point) if at)
+        if of_parts.min() > _GAIN and worth > max(best.get(axis, (0.0, 0))[0], 0.0) + _GAIN:
+            best[axis] = (worth, point[axis])
+    found, most = ORIGIN, 0.0
+    for share in _SHARES if best else ():
+        together = tuple(best[axis][1] // share if axis in best else 0 for axis in range(len(ORIGIN)))
+        worth = value(together) - strength * distance(together)
+        if worth > most + _GAIN:
+            found, most = together, worth
+    return found

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from eval.tuning.fit import GENERATED_STRENGTH, STRENGTH
 from eval.tuning.labels import MIN_GROUPS
 from retrieval.ranking.weights import SHIPPED
+from services.jobs.build_weights import CLOSE
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 from tests.services.conftest import Run
@@ -40,7 +42,7 @@ def test_the_options_exist(run: Run) -> None:
     assert code == 0
     lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
     options = {word for line in lines for word in re.split(r"[\s:;(]+", line) if word.startswith("-")}
-    assert options == {"--on", "-k", "--json", "--report"}
+    assert options == {"--on", "-k", "--json", "--report", "--rollback"}
     assert [option for option in options if option not in said] == []
 
 
@@ -49,3 +51,6 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert table == SHIPPED
     assert f"At least {MIN_GROUPS} groups" in PAGE
     assert f"the exit code is {NOT_BETTER}" in PAGE
+    assert f"least {CLOSE:.0%}".replace("%", " %") in " ".join(PAGE.split())
+    costs = f"costs {100 * STRENGTH:g} points of smooth CompleteRecall, of generated requests (most rows have a `path_id`) {100 * GENERATED_STRENGTH:g} point."
+    assert costs in " ".join(PAGE.split())

@@ -69,11 +69,15 @@ class SyntheticRequest:
     verdicts: tuple[Verdict, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form: a row of ``queries.jsonl``, whose ``tools`` are the path's tools in their order."""
+        """Return the JSON form: a row of ``queries.jsonl``.
+
+        ``tools`` has an entry for each tool of the path, in their order: its id, or a list of it and of the tools that would
+        do equally.
+        """
         return {
             "id": self.id,
             "query": self.text,
-            "tools": list(self.path.tools),
+            "tools": [slot[0] if len(slot) == 1 else list(slot) for slot in self.path.slots],
             "class": self.request_class,
             "path_id": self.path.id,
             "shape": self.path.shape,
@@ -86,10 +90,13 @@ class SyntheticRequest:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> SyntheticRequest:
         """Return the request for a JSON form; only id, query, tools and class are required."""
+        slots = [(slot,) if isinstance(slot, str) else tuple(slot) for slot in row["tools"]]
+        alternatives = tuple(slot[1:] for slot in slots)
         path = ToolPath(
-            tools=tuple(row["tools"]),
+            tools=tuple(slot[0] for slot in slots),
             edges=tuple(PathEdge(**edge) for edge in row.get("edges", ())),
-            shape=row.get("shape", "single" if len(row["tools"]) == 1 else "chain"),
+            shape=row.get("shape", "single" if len(slots) == 1 else "chain"),
+            alternatives=alternatives if any(alternatives) else (),
         )
         return cls(
             id=row["id"],

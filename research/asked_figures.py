@@ -17,6 +17,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from eval.gold_slots import gold_slots
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -82,7 +83,10 @@ def _prefix(catalogue: Sequence[_Row], asked: Sequence[_Row], most: int) -> None
             }
             for tool in catalogue
         ]
-        rows = [{**row, "tools": [renamed.get(each, each) for each in row["tools"]]} for row in asked]
+        rows = [
+            {**row, "tools": [[renamed.get(each, each) for each in slot] for slot in gold_slots(row["tools"])]}
+            for row in asked
+        ]
         found = _complete(_engine(tools), rows, lambda place: str(asked[place]["query"]))
         _print(f"{VENDOR}_ before each {written}", plain, found)
 
@@ -149,7 +153,8 @@ def _complete(engine: Engine, asked: Sequence[_Row], text: _Text) -> NDArray[np.
     for place, row in enumerate(asked):
         request = Request(query=text(place), k=max(CUTOFFS), explain=False)
         ids = [tool.id for tool in retriever.retrieve(request).tools]
-        found.append([set(row["tools"]) <= set(ids[:k]) for k in CUTOFFS])
+        slots = gold_slots(row["tools"])
+        found.append([all(not set(slot).isdisjoint(ids[:k]) for slot in slots) for k in CUTOFFS])
     return np.asarray(found, dtype=np.float64).T
 
 

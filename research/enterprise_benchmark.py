@@ -22,8 +22,9 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, SyntheticRequest
 from datagen.tool_links import ToolLinks
-from datagen.tool_path import MAX_TOOLS, PathEdge, Shape, ToolPath
+from datagen.tool_path import MAX_TOOLS, PathEdge, Shape
 from datagen.validation.rules_validator import rules_validators, validate
+from eval.gold_slots import gold_slots
 from ontology.errors import DocumentError
 from ontology.files import write_file
 from retrieval.snapshot.reader import open_snapshot
@@ -84,12 +85,12 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _hand(row: Mapping[str, Any], links: ToolLinks) -> SyntheticRequest:
     """An individually written row with the edges that the R-P graph has between its tools."""
-    tools: Sequence[str] = row["tools"]
+    made = SyntheticRequest.from_json({**row, "generator": "hand"})
+    tools = made.path.tools
     order = {tool: place for place, tool in enumerate(tools)}
     edges = [_strongest(links.between(one, other)) for one in tools for other in tools if order[one] < order[other]]
     known = tuple(edge for edge in edges if edge is not None)
-    path = ToolPath(tools=tuple(tools), edges=known, shape=_shape(tools, known))
-    return replace(SyntheticRequest.from_json({**row, "generator": "hand"}), path=path)
+    return replace(made, path=replace(made.path, edges=known, shape=_shape(tools, known)))
 
 
 def _strongest(edges: Iterable[PathEdge]) -> PathEdge | None:
@@ -136,7 +137,9 @@ def _counts(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
 
 _COUNTS: Mapping[str, Callable[[Sequence[Mapping[str, Any]]], int]] = {
     "tool paths": lambda rows: len({row["path_id"] for row in rows}),
-    "tools needed by some request": lambda rows: len({tool for row in rows for tool in row["tools"]}),
+    "tools needed by some request": lambda rows: len(
+        {tool for row in rows for slot in gold_slots(row["tools"]) for tool in slot}
+    ),
     **{
         f"requests that need {length} {'tools' if length > 1 else 'tool'}": lambda rows, length=length: sum(  # type: ignore[misc]
             len(row["tools"]) == length for row in rows

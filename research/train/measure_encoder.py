@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from eval.gold_slots import gold_slots
 from inference import Encoder, MiniLmEncoder
 from inference.arrays import Floats1d
 from ontology.errors import DocumentError
@@ -49,7 +50,10 @@ def read_set(folder: Path, most: int) -> LabelledSet:
     """Read a set; requests for a tool that the catalogue does not have are left out."""
     tools = sorted(map(_tool, read_rows(folder / "tools.jsonl")), key=lambda tool: tool.id)
     number = {tool.id: place for place, tool in enumerate(tools)}
-    rows = [row for row in read_rows(folder / "queries.jsonl") if all(tool in number for tool in row["tools"])]
+    rows = [
+        {**row, "tools": [slot[0] for slot in gold_slots(row["tools"])]} for row in read_rows(folder / "queries.jsonl")
+    ]
+    rows = [row for row in rows if all(tool in number for tool in row["tools"])]
     if len(rows) > most:
         rows = random.Random(SEED).sample(rows, most)
     requests = [(row["query"], sorted({number[tool] for tool in row["tools"]})) for row in rows]

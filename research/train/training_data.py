@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eval.gold_slots import gold_slots
 from inference import Encoder, MiniLmEncoder
 from ontology.names import words
 from ontology.tool import Tool
@@ -61,10 +62,11 @@ def draw_kind(rng: random.Random) -> str:
 def labelled(
     rows: Sequence[Group], tools: Sequence[Tool], source: str, encoder: Encoder, rng: random.Random
 ) -> Iterator[Group]:
-    """Groups of requests that come with the ids of the tools they need."""
+    """Groups of requests that come with the ids of the tools they need; alternatives are positives too."""
     number = {tool.id: place for place, tool in enumerate(tools)}
     texts = {kind: documents(tools, kind) for kind in ("text", "text and params", "name")}
     miner = Miner(texts["text"], encoder)
+    rows = [{**row, "tools": [tool for slot in gold_slots(row["tools"]) for tool in slot]} for row in rows]
     rows = [row for row in rows if row["tools"] and all(tool in number for tool in row["tools"])]
     vectors = encoder.encode([row["query"] for row in rows])
     for row, vector in zip(rows, vectors, strict=True):

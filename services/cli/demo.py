@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from eval.gold_slots import gold_slots, slot_name
 from services.cli.console import stdout, table
 from services.cli.progress_display import shown_progress
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
@@ -68,7 +69,7 @@ def _demo(folder: Path) -> None:
             for place, request in enumerate(r for r in requests if r["class"] == name):
                 answer = client.retrieve(request["query"], k=_K, explain=False, explanation=True)
                 found = {tool.id for tool in answer.tools}
-                complete += set(request["tools"]) <= found
+                complete += all(not found.isdisjoint(slot) for slot in gold_slots(request["tools"]))
                 if place == 0:
                     _show(name, request, answer)
     stdout.print(
@@ -103,13 +104,15 @@ def _requests() -> list[dict[str, Any]]:
 
 
 def _show(name: str, request: dict[str, Any], answer: Any) -> None:
-    needed = set(request["tools"])
+    slots = gold_slots(request["tools"])
+    needed = {tool for slot in slots for tool in slot}
     rows = [
         (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", tool.explanation)
         for tool in answer.tools[:_SHOWN]
     ]
     late = [f"{tool.id} (#{tool.rank})" for tool in answer.tools[_SHOWN:] if tool.id in needed]
-    missing = sorted(needed - {tool.id for tool in answer.tools})
+    found = {tool.id for tool in answer.tools}
+    missing = [slot_name(slot) for slot in slots if found.isdisjoint(slot)]
     stdout.print(table(f"{name}: {request['query']}", ("tool", "score", "explanation"), rows))
     if late:
         stdout.print("  further down: " + escape(", ".join(late)))

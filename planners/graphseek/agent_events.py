@@ -78,6 +78,7 @@ class StepBegun:
 class ModelAsked:
     """One call of a model.
 
+    :param temperature: 0 of the most probable answer.
     :param seconds: that it took; a replay tells those of the first time.
     :param problem: of a call that failed, whose tokens nobody counted.
     """
@@ -88,6 +89,7 @@ class ModelAsked:
     usd: float
     seconds: float
     problem: str = ""
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from inference.chat import ChatModel, Message
+from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from planners.calling.clean_values import cleaned
 from planners.calling.fence_marks import FenceMarks
@@ -22,7 +23,16 @@ from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.results.result import Result
-from planners.graphseek.turn import Answer, Fault, Invocation, StepView, Turn, UnusableTurnError, known_handles
+from planners.graphseek.turn import (
+    Answer,
+    Fault,
+    Invocation,
+    Outcome,
+    StepView,
+    Turn,
+    UnusableTurnError,
+    known_handles,
+)
 from planners.runs.metered_model import MeteredModel
 from planners.runs.model_thread import on_a_thread
 
@@ -33,6 +43,8 @@ T = TypeVar("T")
 _SETTINGS = AgentSettings()
 _SUMMARY_TOKENS = 300
 _PROBLEM_CHARS = 300
+_TEMPERATURE = 0.7
+"""Of a turn behind a failed call that was repeated unchanged: the most probable answer would be that call again. Chosen, not tuned."""
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
 _LINES, _LINE_CHARS = 8, 200  # of results of turns before: as many as two turns make
 _CALL: dict[str, Any] = {
@@ -88,8 +100,12 @@ class LlmTurns:
             Message(role="system", content=self._system(view)),
             Message(role="user", content=await self._user(view, handles)),
         )
-        schema = turn_schema(() if _repeats(view) else view.operators, view.schema, handles)
-        return await self._ask("turn", messages, schema, _turn, self._settings.answer_tokens)
+        stuck = _stuck(view)
+        left_out = stuck[0] & stuck[1] if len(stuck) > 1 else frozenset()
+        offered = [each for each in view.operators if each.name not in left_out] or view.operators
+        schema = turn_schema(() if _repeats(view) else offered, view.schema, handles)
+        sample = Sample(seed=len(stuck), temperature=_TEMPERATURE) if stuck else GREEDY
+        return await self._ask("turn", messages, schema, _turn, self._settings.answer_tokens, sample)
 
     def _system(self, view: StepView) -> str:
         """What stays the same in all steps of a question, so that a server reads it once."""
@@ -138,9 +154,13 @@ class LlmTurns:
         schema: Mapping[str, Any],
         read: Callable[[str], T],
         most_tokens: int,
+        sample: Sample = GREEDY,
     ) -> T:
-        request = StructuredRequest(messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens)
-        with MeteredModel(self._model, name, partial(ModelAsked, prompt=name)) as metered:
+        request = StructuredRequest(
+            messages=messages, schema=schema, schema_name=name, max_tokens=most_tokens, sample=sample
+        )
+        made = partial(ModelAsked, prompt=name, temperature=sample.temperature)
+        with MeteredModel(self._model, name, made) as metered:
             chat = StructuredChat(metered, kind="graphseek", repair_prompt=_repair, cache=None)
             answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", read))
         if answer.failure is not None:
@@ -155,6 +175,21 @@ def _repeats(view: StepView) -> bool:
     last = view.records[-1].outcomes if view.records else ()
     has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
     return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
+
+
+def _stuck(view: StepView) -> list[frozenset[str]]:
+    """Return the operators whose failed calls were repeated unchanged, of each of the last steps in a row with such a call, the newest first."""
+    first: dict[str, Outcome] = {}
+    steps: list[frozenset[str]] = []
+    for record in view.records:
+        repeated = set()
+        for each, outcome in record.pairs:
+            is_repeated = isinstance(outcome, Fault) and outcome.kind == "repeated"
+            if is_repeated and isinstance(first.get(each.key), Fault):
+                repeated.add(each.operator)
+            first.setdefault(each.key, outcome)
+        steps.append(frozenset(repeated))
+    return [*itertools.takewhile(bool, reversed(steps))]
 
 
 def _stored(view: StepView) -> str:

@@ -53,7 +53,8 @@ def _listed(text: CypherText, arguments: Mapping[str, Any], selection: Selection
     (type_,) = selection.types
     keys = [property_of((type_,), name) for name in dict.fromkeys(arguments.get("properties") or ())]
     keys = keys or list(type_.properties)
-    columns = (node_column(type_.name), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
+    column = node_column(type_.name, [key.name for key in keys])
+    columns = (column, *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
     values = [text.node_id("n0", (type_,)), *(text.property("n0", key.name) for key in keys)]
     names = text.returns(columns, values)
     if order := arguments.get("order_by"):

@@ -41,7 +41,8 @@ def node_rows(part: GraphPart, kind: str = "") -> Rows:
     types = {each.type for each in nodes}
     only = types.pop() if len(types) == 1 else ""
     if only:
-        return _with_properties([node_column(only)], [((each.id,), each.properties) for each in nodes])
+        column = node_column(only, {name for each in nodes for name in each.properties})
+        return _with_properties([column], [((each.id,), each.properties) for each in nodes])
     named = [node_column(), ResultColumn(name="type", type="string")]
     return _with_properties(named, [((each.id, each.type), each.properties) for each in nodes])
 

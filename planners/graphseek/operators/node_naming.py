@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ontology.names import words
@@ -27,6 +27,8 @@ __all__ = [
     "without_nulls",
 ]
 
+_BESIDE = ("name", "count", "hops")
+"""Other columns that operators put beside nodes."""
 _NEARLY_UNIQUE = 0.9
 """Different values over nodes that have one, above which a string names nodes where the catalog says nothing."""
 
@@ -69,9 +71,15 @@ def naming_properties(type_: NodeType, catalog: SemanticCatalog) -> list[str]:
     return named or nearly or [each for each in (type_.key,) if each]
 
 
-def node_column(type_: str = "") -> ResultColumn:
-    """Return the column of nodes of a type, by its name: ``vehicle_model``; ``node`` of several types."""
-    return ResultColumn(name="_".join(words(type_)) or "node", type="node", node_type=type_)
+def node_column(type_: str = "", properties: Iterable[str] = ()) -> ResultColumn:
+    """Return the column of nodes of a type, by its name: ``vehicle_model``; ``node`` of several types.
+
+    :param properties: that stand beside it: one that is called like the type keeps its name, and the nodes are ``price_node``.
+    """
+    name = "_".join(words(type_)) or "node"
+    if name in {*properties, *_BESIDE}:
+        name += "_node"
+    return ResultColumn(name=name, type="node", node_type=type_)
 
 
 def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catalog: SemanticCatalog) -> str:

@@ -86,7 +86,8 @@ def return_nodes(
         text.returns((node, *columns), ("n1", *values))
         return (*_MIXED, *columns)
     keys = end.type.properties
-    of_node = (node_column(end.type.name), *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
+    column = node_column(end.type.name, [key.name for key in keys])
+    of_node = (column, *(ResultColumn(name=key.name, type=column_type(key)) for key in keys))
     named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
     text.returns((*of_node, *columns), (*named, *values))
     return (*of_node, *columns)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ontology.names import is_verb, verb_lemma, words
 
-__all__ = ["relation_phrases"]
+__all__ = ["is_active", "relation_phrases"]
 
 # Written from the relationships that the paper names, the predicates of the shipped ontology, and names that tutorials of graph
 # databases use; no graph was at hand.
@@ -74,6 +74,12 @@ def relation_phrases(name: str) -> RelationPhrases:
     if is_verb(verb) and (parts[0] == _third_person(verb) or len(parts) == 1):
         return RelationPhrases((_third_person(verb) + rest,), (f"{_participle(verb)}{rest} by",))
     return RelationPhrases((f"has {said}",), (f"{said} of",))
+
+
+def is_active(word: str) -> bool:
+    """Whether a word is a verb as it stands behind its subject: "refers", "refer"; not "built"."""
+    verb = verb_lemma(word)
+    return is_verb(verb) and word in (verb, _third_person(verb)) and word != _participle(verb)
 
 
 def _backward(parts: list[str], preposition: str) -> tuple[str, ...]:

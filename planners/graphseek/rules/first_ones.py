@@ -7,7 +7,7 @@ from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.question_reading import TIES, Reading, Stop
 from planners.graphseek.rules.relation_choice import TwoReadingsError
 from planners.graphseek.rules.replayed_calls import ReplayedCalls
-from planners.graphseek.rules.set_finding import filters_of
+from planners.graphseek.rules.set_finding import SetFinding, filters_of
 
 __all__ = ["find_ranked_stops", "first_with_ties"]
 
@@ -28,25 +28,36 @@ async def first_with_ties(
     return found, last
 
 
-async def find_ranked_stops(reading: Reading, calls: ReplayedCalls, results: ResultStore) -> None:
+async def find_ranked_stops(reading: Reading, calls: ReplayedCalls, results: ResultStore, sets: SetFinding) -> None:
     """Find the first ones that chains go on from: all that share the greatest value are followed.
 
+    :raises EmptyError: when what stands behind one of them leads to nothing.
     :raises TwoReadingsError: when it is not said by which property they are the first ones.
     """
-    for stop in (stop for chain in (*reading.chains, *reading.without) for stop in chain):
-        if stop.rank is not None:
-            reading.planned.add("top")
-            stop.handle = await _first_of(stop, calls, results)
+    for chain in (*reading.chains, *reading.without):
+        for at, stop in reversed([*enumerate(chain)]):
+            if stop.rank is not None:
+                reading.planned.add("top")
+                behind = chain[at + 1 :]
+                among = sets.followed(behind, near=stop) if behind else None
+                stop.handle = await _first_of(stop, among, calls, results)
+                del chain[at + 1 :]
 
 
-async def _first_of(stop: Stop, calls: ReplayedCalls, results: ResultStore) -> str:
-    """Return the handle of the first ones."""
+async def _first_of(stop: Stop, among: Result | None, calls: ReplayedCalls, results: ResultStore) -> str:
+    """Return the handle of the first ones.
+
+    :param among: of which they are; None: of all.
+    """
     keys = [each.key.name for each in stop.rank.properties if each.owner in stop.types] if stop.rank else []
     if stop.rank is None or len(keys) != 1:
         raise TwoReadingsError(f"The first ones may be found by {' or by '.join(keys)}. Which is meant?")
     (key,), descending = keys, stop.rank.descending
     order = {"order_by": key, "descending": descending, "limit": 1 + TIES}
-    page = calls.result("get_nodes", node_type=stop.types[0], **filters_of(stop.conditions), **order)
+    if among is not None:
+        page = calls.result("filter", handle=among.handle, **order)
+    else:
+        page = calls.result("get_nodes", node_type=stop.types[0], **filters_of(stop.conditions), **order)
     if page.size <= 1:
         return page.handle
     found, value = await first_with_ties(page, key, 1, calls, results, descending=descending)

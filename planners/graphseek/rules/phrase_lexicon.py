@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from ontology.names import is_verb, verb_lemma, words
 from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
+from planners.graphseek.catalog.relation_phrases import is_active
 from planners.graphseek.catalog.semantic_catalog import (
     NodeDescriptor,
     PropertyDescriptor,
@@ -173,8 +174,13 @@ class Lexicon:
                 continue
             self._add(" ".join(said), RelationOf(name, forward, 3))
             self._said.append((" ".join(said), RelationOf(name, forward, 3)))
-            if len(told) == 1 and len(said) > 1 and is_verb(verb_lemma(told[0])):
+            is_one_verb = len(told) == 1 and len(said) > 1 and is_verb(verb_lemma(told[0]))
+            if is_one_verb:
                 self._add(told[0], RelationOf(name, forward, 2))
+            if forward and is_active(said[0]):  # "refers to" is "referred to by" from the other end
+                self._add(f"{' '.join(said)} by", RelationOf(name, False, 3))
+                if is_one_verb:
+                    self._add(f"{told[0]} by", RelationOf(name, False, 2))
 
 
 def _naming(node: NodeType, catalog: SemanticCatalog) -> list[str]:

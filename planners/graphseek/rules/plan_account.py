@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from planners.graphseek.results.result import Result
 from planners.graphseek.rules.phrase_lexicon import PropertyOf, RelationOf, TypeOf, ValueOf
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.question_reading import Condition, Reading, Stop
@@ -80,6 +81,20 @@ class PlanAccount:
         if told and self._reading.kind in ("property", "total") and (asked is None or asked.key.name not in told):
             raise LeftOutError(f"{' and '.join(sorted(told))} would be left out of the plan; ask for it alone")
 
+    def refuse_unused_results(self, made: Sequence[tuple[Invocation, Result]], told: Sequence[Result]) -> None:
+        """Refuse a question of which a part was found, and leads to nothing of the answer.
+
+        :param made: invocations with what they gave.
+        :param told: the results that the answer rests on.
+        :raises LeftOutError: when there is one.
+        """
+        handles = {each.handle for each in told}
+        for invocation, result in made:
+            if result.size and result.handle not in handles | self._strings:
+                about = invocation.arguments.get("order_by") or invocation.arguments.get("node_type") or ""
+                said = f"what it says of {about}" if about else "a part of it"
+                raise LeftOutError(f"{said} would be left out of the plan; ask in two questions")
+
     def _conditions(self) -> Iterator[Condition]:
         yield from (condition for stop in self._reading.all_stops for each in stop.row for condition in each.conditions)
 
@@ -87,7 +102,8 @@ class PlanAccount:
         if any(map(self._is_meaning_planned, mention.meanings)):
             return True
         is_relation = bool(mention.relations) and not (mention.types or mention.values or mention.properties)
-        return is_relation and (self._reading.kind in FLOWS or not self._may_lead(mention))
+        is_light = mention.text.lower().startswith("use")  # "the tools used for …" may say nothing
+        return is_relation and (self._reading.kind in FLOWS or is_light or not self._may_lead(mention))
 
     def _may_lead(self, mention: Mention) -> bool:
         """Whether a relationship that a word may mean connects types of the question; else a note says that it was not followed."""

@@ -69,6 +69,8 @@ async def plan_question(
     :raises UnconnectedError: when nothing connects what it names.
     :raises UnreadableError: when it has two readings and a word that was not read.
     """
+    if reading.pronoun and earlier is None:
+        raise UnreadableError(f"“{reading.pronoun}” stands for nothing that was found before; name it")
     choice = RelationChoice(reading, schema, lexicon)
     stops = [stop for chain in (*reading.chains, *reading.without) for stop in chain]
     said = {each.name for relation in reading.relations for each in relation.mention.relations}
@@ -95,8 +97,9 @@ async def plan_question(
     is_empty = False
     try:
         TypeSettling(reading, choice).settle({at: list(each.names) for at, each in found.items()})
+        choice.refuse_other_doer(reading.target.types)
         _refuse_contradiction([reading.target, *stops, *([reading.counted.of] if reading.counted else [])])
-        await find_ranked_stops(reading, calls, results)
+        await find_ranked_stops(reading, calls, results, sets)
         planned = _Plan(reading, calls, choice, sets).planned()
     except EmptyError as error:
         if any(each.negated for each in reading.relations):  # all may fulfil it, or none
@@ -111,6 +114,8 @@ async def plan_question(
     account = PlanAccount(reading, choice, calls.made)
     if is_empty:
         account.take_as_planned()
+    else:
+        account.refuse_unused_results(calls.made_results, planned.results)
     account.refuse_left_out(planned.asked, {at: (each.handle, *each.names.values()) for at, each in found.items()})
     planned = await _with_ties(planned, reading, calls, results)
     calls.notes += choice.not_followed() if reading.kind not in FLOWS else []

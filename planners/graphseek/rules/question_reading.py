@@ -235,6 +235,8 @@ class Reading:
     :param chains: each from what is asked for outward.
     :param without: chains whose nodes are left out: "but do not take …".
     :param refers_back: whether "it" or "they" stands for what was found before.
+    :param pronoun: "it", "they" or "them", where nothing that the question names may be meant.
+    :param doer: the relation word right behind "who", whose subject is asked for: "who wrote …".
     :param each: types by which is grouped; ``each_words``: as it is said.
     :param plan: the value of what is planned or actual; empty: both.
     :param steps: how far, where it is said.
@@ -260,6 +262,8 @@ class Reading:
     chains: list[list[Stop]] = field(default_factory=list)
     without: list[list[Stop]] = field(default_factory=list)
     refers_back: bool = False
+    pronoun: str = ""
+    doer: Mention | None = None
     counted: Counted | None = None
     each: tuple[str, ...] = ()
     each_words: str = ""

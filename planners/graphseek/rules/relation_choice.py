@@ -11,13 +11,18 @@ from ontology.names import words
 from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, RelationOf
-from planners.graphseek.rules.question_reading import Reading, Stop
+from planners.graphseek.rules.question_reading import Reading, Relation, Stop
 from planners.graphseek.rules.question_tokens import base_forms
+from planners.graphseek.rules.said_question import UnreadableError
 from planners.graphseek.rules.schema_routes import Hop, Route, routes_between
 
 __all__ = ["RelationChoice", "Said", "TwoReadingsError", "UnconnectedError"]
 
 _SAID = 2  # score of a relationship whose verb is said
+_JOINTS = ("and", "or")
+# Before a relation word that is a noun, and says no direction: "reach it within two steps of supplies". Ordinary English; "of" was found on
+# the questions on the tool graph.
+_BEFORE_NOUN = frozenset("of by over via through along".split())
 
 
 class TwoReadingsError(Exception):
@@ -64,12 +69,58 @@ class RelationChoice:
         if self._is_repeated(near, far):
             between = [each for each in relations if near.at < each.mention.start < far.at]
             relations = between or [each for each in relations if each.mention.start > far.at]
+        elif own := self._own_words(near, far):
+            relations = [each for each in relations if each in own]
         for each in relations:
             hops = self._hops_of(each.mention.relations, each.mention.start, start, end, near)
             if hops:
-                names = " ".join(sorted(hop.relationship for hop in hops))
-                found.setdefault(f"{names} {each.negated}", Said(tuple(hops), each.negated))
+                names = {hop.relationship for hop in hops}
+                is_known = any(names & {hop.relationship for hop in other.hops} for other in found.values())
+                if is_known and each.mention.before in _BEFORE_NOUN:
+                    continue
+                said = " ".join(sorted(f"{hop.relationship} {hop.direction}" for hop in hops))
+                found.setdefault(f"{said} {each.negated}", Said(tuple(hops), each.negated))
         return list(found.values())
+
+    def _own_words(self, near: Stop, far: Stop) -> list[Relation]:
+        """Return the relation words of one of several places of the same type: "cite A and are cited by B", "Mia steers and Jon inspects".
+
+        They stand before it, behind the place before; of one without such words right behind it; else it has those of the place before.
+        """
+        chains = (*self._reading.chains, *self._reading.without)
+        links = [link for chain in chains for link in itertools.pairwise([self._reading.target, *chain])]
+        row = next((other for _, other in links if far in other.row), far)
+        peers = sorted((o for n, o in links if n is near and set(o.types) == set(row.types)), key=lambda each: each.at)
+        if len(peers) < 2 or row not in peers:
+            return []
+        own: list[Relation] = []
+        taken: list[Relation] = []
+        before = -1
+        for each, behind in zip(peers, [*(other.at for other in peers[1:]), None], strict=True):
+            rest = [relation for relation in self._reading.relations if relation not in taken]
+            said = [relation for relation in rest if before < relation.mention.start < each.at]
+            said = said or _in_a_row([relation for relation in rest if each.at < relation.mention.start], behind)
+            own, before = said or own, each.at
+            taken += said
+            if each is row:
+                break
+        return own
+
+    def refuse_other_doer(self, types: Sequence[str]) -> None:
+        """Refuse "who wrote …" where what would be told does not write.
+
+        :param types: of what would be told.
+        :raises UnreadableError: when it is of another type than those that the relationship is said of.
+        """
+        doer = self._reading.doer
+        if doer is None:
+            return
+        ends = [(each, end) for each in doer.relations for end in self._schema.relationship(each.name).ends]
+        doers = {end.source if each.forward else end.target for each, end in ends}
+        doers |= {end.target for each, end in ends if self._schema.relationship(each.name).undirected}
+        if doers and not doers & set(types):
+            shown = " or ".join(sorted(doers))
+            raise UnreadableError(f"“who {doer.text}” asks for {shown}, and what it names leads to {types[0]} alone")
 
     def _is_repeated(self, near: Stop, far: Stop) -> bool:
         """Whether a chain goes on between the same types: "steer ships that Mia inspects"; each word is of one place then."""
@@ -105,8 +156,8 @@ class RelationChoice:
         return any((end.source, end.target) == (source, target) for end in ends)
 
     def connects(self, name: str, types: Sequence[str]) -> bool:
-        """Whether a relationship leads from one of the types to another one, or to a second one of the same."""
-        pairs = itertools.permutations(types, 2)
+        """Whether a relationship leads from one of the types to another one, or to the same: "whom does the head of A refer to"."""
+        pairs = itertools.product(types, repeat=2)
         return any(self._connects(name, source, target) for source, target in pairs)
 
     def _hop(self, name: str, direction: str, start: str, end: str) -> Hop | None:
@@ -173,6 +224,12 @@ class RelationChoice:
         """Return the types of nodes that have a property with a role of time."""
         return {each.owner for each in self._lexicon.properties if each.role in TIME_ROLES and not each.of_relationship}
 
+    def _pure_times(self) -> set[str]:
+        """Return those of them that say nothing but a time."""
+        roles = ("key", "name", *TIME_ROLES)
+        others = {each.owner for each in self._lexicon.properties if each.role not in roles}
+        return self._time_types() - others
+
     def nearest(self, type_: str, others: Sequence[str]) -> tuple[str, ...]:
         """Return which of several types that a word means is nearest to a type."""
         return (min(others, key=lambda each: self.cost(type_, each)),)
@@ -226,8 +283,8 @@ class RelationChoice:
         return ""
 
     def to_times(self, type_: str) -> list[str]:
-        """Return the relationships from a type to nodes of time whose words are best said."""
-        times = self._time_types()
+        """Return the relationships from a type to nodes of time, such as months, whose words are best said."""
+        times = self._pure_times()
         scores = {
             each.name: self.scores.get(each.name, 0)
             for each in self._schema.relationships
@@ -271,3 +328,17 @@ class RelationChoice:
                 months = list(range(3 * value - 2, 3 * value + 1))
                 filters.append({"key": keys["month"], "operator": "in", "value": months})
         return filters if len(filters) == len(said) else []
+
+
+def _in_a_row(relations: Sequence[Relation], most: int | None) -> list[Relation]:
+    """Return the first of some relation words and those that are joined to it: "takes or returns".
+
+    :param most: place that they stand before.
+    """
+    found: list[Relation] = []
+    for each in relations:
+        is_apart = bool(found) and each.mention.before not in _JOINTS
+        if is_apart or (most is not None and each.mention.start >= most):
+            break
+        found.append(each)
+    return found

@@ -101,6 +101,12 @@ class ReplayedCalls:
             return second
         raise FailedError(invocation, second)
 
+    @property
+    def made_results(self) -> list[tuple[Invocation, Result]]:
+        """What was invoked for a result, with what it gave."""
+        outcomes = [(each, self._known[each.key]) for each in self.made]
+        return [(each, outcome) for each, outcome in outcomes if isinstance(outcome, Result)]
+
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)

@@ -17,6 +17,7 @@ from planners.graphseek.rules.target_reading import TargetReading
 __all__ = ["read_question"]
 
 # Ordinary English; the reading of no shipped question depends on them.
+_ALONE = ("it", "they", "them")  # what stands for a thing; "their ships" may be of one that the question names
 _JOINED = re.compile(r"\b(?:and|but)\b|,")
 _WITH = re.compile(r"\b(?:with|having|(?:that|which|who) (?:has|have|had)) (?:the )?$")
 
@@ -42,7 +43,10 @@ def read_question(said: SaidQuestion) -> Reading:
     conditions.read_conditions()
     _place_rank(reading)
     reading.relations = list(conditions.relations())
-    reading.refers_back = bool(said.cues("it")) and not names
+    reading.refers_back = bool(pronouns := said.cues("it")) and not names
+    if reading.refers_back:
+        reading.pronoun = next((each.text for each in pronouns if each.text.lower() in _ALONE), "")
+    reading.doer = said.doer
     conditions.read_remaining()
     reading.mentions = tuple(each for each in said.all if each not in said.passed)
     _refuse_unread_numbers(said, reading)

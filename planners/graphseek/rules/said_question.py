@@ -111,6 +111,14 @@ class SaidQuestion:
         return any(each.text.lower() in ("who", "whom") for each in self.asking)
 
     @property
+    def doer(self) -> Mention | None:
+        """The relation word that "who" is the subject of: "who wrote …", "who is cited by …"; None where there is none."""
+        first = next(iter(self.asking), None)
+        behind = self.next_to(first) if first is not None and first.text.lower() == "who" else None
+        is_verb = behind is not None and bool(behind.relations) and not behind.types
+        return behind if is_verb else None
+
+    @property
     def asking(self) -> list[Mention]:
         """The words that ask, in their order; not "who", "whom" or "which" of a clause behind what it tells of."""
         cues = self.cues("which", "count", "where")

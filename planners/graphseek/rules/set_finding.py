@@ -103,18 +103,22 @@ class SetFinding:
             return {"handle": table.handle}
         return {"handle": stop.handle} if stop.handle else {"type": stop.types[0], **filters_of(stop.conditions)}
 
-    def followed(self, chain: Sequence[Stop]) -> Result:
-        """Return what a chain leads to, at the target."""
-        places = [self._reading.target, *chain]
-        if self.is_itself(chain):
+    def followed(self, chain: Sequence[Stop], near: Stop | None = None) -> Result:
+        """Return what a chain leads to.
+
+        :param near: the place before it; by default the target.
+        :raises EmptyError: when it is nothing.
+        """
+        places = [near or self._reading.target, *chain]
+        if near is None and self.is_itself(chain):
             return self._merged([self._named(each) for each in self._read_row(chain[0])], "union")
         at = self.start(chain[-1])
         result: Result | None = None
-        for near, far in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
+        for to, far in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
             if far.only and not far.name and result is None:
-                result = self._only(near, far)
+                result = self._only(to, far)
             else:
-                result = self._with_joined(self._link(at, far, near), far, near)
+                result = self._with_joined(self._link(at, far, to), far, to)
             if not result.size:
                 raise EmptyError(result)
             at = {"handle": result.handle}
@@ -306,6 +310,8 @@ class SetFinding:
         return bool(self._reading.when.said) and not self._choice.is_time_used
 
     def _time_slice(self) -> Result:
+        if any(each.negated for each in self._reading.relations) or self._reading.without:
+            raise UnreadableError("it is not clear whether what “not” leaves out is of that time alone")
         via = self._choice.to_times(self._type)
         if not via:
             self._refuse_open_time()
@@ -323,13 +329,17 @@ class SetFinding:
         :raises UnreadableError: when it may; the text says of what.
         """
         reading = self._reading
-        if not reading.relations and not reading.stops:
-            return
         types = {name for stop in (reading.target, *reading.stops) for name in stop.types}
+        types |= {each.name for relation in reading.relations for each in relation.mention.relations}
         keys = [each for each in self._lexicon.properties if each.owner in types and each.role in DATES]
-        if not any(each.owner == self._type for each in keys):
-            return
+        own = [each for each in keys if each.owner == self._type]
         said = " ".join(f"{name} {value}" for name, value in reading.when.said.items())
+        if not own:
+            return
+        if len(own) == 1 and not reading.relations and not reading.stops:
+            if own[0].key.name not in DATES:
+                self._calls.notes.append(f"“{said}” was read as the {own[0].key.name} of {self._type}")
+            return
         names = " or ".join(f"{each.key.name} of {each.owner}" for each in keys)
         raise UnreadableError(f"it is not clear what was in “{said}”; say it right behind {names}")
 

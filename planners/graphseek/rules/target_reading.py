@@ -74,7 +74,8 @@ class TargetReading:
         between = self._said.between(before, name)
         if before.relations and before.text.lower().endswith((" of", " by", " in", " at", " to")):
             return False
-        if re.search(r"\bof\b", between) and (before.relations or is_plural(before.text)):
+        is_ranked = self._said.follows(before, "top")  # "the oldest paper of Karl Emm"
+        if re.search(r"\bof\b", between) and (before.relations or is_plural(before.text) or is_ranked):
             return False
         return _GAP.fullmatch(between) is not None
 

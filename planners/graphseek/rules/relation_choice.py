@@ -112,15 +112,18 @@ class RelationChoice:
         :param types: of what would be told.
         :raises UnreadableError: when it is of another type than those that the relationship is said of.
         """
-        doer = self._reading.doer
-        if doer is None:
-            return
-        ends = [(each, end) for each in doer.relations for end in self._schema.relationship(each.name).ends]
-        doers = {end.source if each.forward else end.target for each, end in ends}
-        doers |= {end.target for each, end in ends if self._schema.relationship(each.name).undirected}
-        if doers and not doers & set(types):
-            shown = " or ".join(sorted(doers))
-            raise UnreadableError(f"“who {doer.text}” asks for {shown}, and what it names leads to {types[0]} alone")
+        doers = self.doers
+        if self._reading.doer and doers and not set(doers) & set(types):
+            said, shown = self._reading.doer.text, " or ".join(doers)
+            raise UnreadableError(f"“who {said}” asks for {shown}, and what it names leads to {types[0]} alone")
+
+    @property
+    def doers(self) -> list[str]:
+        """The types that "who wrote …" may ask for; none where it does not ask so."""
+        said = self._reading.doer.relations if self._reading.doer else ()
+        ends = [(each, end) for each in said for end in self._schema.relationship(each.name).ends]
+        found = {end.source if each.forward else end.target for each, end in ends}
+        return sorted(found | {end.target for each, end in ends if self._schema.relationship(each.name).undirected})
 
     def _is_repeated(self, near: Stop, far: Stop) -> bool:
         """Whether a chain goes on between the same types: "steer ships that Mia inspects"; each word is of one place then."""

@@ -69,7 +69,9 @@ class TypeSettling:
         return tuple(best)
 
     def _implied_target(self) -> tuple[str, ...]:
-        """Return the type where a question asks "where", or of the only thing that it names."""
+        """Return the type that does what "who" asks for, of where something is, or of the only thing that a question names."""
+        if len(doers := self._choice.doers) == 1:
+            return tuple(doers)
         is_open = self._reading.is_open and not self._reading.asked
         named = self._reading.stops if is_open else self._reading.named
         if not named:

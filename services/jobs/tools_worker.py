@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
@@ -100,8 +100,8 @@ class ToolsWorker:
                 initargs=(_NICENESS if many else 0,),
             )
         try:
-            return pool.submit(call, self._ontology, argument).result()
-        except BrokenProcessPool as error:
+            return self._submitted(pool, call, argument).result()
+        except (BrokenProcessPool, CancelledError) as error:
             pool.shutdown(wait=False)
             with self._lock:
                 if self._pools.get(many) is pool:
@@ -109,6 +109,20 @@ class ToolsWorker:
             raise NotReadyError(
                 "the process that reads tools has died", subject="tools", remedy="Send the change again"
             ) from error
+
+    def _submitted(
+        self, pool: ProcessPoolExecutor, call: Callable[[Path | None, Any], _T], argument: Any
+    ) -> Future[_T]:
+        """Give a call to the process.
+
+        :raises CancelledError: when :meth:`close` has ended it meanwhile.
+        """
+        try:
+            return pool.submit(call, self._ontology, argument)
+        except BrokenProcessPool:
+            raise
+        except RuntimeError as error:
+            raise CancelledError(str(error)) from error
 
 
 def _begin(niceness: int) -> None:

@@ -8,6 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from ontology.errors import NotReadyError
+from services.jobs.tools_worker import ToolsWorker
 
 _PATIENCE_S = 20.0
 
@@ -32,3 +38,13 @@ def test_a_busy_worker_ends_when_its_server_is_killed() -> None:
     if _is_alive(worker):
         os.kill(worker, signal.SIGKILL)
         raise AssertionError("the worker outlived its server")
+
+
+def test_a_call_that_finds_its_process_closed_says_to_send_the_change_again() -> None:
+    worker = ToolsWorker()
+    closed = ProcessPoolExecutor(max_workers=1)
+    closed.shutdown()
+    worker._pools[False] = closed  # as a close() between two lines of a call leaves it
+    with pytest.raises(NotReadyError, match="Send the change again"):
+        worker.read([])
+    assert not worker._pools, "the next call starts a new one"

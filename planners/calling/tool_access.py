@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egotools import Tool
@@ -46,12 +46,6 @@ class ToolAccess:
     def server_of(self, tool: Tool) -> str:
         """The base URL that was given for a tool, or empty."""
         return self.servers.get(tool.namespace, self.servers.get("", ""))
-
-    def secrets(self) -> Iterator[str]:
-        """Every credential that a request may carry."""
-        yield from self.credentials.values()
-        for address in self.sessions.values():
-            yield from (*address.headers.values(), *address.env.values())
 
     @contextlib.asynccontextmanager
     async def calling(

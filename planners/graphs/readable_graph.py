@@ -48,11 +48,6 @@ class ReadableGraph(Protocol):
         """Which Cypher it is asked in."""
         ...
 
-    @property
-    def address(self) -> str:
-        """Where it is, as messages show it, without a password."""
-        ...
-
     async def schema(self) -> GraphSchema:
         """Return the types as the engine has them now, without counts: cheap enough to ask at the beginning of each question.
 

@@ -36,11 +36,6 @@ class TimedGraph:
         """See :class:`ReadableGraph`."""
         return self._graph.dialect
 
-    @property
-    def address(self) -> str:
-        """See :class:`ReadableGraph`."""
-        return self._graph.address
-
     async def schema(self) -> GraphSchema:
         """See :class:`ReadableGraph`."""
         return await self._graph.schema()

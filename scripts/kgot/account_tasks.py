@@ -30,7 +30,6 @@ class AccountTask:
 
     :param kind: ``own``, or the name of a public set; sampling is stratified by it.
     :param level: 1 to 3 of an own task; 0 of a public one.
-    :param needs: parts that it needs: ``company``, ``files``, ``sandbox``.
     """
 
     id: str
@@ -39,7 +38,6 @@ class AccountTask:
     question: str
     answer: str
     files: tuple[Path, ...] = ()
-    needs: tuple[str, ...] = ()
 
 
 def account_tasks(public: Path = _PUBLIC) -> list[AccountTask]:
@@ -57,7 +55,6 @@ def _own() -> Iterator[AccountTask]:
             question=row["question"],
             answer=row["answer"],
             files=files,
-            needs=tuple(row["needs"]),
         )
 
 

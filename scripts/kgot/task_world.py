@@ -46,7 +46,6 @@ class TaskWorld:
     sandbox: Sandbox
     documents: Documents
     folder: Path
-    tools: int
 
     def finder(self, *, auto_k: bool = False) -> ToolFinder:
         """Return what finds tools: at most eight, as many as the service chooses; or eight."""
@@ -65,7 +64,7 @@ async def task_world(folder: Path) -> AsyncIterator[TaskWorld]:
     """Build the catalogue in a folder, where it is not built yet, and serve it and the company until the end of the block."""
     sandbox = Sandbox()
     await sandbox.check()
-    store, tools = _built(folder, sandbox)
+    store = _built(folder, sandbox)
     runs = Path(tempfile.mkdtemp(prefix="runs-", dir=folder))
     company = runs / "company"
     company.mkdir()
@@ -80,18 +79,17 @@ async def task_world(folder: Path) -> AsyncIterator[TaskWorld]:
                 sandbox=sandbox,
                 documents=Documents(),
                 folder=runs,
-                tools=tools,
             )
 
 
-def _built(folder: Path, sandbox: Sandbox) -> tuple[Path, int]:
-    """Return the store of the catalogue and the integrated tools, and the number of its tools."""
+def _built(folder: Path, sandbox: Sandbox) -> Path:
+    """Return the store of the catalogue and the integrated tools."""
     documents = json.dumps(standard_tools(TaskFiles(), sandbox).documents())
     store = folder / f"store-{hashlib.sha256(documents.encode()).hexdigest()[:12]}"
-    counted = store / "tools.count"
-    if not counted.exists():
+    built = store / "is-built"
+    if not built.exists():
         rows = folder / f"{NAMESPACE}.json"
         rows.write_text(documents, encoding="utf-8")
-        built = build_snapshot([str(SHIPPED_CATALOG), str(rows)], store, encoder=load_encoder(DEFAULT_ENCODER))
-        counted.write_text(str(built.tools), encoding="utf-8")
-    return store, int(counted.read_text(encoding="utf-8"))
+        build_snapshot([str(SHIPPED_CATALOG), str(rows)], store, encoder=load_encoder(DEFAULT_ENCODER))
+        built.touch()
+    return store

@@ -66,11 +66,6 @@ class BoltReader:
         """That of Neo4j."""
         return "bolt"
 
-    @property
-    def address(self) -> str:
-        """``neo4j:bolt://…``, without a password."""
-        return f"neo4j:{self._place.shown}"
-
     async def schema(self) -> GraphSchema:
         """Return the types; they are read anew when the server has counted something new, and once a minute."""
         shape = await bolt_shape(self)

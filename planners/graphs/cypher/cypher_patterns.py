@@ -44,7 +44,6 @@ class RelPattern:
 
     :param star: place of the sign of a path of any length, or -1.
     :param left: places of the brackets that open the nodes at both ends, as they stand; -1: none is there.
-    :param arrow: ``left``, ``right``, or empty for both ways.
     """
 
     open: int
@@ -56,7 +55,6 @@ class RelPattern:
     properties: int
     left: int
     right: int
-    arrow: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -237,7 +235,6 @@ def _rel(
     after = close + 1 if bare else close + 2
     right = after < len(tokens) and tokens[after].symbol(">")
     to = after + 1 if right else after
-    arrow = "left" if tokens[dash - 1].symbol("<") else "right" if right else ""
     return RelPattern(
         open=open_,
         close=close,
@@ -248,5 +245,4 @@ def _rel(
         properties=properties,
         left=_after_node(tokens, dash, ends),
         right=to if to in found.nodes else -1,
-        arrow=arrow,
     )

@@ -68,11 +68,6 @@ class LadybugReader:
         """That of Ladybug."""
         return "ladybug"
 
-    @property
-    def address(self) -> str:
-        """``ladybug:PATH``."""
-        return f"ladybug:{self._path}"
-
     async def open(self) -> None:
         """Start a process.
 

@@ -28,7 +28,6 @@ class OperatorContract:
     :param returns: columns that its table always has.
     """
 
-    operator: str
     parameters: Mapping[str, Any]
     returns: tuple[ResultColumn, ...]
 
@@ -39,7 +38,7 @@ def contract_of(operator: Operator, schema: GraphSchema) -> OperatorContract | N
     parameters = operator.parameters(schema, ())
     if not returns or not all(_is_plain(each) for each in parameters.get("properties", {}).values()):
         return None
-    return OperatorContract(operator=operator.name, parameters=parameters, returns=returns)
+    return OperatorContract(parameters=parameters, returns=returns)
 
 
 def check_parameters(new: Mapping[str, Any], contract: OperatorContract) -> None:

@@ -128,11 +128,6 @@ class ResultStore:
         """The handles there are, in the order of the invocations."""
         return tuple(sorted(self._records, key=order_of))
 
-    @property
-    def finished(self) -> bool:
-        """Whether it can only be read."""
-        return self._file.finished
-
     def result(self, handle: str) -> Result:
         """Return what stands under a handle.
 

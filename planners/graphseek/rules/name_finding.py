@@ -79,7 +79,7 @@ class NameFinding:
             if isinstance(outcome, Result) and outcome.size:
                 found[stop.at] = await self._found(outcome)
             elif isinstance(outcome, Fault) and outcome.kind != "empty":
-                raise FailedError(self._invocation(stop, stop.name), outcome)
+                raise FailedError(outcome)
             elif (same := _same(stop.name, outcome)) and same != stop.name:
                 near[stop.at] = same
             elif other := await self._of_other_type(stop):

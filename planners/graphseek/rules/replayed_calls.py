@@ -32,9 +32,8 @@ class NeededError(Exception):
 class FailedError(Exception):
     """An operator gave nothing, also after its hint was followed once."""
 
-    def __init__(self, invocation: Invocation, fault: Fault) -> None:
+    def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.problem}. {fault.hint}")
-        self.invocation = invocation
         self.fault = fault
 
 
@@ -94,12 +93,12 @@ class ReplayedCalls:
             return outcome
         other = None if self._is_as_said else _followed(arguments, outcome)
         if other is None:
-            raise FailedError(invocation, outcome)
+            raise FailedError(outcome)
         self._note(f"{outcome.problem}; this was followed: {outcome.hint}")
         (second,) = self.outcomes(Invocation(operator=operator, arguments=other))
         if isinstance(second, Result):
             return second
-        raise FailedError(invocation, second)
+        raise FailedError(second)
 
     @property
     def made_results(self) -> list[tuple[Invocation, Result]]:

@@ -42,6 +42,6 @@ async def _number(condition: Condition, calls: ReplayedCalls, results: ResultSto
     invocation = Invocation(operator="get_nodes", arguments={"node_type": condition.of.owner, **counting})
     (outcome,) = calls.outcomes(invocation)
     if not isinstance(outcome, Result):
-        raise FailedError(invocation, outcome)
+        raise FailedError(outcome)
     ((number, *_),) = await results.rows(outcome.handle, limit=1)
     return int(str(number))

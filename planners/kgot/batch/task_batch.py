@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +12,7 @@ from typing import TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from egotools.client_errors import ClientError
-from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.errors import EgotoolsError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
 from planners.kgot.batch.task_file import BatchTask
@@ -27,7 +26,6 @@ __all__ = [
     "SolveTask",
     "finished_before",
     "journal_path",
-    "read_results",
     "result_path",
     "run_batch",
     "solve_in_folder",
@@ -129,21 +127,3 @@ def _known(id_: str, folder: Path) -> TaskResult | None:
         return _RESULT.validate_json(result_path(folder, id_).read_bytes())
     except (OSError, ValidationError):
         return None
-
-
-def read_results(tasks: Iterable[BatchTask], folder: Path) -> dict[str, TaskResult]:
-    """Read the results of a batch that are there, by the ids of their tasks.
-
-    :raises InvalidArgumentError: when one is damaged.
-    """
-    results: dict[str, TaskResult] = {}
-    for task in tasks:
-        path = result_path(folder, task.id)
-        if path.is_file():
-            try:
-                results[task.id] = _RESULT.validate_python(json.loads(path.read_text(encoding="utf-8")))
-            except (ValueError, ValidationError) as error:
-                raise InvalidArgumentError(
-                    "the result is damaged", subject=str(path), remedy="Remove it: it is made of its journal"
-                ) from error
-    return results

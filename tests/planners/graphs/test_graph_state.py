@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Iterable
@@ -12,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ontology.errors import StatementError
 from planners.graphs.graph_state import canonical_state, state_of_rows, state_rows
-from planners.graphs.graph_text import read_state, state_json, state_text
+from planners.graphs.graph_text import state_text
 from planners.graphs.property_graph import GraphEdge, GraphNode, GraphState
 from planners.graphs.property_rows import EdgeRow, NodeRow
 
@@ -158,25 +156,3 @@ def test_the_text_of_a_state_has_a_line_for_each_node_and_edge() -> None:
     ]
     assert state_text(GraphState()) == "The graph is empty."
     assert '"Ann… (9 characters)"' in state_text(STATE, longest=3)
-
-
-def test_json_brings_back_the_state_with_its_types() -> None:
-    state = canonical_state({1: _node(a=1, b=1.0, c=True, d=("x",), e=())}, [_edge(1, 1)])
-    again = read_state(json.loads(json.dumps(state_json(state))))
-    assert json.dumps(state_json(again)) == json.dumps(state_json(state))
-    assert [type(value) for value in again.nodes[0].properties.values()] == [int, float, bool, tuple, tuple]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"nodes": [{}], "edges": []},
-        {"nodes": [], "edges": [{"type": "R", "source": "n1", "target": "n1"}]},
-        {"nodes": [{"id": "n1", "label": "A", "properties": {"x": {}}}], "edges": []},
-    ],
-    ids=["empty", "node", "edge", "value"],
-)
-def test_json_that_is_no_state_is_refused(body: dict[str, object]) -> None:
-    with pytest.raises(StatementError):
-        read_state(body)

@@ -42,7 +42,7 @@ SCHEMAS = st.one_of(SINGLE, LISTS)
 
 def contract(*required: str, **properties: Mapping[str, Any]) -> OperatorContract:
     parameters = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-    return OperatorContract(operator="sites", parameters=parameters, returns=(SITE,))
+    return OperatorContract(parameters=parameters, returns=(SITE,))
 
 
 def takes(schema: Mapping[str, Any], value: Any) -> bool:
@@ -102,7 +102,7 @@ def test_columns_may_be_more_but_none_is_missing_or_of_another_type() -> None:
         with pytest.raises(StatementError) as broken:
             check_columns(columns, wanted)
         assert problem in broken.value.problem
-    total = OperatorContract(operator="n", parameters={}, returns=(ResultColumn(name="n", type="number"),))
+    total = OperatorContract(parameters={}, returns=(ResultColumn(name="n", type="number"),))
     check_columns((ResultColumn(name="n", type="integer"),), total)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge, ResultNode
@@ -39,17 +39,22 @@ class ResultRecord:
 
     def to_json(self) -> str:
         """Return it as JSON."""
-        return json.dumps(asdict(self))
+        return json.dumps(_members(self), default=_members)
 
     @classmethod
     def from_json(cls, text: str) -> ResultRecord:
         """Read what :meth:`to_json` wrote."""
-        fields = json.loads(text)
-        result = fields.pop("result")
+        members = json.loads(text)
+        result = members.pop("result")
         columns = tuple(ResultColumn(**each) for each in result.pop("columns"))
         notes = tuple(result.pop("notes"))
-        counts = tuple(fields.pop("counts"))
-        return cls(result=Result(**result, columns=columns, notes=notes), counts=counts, **fields)
+        counts = tuple(members.pop("counts"))
+        return cls(result=Result(**result, columns=columns, notes=notes), counts=counts, **members)
+
+
+def _members(of: Any) -> dict[str, Any]:
+    """Return the members of a dataclass; ``asdict`` would copy all that is in them."""
+    return {each.name: getattr(of, each.name) for each in fields(of)}
 
 
 def order_of(handle: str) -> tuple[int, ...]:

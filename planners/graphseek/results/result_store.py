@@ -80,12 +80,30 @@ class ResultStore:
         """
         filling = self._filling(rows.columns, most)
         with _dropped_if_it_fails(filling):
-            await asyncio.to_thread(self._file.run, filling.begin)
             async with _closed(rows.batches):
-                async for batch in rows.batches:
-                    if not await asyncio.to_thread(filling.add, batch):
-                        break
-            return await asyncio.to_thread(self._finish_table, filling, title, notes)
+                last = await self._fill(filling, rows.batches)
+            return await asyncio.to_thread(self._finish_table, filling, title, notes, last)
+
+    async def _fill(
+        self, filling: TableFilling, batches: AsyncIterator[Sequence[tuple[Cell, ...]]]
+    ) -> Sequence[tuple[Cell, ...]]:
+        """Write all batches but the last, which is returned. While one is written, the next comes."""
+        written: asyncio.Future[bool] | None = None
+        try:
+            batch: Sequence[tuple[Cell, ...]] | None = await anext(batches, None)
+            while batch is not None:
+                following = await anext(batches, None)
+                if written is not None and not await written:
+                    return ()
+                if following is None:
+                    return batch
+                written = asyncio.ensure_future(asyncio.to_thread(filling.add, batch))
+                batch = following
+            return ()
+        except BaseException:
+            if written is not None:
+                await asyncio.wait([written])
+            raise
 
     async def keep_query(self, query: TableQuery, *, title: str, most: int, notes: Sequence[str] = ()) -> Result:
         """Write a table that is computed of others, inside SQLite.
@@ -98,7 +116,6 @@ class ResultStore:
             self._present(handle, "table")
         filling = self._filling(query.columns, most)
         with _dropped_if_it_fails(filling):
-            await asyncio.to_thread(self._file.run, filling.begin)
             await asyncio.to_thread(filling.add_query, query)
             return await asyncio.to_thread(self._finish_table, filling, title, notes)
 
@@ -261,7 +278,11 @@ class ResultStore:
     def _filling(self, columns: Sequence[ResultColumn], most: int) -> TableFilling:
         return TableFilling(self._file, self._handle("t"), columns_with_names(columns), most=most, budget=self._budget)
 
-    def _finish_table(self, filling: TableFilling, title: str, notes: Sequence[str]) -> Result:
+    def _finish_table(
+        self, filling: TableFilling, title: str, notes: Sequence[str], rows: Sequence[tuple[Cell, ...]] = ()
+    ) -> Result:
+        """Write the last rows, and the record of the table."""
+        filling.add(rows)
         census, said = filling.census, self._notes([*notes, *filling.notes])
         counted = [float(each.distinct) for each in census.columns if each.distinct is not None]
         result = Result(

@@ -49,25 +49,24 @@ class TableFilling:
         self._file, self.handle, self._most, self._budget = file, handle, most, budget
         self.census = TableCensus(columns)
         self.cut = False
-        self._dropped = False
+        self._begun = self._dropped = False
         self._insert = f'INSERT INTO "{handle}" VALUES ({", ".join("?" * len(columns))})'
 
-    def begin(self, connection: sqlite3.Connection) -> None:
+    def _begin(self, connection: sqlite3.Connection) -> None:
         """Make the table, in place of one that has its handle."""
-        if not connection.in_transaction:
-            connection.execute("BEGIN")
         drop_result(connection, self.handle)
         names = ", ".join(f"c{at}" for at in range(len(self.census.columns)))
         connection.execute(f'CREATE TABLE "{self.handle}" ({names})')
 
     def add(self, rows: Sequence[tuple[Cell, ...]]) -> bool:
-        """Write rows, and return whether there is room for more."""
+        """Write rows, and return whether there is room for more. The table is made at the first call."""
         return self._file.run(lambda connection: self._write(connection, rows))
 
     def add_query(self, query: TableQuery) -> None:
         """Write the rows of a query."""
 
         def copy(connection: sqlite3.Connection) -> None:
+            self._write(connection, ())
             connection.set_progress_handler(lambda: self._dropped, _STEPS)
             try:
                 with contextlib.closing(connection.execute(query.text, query.parameters)) as found:
@@ -98,8 +97,13 @@ class TableFilling:
         return notes
 
     def _write(self, connection: sqlite3.Connection, rows: Sequence[tuple[Cell, ...]]) -> bool:
+        if self._dropped or self.cut:
+            return False
         if not connection.in_transaction:
             connection.execute("BEGIN")
+        if not self._begun:
+            self._begun = True
+            self._begin(connection)
         for start in range(0, len(rows), _PART):
             room = self._most - self.census.rows if self.census.size <= self._budget else 0
             part = rows[start : start + min(_PART, room)]

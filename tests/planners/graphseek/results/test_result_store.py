@@ -285,7 +285,6 @@ async def test_a_process_that_died_leaves_its_finished_results(tmp_path: Path) -
     store = ResultStore(tmp_path)
     await kept(store, [column("a")], [("x",)])
     filling = store._filling([column("a")], 9)
-    store._file.run(filling.begin)
     filling.add([("half",)])
     store._file.run(lambda connection: connection.execute("COMMIT"))
     store.close()

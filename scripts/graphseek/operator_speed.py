@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.node_selection import resolve_selection
-from planners.graphseek.operators.operator import OperatorContext
+from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
@@ -81,14 +81,19 @@ async def play(graph: AccountGraph, steps: Sequence[Invocation], *, parts_too: b
             played = _Played(whole=time.perf_counter() - started, queries=timed.seconds)
             if parts_too:
                 for record in records:
-                    played.own += await _own_seconds(graph, results, record)
+                    played.own += await _own_seconds(graph, results, record, operators)
         finally:
             results.close()
     return played
 
 
-async def _own_seconds(graph: AccountGraph, results: ResultStore, record: StepRecord) -> float:
-    """Return what a step spends on checking, compiling and summarising, without keeping its rows."""
+async def _own_seconds(
+    graph: AccountGraph, results: ResultStore, record: StepRecord, operators: Mapping[str, Operator]
+) -> float:
+    """Return what a step spends on checking, compiling and summarising, without keeping its rows.
+
+    :param operators: which a run is given: it does not look for their files at each step.
+    """
     step, result = record.invocations[0], record.outcomes[0]
     if not isinstance(result, Result):
         return 0.0
@@ -103,7 +108,7 @@ async def _own_seconds(graph: AccountGraph, results: ResultStore, record: StepRe
     compile_query = importlib.import_module(f"planners.graphseek.operators.{step.operator}").compile_query
     arguments = dict(step.arguments)
     started = time.perf_counter()
-    check_arguments(arguments, known_operators()[step.operator].parameters(graph.schema, results.handles))
+    check_arguments(arguments, operators[step.operator].parameters(graph.schema, results.handles))
     checked = time.perf_counter() - started
     if "start" in arguments:  # what it names is read from the store, which is no part of compiling
         arguments["start"] = await resolve_selection(arguments["start"], context)

@@ -7,7 +7,8 @@ alternatives. A planner without a model needs no package for it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from planners.graphseek.operators.operator import OperatorFault
@@ -28,12 +29,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class _Problem(NamedTuple):
-    """A part outside the schema; ``depth`` says how far the rest fits: of alternatives the deepest problem is told."""
+    """A part outside the schema; ``depth`` says how far the rest fits: of alternatives the deepest problem is told.
+
+    ``hint`` is made when it is told: the nearest of many names takes longer than all checks together.
+    """
 
     depth: int
     kind: str
     problem: str
-    hint: str
+    hint: str | Callable[[], str]
 
 
 def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
@@ -44,7 +48,8 @@ def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = 
     """
     found = _problem(arguments, schema, called, 0)
     if found is not None:
-        raise OperatorFault("unknown name" if found.kind == "name" else "arguments", found.problem, found.hint)
+        hint = found.hint if isinstance(found.hint, str) else found.hint()
+        raise OperatorFault("unknown name" if found.kind == "name" else "arguments", found.problem, hint)
 
 
 def _problem(value: Any, schema: Mapping[str, Any], place: str, depth: int) -> _Problem | None:
@@ -55,9 +60,8 @@ def _problem(value: Any, schema: Mapping[str, Any], place: str, depth: int) -> _
         return _Problem(depth, "value", f"{place} is {_shown(value)}", f"It must be {schema['const']}")
     if "enum" in schema and value not in schema["enum"]:
         known = [each for each in schema["enum"] if isinstance(each, str)]
-        return _Problem(
-            depth, "name", f"{place} names {_shown(value)}, which there is not", nearest_hint(str(value), known)
-        )
+        problem = f"{place} names {_shown(value)}, which there is not"
+        return _Problem(depth, "name", problem, partial(nearest_hint, str(value), known))
     wanted = schema.get("type")
     names = [wanted] if isinstance(wanted, str) else list(wanted or ())
     if names and not any(_is_a(value, name) for name in names):
@@ -90,7 +94,7 @@ def _of_members(value: Mapping[str, Any], schema: Mapping[str, Any], place: str,
         for name in value:
             if name not in properties:
                 fitting = sum(each in properties for each in value)
-                hint = nearest_hint(str(name), list(properties))
+                hint = partial(nearest_hint, str(name), list(properties))
                 return _Problem(depth + fitting, "value", f"{place} cannot have {_shown(name)}", hint)
     for name in schema.get("required", ()):
         if name not in value:

@@ -60,6 +60,8 @@ class ColumnCensus:
         least, greatest = min(different), max(different)
         self.least = least if self.least is None else min(self.least, least)
         self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
+        if self._distinct is not None and len(different) > MOST_DISTINCT:
+            self._distinct = None
         if self._distinct is not None:
             long = is_text and size > _LONG and max(map(len, different)) > _LONG
             self._distinct.update(

@@ -47,6 +47,8 @@ _DETAILS = (
     _Detail(3, 1, 1, 12, 1),
     _Detail(1, 1, 0, 8, 0),
 )
+_SAMPLE_HEAD, _SAMPLE_TAIL = 8, 3
+"""First and last rows of a table that does not stand whole: few, so that prompts are about as long for a graph a tenth as large."""
 _LIKELY = 4  # characters of a token; a text of more than 600 times this is not counted at all, since counting takes most of the time
 
 
@@ -142,8 +144,8 @@ def _row_lines(census: TableCensus, rows: _RowLines, detail: _Detail) -> Iterato
         return
     kept = len(census.head)
     whole = census.rows <= min(detail.head + detail.tail, kept)
-    head = kept if whole else min(detail.head, kept)
-    tail = 0 if whole else min(detail.tail, census.rows - head, len(census.tail))
+    head = kept if whole else min(detail.head, _SAMPLE_HEAD, kept)
+    tail = 0 if whole else min(detail.tail, _SAMPLE_TAIL, census.rows - head, len(census.tail))
     names = " | ".join(shown_text(census.columns[at].column.name, detail.cell) for at in places)
     yield f"rows 1 to {head} ({names}):"
     for at in range(head):

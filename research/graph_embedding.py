@@ -58,8 +58,8 @@ def spectral_vectors(adjacency: Any, seed: int) -> Vectors:
 
     :param adjacency: symmetric sparse matrix [nodes, nodes] of weights > 0.
     """
-    from scipy.sparse import diags
-    from scipy.sparse.linalg import eigsh
+    from scipy.sparse import diags  # type: ignore[import-untyped]
+    from scipy.sparse.linalg import eigsh  # type: ignore[import-untyped]
 
     size = adjacency.shape[0]
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()

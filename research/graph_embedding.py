@@ -8,8 +8,9 @@ weight in standard deviations of that score. For each set the weight, or none, i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,17 +18,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from ontology.files import write_file
 from research.unseen.differences import Difference, complete, difference, over_sets
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
+    from eval.queries import LabelledQuery
+    from retrieval.graph_retriever import GraphRetriever
     from retrieval.query.context import QueryContext
-    from retrieval.ranking.fusion import FusionRanker
     from retrieval.ranking.ranking import Ranking
     from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["EmbeddingRanker", "choose_without", "spectral_vectors", "walk_vectors"]
+__all__ = ["choose_without", "spectral_vectors", "walk_vectors", "with_embedding"]
 
 CUTOFFS = (3, 5, 10)
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.8)
@@ -45,12 +48,20 @@ def main(
     split: Annotated[str, typer.Option(help="only rows of this split, of sets that have it")] = "dev",
     most: Annotated[int, typer.Option(help="requests of a set, chosen by the hash of their ids; 0: all")] = 120,
     seed: Annotated[int, typer.Option(help="of both embeddings")] = 0,
+    ranks: Annotated[
+        Path | None, typer.Option(help="file that keeps what was measured; sets in it are not measured again")
+    ] = None,
 ) -> None:
     """Measure, and print a table for each embedding."""
     pin_threads()
-    found = {name: _ranks(store, queries, split, most, seed) for name, store, queries in map(_set, sets)}
+    kept = json.loads(ranks.read_text(encoding="utf-8")) if ranks is not None and ranks.exists() else {}
+    for name, store, queries in map(_set, sets):
+        if name not in kept:
+            kept[name] = _measured(store, queries, split, most, seed)
+        if ranks is not None:
+            write_file(ranks, json.dumps(kept) + "\n")
     for method in EMBEDDINGS:
-        print("\n".join(table(method, {name: of_set[method] for name, of_set in found.items()})), flush=True)
+        print("\n".join(table(method, {name: of_set[method] for name, of_set in kept.items()})), flush=True)
 
 
 def spectral_vectors(adjacency: Any, seed: int) -> Vectors:
@@ -133,39 +144,29 @@ def adjacency_of(snapshot: Snapshot) -> Any:
     return half + half.T
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingRanker:
-    """The fusion of ``default``, and the feature with a weight.
+def with_embedding(context: QueryContext, ranking: Ranking, vectors: Vectors, weight: float) -> Ranking:
+    """The ranking with the feature added: the cosine of each tool with the centroid of the entry nodes, as a bounded z-score.
 
     :param vectors: of the nodes, rows of length 1 or 0.
-    :param weight: in standard deviations of the fused score, >= 0.
+    :param weight: in standard deviations of the scores, >= 0.
     """
+    from retrieval.ranking.z_scores import bounded, standardise
 
-    name: str
-    fusion: FusionRanker
-    vectors: Vectors
-    weight: float
+    centroid = _centroid(context, vectors)
+    if not weight or not centroid.any():
+        return ranking
+    added = bounded(standardise(vectors[ranking.tools] @ centroid)) * np.float32(weight * float(ranking.scores.std()))
+    return replace(ranking, scores=ranking.scores + added)
 
-    def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates."""
-        from retrieval.ranking.z_scores import bounded, standardise
 
-        ranking = self.fusion.rank(context)
-        centroid = self._centroid(context)
-        if not self.weight or not centroid.any():
-            return ranking
-        cosines = self.vectors[ranking.tools] @ centroid
-        added = bounded(standardise(cosines)) * np.float32(self.weight * float(ranking.scores.std()))
-        return replace(ranking, scores=ranking.scores + added)
-
-    def _centroid(self, context: QueryContext) -> Vectors:
-        """The sum of the vectors of the entry nodes, each as strong as in graph support, of length 1; zero without entry nodes."""
-        total = np.zeros(self.vectors.shape[1], dtype=np.float32)
-        for entry in context.entries:
-            strength = max(entry.score, 0.0) if entry.kind == "semantic" else 0.5 * (1 + entry.text.count(" "))
-            total += np.float32(context.snapshot.idf(entry.node) * strength) * self.vectors[entry.node]
-        length = float(np.linalg.norm(total))
-        return total / np.float32(length) if length else total
+def _centroid(context: QueryContext, vectors: Vectors) -> Vectors:
+    """The sum of the vectors of the entry nodes, each as strong as in graph support, of length 1; zero without entry nodes."""
+    total = np.zeros(vectors.shape[1], dtype=np.float32)
+    for entry in context.entries:
+        strength = max(entry.score, 0.0) if entry.kind == "semantic" else 0.5 * (1 + entry.text.count(" "))
+        total += np.float32(context.snapshot.idf(entry.node) * strength) * vectors[entry.node]
+    length = float(np.linalg.norm(total))
+    return total / np.float32(length) if length else total
 
 
 def _set(address: str) -> tuple[str, Path, Path]:
@@ -174,12 +175,10 @@ def _set(address: str) -> tuple[str, Path, Path]:
     return (path.parent.name if path.stem in ("queries", "requests", "hand") else path.stem), Path(store), path
 
 
-def _ranks(store: Path, queries: Path, split: str, most: int, seed: int) -> dict[str, Ranks]:
+def _measured(store: Path, queries: Path, split: str, most: int, seed: int) -> dict[str, dict[str, list[int]]]:
     """Method → weight → ranks, of one set."""
     from eval.queries import read_queries, sample_queries
     from retrieval.graph_retriever import GraphRetriever
-    from retrieval.ranking.fusion import FusionRanker
-    from retrieval.ranking.weights import FUSION, SHIPPED
     from retrieval.snapshot_engine import open_engine
 
     engine = open_engine(store)
@@ -188,31 +187,38 @@ def _ranks(store: Path, queries: Path, split: str, most: int, seed: int) -> dict
         labelled = read_queries([queries], split=split)
     chosen = sample_queries(labelled, most) if most else labelled
     adjacency = adjacency_of(engine.snapshot)
-    fusion = FusionRanker(SHIPPED, name=FUSION, bounded=True)
-    found: dict[str, Ranks] = {}
-    for method, embed in EMBEDDINGS.items():
-        vectors = embed(adjacency, seed)
-        retrievers = {
-            weight: GraphRetriever(
-                engine.snapshot,
-                engine.encoder,
-                EmbeddingRanker(name=f"{method}.v1", fusion=fusion, vectors=vectors, weight=weight),
-            )
-            for weight in WEIGHTS
-        }
-        found[method] = {
-            str(weight): [_complete_at(retriever, query.text, query.slots) for query in chosen.queries]
-            for weight, retriever in retrievers.items()
-        }
+    vectors = {method: embed(adjacency, seed) for method, embed in EMBEDDINGS.items()}
+    retriever = GraphRetriever(engine.snapshot, engine.encoder)
+    found: dict[str, dict[str, list[int]]] = {method: {str(weight): [] for weight in WEIGHTS} for method in EMBEDDINGS}
+    for query in chosen.queries:
+        for (method, weight), rank in _complete_at(retriever, query, vectors).items():
+            found[method][str(weight)].append(rank)
     print(f"{queries}: {len(chosen.queries)} requests measured", flush=True)
     return found
 
 
-def _complete_at(retriever: Any, text: str, slots: Sequence[Sequence[str]]) -> int:
+def _complete_at(
+    retriever: GraphRetriever, query: LabelledQuery, vectors: Mapping[str, Vectors]
+) -> dict[tuple[str, float], int]:
+    """The rank at which the answer is complete, for each embedding and weight; features are computed once."""
     from retrieval.query.request import Request
+    from retrieval.ranking.fusion import FusionRanker
+    from retrieval.ranking.weights import FUSION, SHIPPED
 
-    answer = retriever.retrieve(Request(query=text, k=max(CUTOFFS), explain=False))
-    ranks = {tool.id: rank for rank, tool in enumerate(answer.tools, start=1)}
+    context = retriever.find_candidates(Request(query=query.text, k=max(CUTOFFS), explain=False))
+    fused = FusionRanker(SHIPPED, name=FUSION, bounded=True).rank(context)
+    found = {}
+    for method, of_nodes in vectors.items():
+        for weight in WEIGHTS:
+            ranking = with_embedding(context, fused, of_nodes, weight)
+            ranking = retriever.complete(context, ranking, margin=SHIPPED.resolver_margin, with_features=False)
+            tools = [context.snapshot.tool_id(int(ranking.tools[place])) for place in ranking.best(max(CUTOFFS))]
+            found[method, weight] = _rank(tools, query.slots)
+    return found
+
+
+def _rank(answer: Sequence[str], slots: Sequence[Sequence[str]]) -> int:
+    ranks = {tool: rank for rank, tool in enumerate(answer, start=1)}
     never = max(CUTOFFS) + 1
     return max(min(ranks.get(tool, never) for tool in slot) for slot in slots)
 

@@ -11,12 +11,12 @@ import pytest
 
 from research.graph_embedding import (
     EMBEDDINGS,
-    EmbeddingRanker,
     adjacency_of,
     choose_without,
     spectral_vectors,
     table,
     walk_vectors,
+    with_embedding,
 )
 from retrieval.query.context import EntryNode
 from retrieval.ranking.ranking import Ranking
@@ -64,16 +64,12 @@ def test_a_walk_takes_edges_only() -> None:
     }
 
 
-class _Fusion:
-    def rank(self, context: Any) -> Ranking:
-        return Ranking(tools=np.array([0, 1, 2]), scores=np.array([3.0, 2.0, 1.0], dtype=np.float32), features={})
-
-
 def _ranked(weight: float, entries: list[EntryNode]) -> list[float]:
     vectors = np.array([[1, 0], [0, 1], [0, 1], [0, 1]], dtype=np.float32)
     context: Any = SimpleNamespace(entries=entries, snapshot=SimpleNamespace(idf=lambda node: 2.0))
-    ranker = EmbeddingRanker(name="x.v1", fusion=_Fusion(), vectors=vectors, weight=weight)  # type: ignore[arg-type]
-    return [round(float(score), 4) for score in ranker.rank(context).scores]
+    scores = np.array([3.0, 2.0, 1.0], dtype=np.float32)
+    ranking = with_embedding(context, Ranking(tools=np.array([0, 1, 2]), scores=scores, features={}), vectors, weight)
+    return [round(float(score), 4) for score in ranking.scores]
 
 
 def test_tools_near_the_entry_nodes_rise_by_the_weight_in_standard_deviations() -> None:

@@ -25,7 +25,7 @@ class OperatorCase:
 
     :param beside: a second query by hand, where one cannot give the whole result. ``subgraph`` gives all relationships among the nodes
         around a start: its first query has those with the start, its second those of its neighbours with each other, which the first
-        does not look for. Ladybug has no union of the two.
+        does not look for. Ladybug has no union of whole nodes with different properties, so a person writes two.
     """
 
     operator: str

@@ -11,6 +11,7 @@ import calendar
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -158,7 +159,12 @@ _CUES: tuple[tuple[str, str, _Read], ...] = (
 )
 CHANGING = {group: re.compile(rf"(?<!\w)(?:{'|'.join(said)})(?![\w'’])") for group, said in _WORDS["changing"].items()}
 """Words that change what is asked, by what they tell; in lower case."""
-_PATTERNS = [(kind, re.compile(rf"(?<!\w)(?:{text})(?!\w)"), read) for kind, text, read in _CUES]
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str], _Read]]:
+    """The cues, compiled at the first question: that takes longer than most of the start of a server."""
+    return [(kind, re.compile(rf"(?<!\w)(?:{text})(?!\w)"), read) for kind, text, read in _CUES]
 
 
 def cues_in(text: str) -> Iterator[Cue]:
@@ -167,7 +173,7 @@ def cues_in(text: str) -> Iterator[Cue]:
     :param text: in lower case; names are blanked.
     """
     taken = [False] * len(text)
-    for kind, pattern, read in _PATTERNS:
+    for kind, pattern, read in _patterns():
         for match in pattern.finditer(text):
             if not any(taken[match.start() : match.end()]):
                 taken[match.start() : match.end()] = [True] * len(match[0])

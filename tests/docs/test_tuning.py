@@ -13,6 +13,7 @@ from retrieval.ranking.weights import SHIPPED
 from services.jobs.build_weights import CLOSE
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
+from tests.docs.few_folds import few_folds
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -29,6 +30,7 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         (ROOT / "examples" / "enterprise" / "requests.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     )
     (tmp_path / "few.jsonl").write_text("".join(requests[:MIN_GROUPS]), encoding="utf-8")
+    few_folds(monkeypatch)
     assert example.count("examples/enterprise/requests.jsonl") == 1
     example = example.replace("examples/enterprise/requests.jsonl", "few.jsonl")
     exec(example.replace("egotools-minilm-int8.v1", "hashing.v1"), {})

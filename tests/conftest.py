@@ -23,6 +23,7 @@ from inference import onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
+from tests.built_stores import BuiltStore, built_store
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
@@ -91,6 +92,14 @@ def _kept_models() -> Iterator[None]:
         patch.setattr(onnx_model, "_SESSIONS", {})
         patch.setattr(spacy_parser, "_load", lambda model: kept(model, get_ident()) if model else load(model))
         yield
+
+
+@pytest.fixture(scope="session")
+def store_of(tmp_path_factory: pytest.TempPathFactory) -> BuiltStore:
+    """Gives a store of a shipped catalogue, which is built once in a run: with the real encoder that takes 13 s of a processor."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "built-stores"
+    return lambda address, encoder: built_store(shared, tmp_path_factory.mktemp("built") / "store", address, encoder)
 
 
 @pytest.fixture(scope="session")

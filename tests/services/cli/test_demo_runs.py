@@ -11,12 +11,12 @@ import pytest
 
 from datagen.personal import TruthTables
 from datagen.personal.write_personal_data import TRUTH
-from inference import DEFAULT_ENCODER, load_encoder
+from inference import DEFAULT_ENCODER
 from services.cli.ask_demo import QUESTIONS, ask_company
 from services.cli.demo_company import demo_company
 from services.cli.demo_runs import company_run, personal_run
 from services.cli.walk import Walked
-from services.jobs.build import build_snapshot
+from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -35,9 +35,10 @@ def _ids(walked: Walked) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_personal_run_gives_the_folders_of_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = tmp_path / "store"
-    build_snapshot(["python:planners.personal.personal_tools"], store, encoder=load_encoder(DEFAULT_ENCODER))
+def test_the_personal_run_gives_the_folders_of_the_truth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], store_of: BuiltStore
+) -> None:
+    store = store_of("python:planners.personal.personal_tools", DEFAULT_ENCODER)
     found = _ids(personal_run(tmp_path, store))
     truth = TruthTables.read(tmp_path / "home" / TRUTH)
     jane = {id for id, fields in truth.entities["Person"].items() if fields["name"] == "Jane Doe"}
@@ -49,11 +50,9 @@ def test_the_personal_run_gives_the_folders_of_the_truth(tmp_path: Path, capsys:
 
 
 @pytest.fixture(scope="module")
-def company_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def company_store(store_of: BuiltStore) -> Path:
     """A store of the shipped company's tools."""
-    store = tmp_path_factory.mktemp("company")
-    build_snapshot([str(CATALOG)], store, encoder=load_encoder(DEFAULT_ENCODER))
-    return store
+    return store_of(str(CATALOG), DEFAULT_ENCODER)
 
 
 @pytest.mark.slow

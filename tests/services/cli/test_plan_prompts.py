@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inference import DEFAULT_ENCODER, load_encoder
-from services.jobs.build import build_snapshot
+from inference import DEFAULT_ENCODER
+from tests.built_stores import BuiltStore
 from tests.ingest.extract.llm_server import Body, Reply, chat_server
 from tests.services.conftest import Run
 
@@ -42,9 +42,10 @@ def _mailbox(home: Path, *, hostile: bool) -> Path:
 
 
 @pytest.mark.slow  # the snapshot is built with the real encoder, so that the right tools are found
-def test_what_the_endpoint_gets_is_the_same_with_hostile_mail_and_with_none(run: Run, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    build_snapshot(["python:planners.personal.personal_tools"], store, encoder=load_encoder(DEFAULT_ENCODER))
+def test_what_the_endpoint_gets_is_the_same_with_hostile_mail_and_with_none(
+    run: Run, tmp_path: Path, store_of: BuiltStore
+) -> None:
+    store = store_of("python:planners.personal.personal_tools", DEFAULT_ENCODER)
 
     def script(request: Body, number: int) -> Reply:
         bad = {**GRAPH, "edges": GRAPH["edges"][:2], "filters": GRAPH["filters"][:1]}  # without the date

@@ -18,7 +18,7 @@ from planners.dfs.request_set import request_set
 from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.tool_finder import ToolFinder
 from services.company.company_facts import read_facts
-from services.jobs.build import build_snapshot
+from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
 from tests.egotools.loopback import Reply, loopback
 from tests.planners.library_server import client_of
@@ -30,10 +30,8 @@ _SYSTEMS = ("finance", "hr", "procurement", "sales", "travel")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("enterprise")
-    build_snapshot([str(CATALOG)], folder, encoder=HashingEncoder())
-    return folder
+def store(store_of: BuiltStore) -> Path:
+    return store_of(str(CATALOG), HashingEncoder().name)
 
 
 def asked(number: str) -> dict[str, Any]:

@@ -12,10 +12,10 @@ import pytest
 
 from egotools import AsyncClient, PermissionDeniedError, Tool
 from egotools.calling.http_invoker import HttpInvoker
-from inference import DEFAULT_ENCODER, load_encoder
+from inference import DEFAULT_ENCODER
 from planners.calling.consent import ConsentingInvoker
 from planners.finding.tool_finder import ToolFinder
-from services.jobs.build import build_snapshot
+from tests.built_stores import BuiltStore
 from tests.planners.library_server import client_of
 from tests.services.company.company_requests import CompanyRequest, read_requests, value_at
 from tests.services.company.planned_requests import (
@@ -56,11 +56,9 @@ OPEN = {
 
 
 @pytest.fixture(scope="module")
-def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def catalogue(store_of: BuiltStore) -> Path:
     """A store with the whole shipped catalogue, as ``egotools build`` makes it."""
-    store = tmp_path_factory.mktemp("catalogue")
-    build_snapshot([str(CATALOG)], store, encoder=load_encoder(DEFAULT_ENCODER))
-    return store
+    return store_of(str(CATALOG), DEFAULT_ENCODER)
 
 
 @pytest.fixture(scope="module")

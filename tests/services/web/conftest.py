@@ -12,8 +12,9 @@ import pytest
 import pytest_asyncio
 
 from datagen.personal.write_personal_data import write_personal_data
-from inference import DEFAULT_ENCODER, HashingEncoder, load_encoder
+from inference import DEFAULT_ENCODER, HashingEncoder
 from services.jobs.build import build_snapshot
+from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
 from tests.services.web.demo_plan import HOSTILE
 from tests.services.web.mail_pages import TOOLS, Mailbox, index_mailbox
@@ -43,12 +44,12 @@ def web_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def mailbox(tmp_path_factory: pytest.TempPathFactory) -> Mailbox:
+def mailbox(tmp_path_factory: pytest.TempPathFactory, store_of: BuiltStore) -> Mailbox:
     """A generated person's mail, calendar, cards and files with their index, and a store of the personal tools."""
     folder = tmp_path_factory.mktemp("mailbox")
     truth = write_personal_data(folder / "home", messages=400, seed=11)
-    build_snapshot([f"python:{TOOLS}"], folder / "store", encoder=load_encoder(DEFAULT_ENCODER))
-    return index_mailbox(folder / "home", folder / "index.sqlite", folder / "store", truth)
+    store = store_of(f"python:{TOOLS}", DEFAULT_ENCODER)
+    return index_mailbox(folder / "home", folder / "index.sqlite", store, truth)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -46,6 +45,7 @@ from services.jobs.build_weights import build_weights, tuned_snapshot
 from services.jobs.examination import examine_tools
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
 from services.jobs.plans import DEFAULT_KEEP, BuildPlan
+from services.jobs.rare_collections import rare_collections
 from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["build", "build_snapshot"]
 
 _NAMED = 20
-_THRESHOLDS = (200_000, 20, 50)  # chosen, not tuned
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
 _USAGE = ("rules", "llm", "none")
@@ -214,7 +213,7 @@ def build_snapshot(
             if earlier is not None:
                 return earlier
     seconds: dict[str, float] = {}
-    with _rare_collections(), contextlib.ExitStack() as stack:
+    with rare_collections(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(ResultCache(store / _CACHE)) if cached and (store / _CACHE).is_file() else None
         documents = ReadCache(opened) if cached else None
         with timed(seconds, "read"):
@@ -345,19 +344,6 @@ class _Build:
         )
         _check_extractions(graph, strict=self.inputs.strict)
         return graph
-
-
-@contextlib.contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Let the collector of reference cycles run rarely: a build makes millions of objects, nearly none of them in a cycle, and
-    each full collection visits all of them.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(*_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _rules_extractor(ontology: Ontology, workers: int, pool: Callable[..., Executor] | None = None) -> Extractor:

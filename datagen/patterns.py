@@ -61,6 +61,10 @@ class Patterns:
         """A list of pairs, each written ``one/other``."""
         return tuple((one, other) for one, other in (pair.split("/") for pair in self._words[name]))
 
+    def groups(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """A list of groups, each written ``one/other/third``."""
+        return tuple(tuple(group.split("/")) for group in self._words[name])
+
     def _source(self, alternative: _Alternative) -> str:
         """The regular expression of one alternative."""
         if isinstance(alternative, str):

@@ -1,4 +1,4 @@
-"""The R-P edges that a validator passes; an edge is validated only when a path needs it."""
+"""The R-P edges that are sure enough and that a validator passes; an edge is validated only when a path needs it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,20 @@ _Pair = tuple[str, str]
 
 
 class EdgeFilter:
-    """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand."""
+    """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand.
 
-    def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks, validator: SequenceValidator) -> None:
+    :param min_confidence: edges with a lower confidence make no step; two tools that one connects are not independent.
+    """
+
+    def __init__(
+        self, catalogue: ProfiledCatalogue, rp: ToolLinks, validator: SequenceValidator, min_confidence: float
+    ) -> None:
+        self._connected = rp.pairs
         self._validator = validator
         self._profiles = catalogue.profiles
         pairs: dict[_Pair, list[PathEdge]] = defaultdict(list)
         for edge in rp:
-            if edge.kind == "R-P" and edge.source != edge.target:
+            if edge.kind == "R-P" and edge.source != edge.target and edge.confidence >= min_confidence:
                 pairs[edge.source, edge.target].append(edge)
         self._edges = {
             pair: sorted(edges, key=lambda edge: (-edge.confidence, edge.parameter, edge.output))
@@ -60,7 +66,7 @@ class EdgeFilter:
 
     def connected(self, one: str, other: str) -> bool:
         """Whether an edge connects the two, in either direction."""
-        return (one, other) in self._edges or (other, one) in self._edges
+        return (one, other) in self._connected or (other, one) in self._connected
 
     def fills(self, source: str, target: str, parameter: str) -> bool:
         """Whether an edge fills that input of the second tool from the first."""

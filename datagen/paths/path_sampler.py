@@ -11,8 +11,11 @@ from functools import partial
 
 from datagen.interfaces import SequenceValidator
 from datagen.paths.edge_filter import EdgeFilter
+from datagen.paths.interchangeable import InterchangeableTools
 from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import PathBuilder, StepRules
+from datagen.paths.path_needs import PathNeeds
+from datagen.paths.rp_graph import MIN_CONFIDENCE
 from datagen.paths.usage import Anchors, Usage, shuffled_ranks
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
@@ -59,8 +62,8 @@ class FoundPaths:
     """The paths of each class.
 
     :param by_class: in the order found; the paths of a class have distinct sets of tools.
-    :param rejected: steps that the validator rejected (stage ``sequence``), classes with fewer paths than wanted, and
-        tools without a path (stage ``path``).
+    :param rejected: steps that the validator rejected (stage ``sequence``), paths with a needless tool or an open input,
+        classes with fewer paths than wanted, and tools without a path (stage ``path``).
     """
 
     by_class: Mapping[str, tuple[ToolPath, ...]]
@@ -79,7 +82,7 @@ def find_paths(
 ) -> FoundPaths:
     """Find paths for each class, the least used tools first. Deterministic.
 
-    An edge is validated only when a path needs it.
+    An edge is validated only when a path needs it, and only an edge that is probably true makes a path.
 
     :param wanted: map from class to the wanted number of paths; a rejection has the reason where fewer are found.
     :param progress: called with (``paths``, done, total).
@@ -106,13 +109,15 @@ def find_paths(
         found[name] = tuple(paths)
         if len(paths) < count:
             too_few.append(_too_few(name, len(paths), count, finder.why_none[name]))
-    return FoundPaths(by_class=found, rejected=(*finder.steps.rejected, *too_few, *finder.unused_tools(done)))
+    rejected = (*finder.steps.rejected, *finder.rejected, *too_few, *finder.unused_tools(done))
+    return FoundPaths(by_class=found, rejected=tuple(dict.fromkeys(rejected)))
 
 
 class _Finder:
     """Finds the paths of one catalogue, class after class, with common usage counts.
 
     :ivar why_none: for each class, the reasons why tools have no path, with the number of tools.
+    :ivar rejected: the paths with a needless tool or an open input.
     """
 
     def __init__(
@@ -122,12 +127,20 @@ class _Finder:
         self._pp = pp
         self._seed = seed
         self._usage = Usage(catalogue)
-        self._tools = [tool.id for tool in catalogue.tools]
+        self.alternatives = InterchangeableTools(catalogue, rp)
+        self._failed = {
+            tool.id: f"{len(self.alternatives.doubles(tool.id)):,} other tools do the same, so no request could mean it"
+            for tool in catalogue.tools
+            if self.alternatives.is_ambiguous(tool.id)
+        }
+        self._all = [tool.id for tool in catalogue.tools]
+        self._tools = [tool for tool in self._all if tool not in self._failed]
         self._answering = [
-            tool.id for tool in catalogue.tools if answers_general_questions(tool, self._profiles[tool.id])
+            tool for tool in self._tools if answers_general_questions(catalogue.tool(tool), self._profiles[tool])
         ]
-        self._failed: dict[str, str] = {}
-        self.steps = EdgeFilter(catalogue, rp, validator)
+        self._needs = PathNeeds(catalogue)
+        self.rejected: list[RejectedRequest] = []
+        self.steps = EdgeFilter(catalogue, rp, validator, MIN_CONFIDENCE)
         self.why_none: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
 
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:
@@ -139,11 +152,11 @@ class _Finder:
         for make in self._ways(name, builder, rng):
             for path in self._around_anchors(name, make, count - len(seen), rank, seen):
                 self._usage.add(path)
-                yield path
+                yield self.alternatives.with_alternatives(path)
 
     def unused_tools(self, paths: int) -> Iterator[RejectedRequest]:
         """Yield a rejection for each tool that is in no path, with the reason."""
-        for tool in self._tools:
+        for tool in self._all:
             if not self._usage.tools[tool]:
                 why = f"; {self._failed[tool]}" if tool in self._failed else ""
                 reason = f"the {paths:,} paths were found without it{why}"
@@ -158,7 +171,7 @@ class _Finder:
         anchors = Anchors(own, self._usage, rank)
         lengths = _Lengths()
         while count > 0 and (anchor := anchors.next()) is not None:
-            made = (make(anchor, lengths) for _ in range(_ATTEMPTS))
+            made = (self._needed(make(anchor, lengths), name) for _ in range(_ATTEMPTS))
             path = next((one for one in made if one is not None and frozenset(one.tools) not in seen), None)
             if path is None:
                 why = _WHY_NONE.get(name, _NO_STEP)
@@ -170,6 +183,21 @@ class _Finder:
             count -= 1
             yield path
             anchors.put_back(anchor)
+
+    def _needed(self, path: ToolPath | None, name: str) -> ToolPath | None:
+        """Return the path if each of its tools is needed and no input stays open; else None."""
+        if path is None or any(tool in self._failed_doubles(path) for tool in path.tools):
+            return None
+        if fault := self._needs.find_fault(path):
+            rejected = RejectedRequest(stage="path", subject=path.tools, reason=fault, request_class=name)
+            self.rejected.append(rejected)
+            return None
+        return path
+
+    def _failed_doubles(self, path: ToolPath) -> set[str]:
+        """Return the doubles of the tools of a path, and the tools that no request could mean."""
+        ambiguous = {tool for tool in path.tools if self.alternatives.is_ambiguous(tool)}
+        return ambiguous.union(*(self.alternatives.doubles(tool) for tool in path.tools))
 
     def _ways(self, name: str, builder: PathBuilder, rng: random.Random) -> Iterator[_MakePath]:
         """Yield the functions that make a path of the class around a tool; each is used until it makes no new path."""

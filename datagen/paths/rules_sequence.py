@@ -20,6 +20,7 @@ __all__ = ["RulesSequence"]
 
 _FINDING = ("search", "list")
 _MIN_CONFIDENCE = 0.2
+_MAX_MISSING = 0.1  # share of the fields that a tool reads, and the one before it does not give
 _WORDS = load_patterns("paths/words")
 _VERBS = {"search": "find", "list": "list", "get": "read", "create": "make", "update": "change"}
 
@@ -92,7 +93,14 @@ class RulesSequence:
     def validate(self, edge: PathEdge) -> Verdict:
         """Whether the second tool sensibly follows the first; the reason says why not, or why."""
         step = self._step(edge)
-        fault = self._other_thing(step) or _repetition(step) or self._known_before(step) or _mismatch(step)
+        fault = (
+            self._other_thing(step)
+            or _repetition(step)
+            or self._known_before(step)
+            or _is_said(step)
+            or self._is_given(step)
+            or _mismatch(step)
+        )
         return Verdict(check="sequence", passed=not fault, reason=fault or _why(step), by=self.name)
 
     def _step(self, edge: PathEdge) -> _Step:
@@ -112,6 +120,22 @@ class RulesSequence:
         if self._canonical(step.edge.output) in required and step.passed in required:
             return f"the {step.passed} must be known before the first tool runs, so the second does not need it"
         return ""
+
+    def _is_given(self, step: _Step) -> str:
+        """The first tool gives nearly all that the second reads of the same thing.
+
+        A list of a document leaves out what is nested deeply, so a few fields may be missing. Found on the documents of
+        Stripe and DigitalOcean.
+        """
+        if step.second.action != "get" or not step.same_entity or step.kind == TYPED_RESOURCE:
+            return ""
+        gives, reads = self._outputs(step.first.id), self._outputs(step.second.id)
+        return (
+            f"the first gives the whole {step.first.entity} that the second reads" if reads and reads <= gives else ""
+        )
+
+    def _outputs(self, tool_id: str) -> frozenset[str]:
+        return frozenset(self._canonical(output.name) for output in self._catalogue.tool(tool_id).returns)
 
     def _other_thing(self, step: _Step) -> str:
         """Two things have one name: each system makes its own, or the name alone does not say of which kind it is."""
@@ -153,21 +177,41 @@ def _repetition(step: _Step) -> str:
     first, second, thing = step.first, step.second, step.first.entity
     if first.action == "delete":
         return "what is deleted gives nothing to go on with"
+    if first.verb in _WORDS.words("watching"):
+        return "the first waits for changes, and what it gives is the watch"
     if second.action == "create" and _lemmas(first) == _lemmas(second) != frozenset(step.entity.split()):
         return f"a new {' '.join(first.words)} does not come from another one's {step.passed}"
     if not step.same_entity or step.kind == TYPED_RESOURCE:
-        return ""
+        empty = first.action == "create" and step.is_first and second.action in (*_FINDING, "delete")
+        return (
+            f"the {thing} that the first has just made has nothing yet that could be found or removed" if empty else ""
+        )
     if first.action == second.action != "act":
         return f"both {_VERBS.get(first.action, first.action)} the {thing}, so the second repeats the first"
     if first.action == "create" and second.action in _FINDING:
         return f"the second looks for the {thing} that the first has just made"
-    if first.action == "create" and second.action == "delete":
-        return f"the second undoes the {thing} that the first has just made"
+    if first.action == "create" and second.action in ("delete", "update"):
+        return f"the second undoes or changes the {thing} that the first has just made"
     if first.action == "get" and second.action in _FINDING:
         return f"the second looks for the {thing} that the first has read already"
-    if second.action == "create" and not step.is_second:
+    required = step.consumed is not None and step.consumed.required
+    if second.action == "create" and not (step.is_second and required):
         return f"a new {thing} does not come from another one's {step.passed}"
     return ""
+
+
+def _is_said(step: _Step) -> str:
+    """The first tool looks up a name, which the request itself says.
+
+    A tool that takes the identifier of another entity finds a name by a relation: the groups of a user.
+    """
+    field = step.consumed.key[1] if step.consumed is not None and step.consumed.identifier else ""
+    others = {
+        value.key[0] for value in step.first.consumes if value.required and value.identifier and not value.context
+    }
+    if not only_reads(step.first) or field not in _WORDS.words("said") or others - {step.entity}:
+        return ""
+    return f"people say the {step.passed} themselves, so the first tool is not needed"
 
 
 def _mismatch(step: _Step) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from datagen.interfaces import GeneratedText, Generator, RequestValidator
@@ -43,12 +43,14 @@ class RequestGenerator:
 
     :param validators: in rounds; a request that fails in one round skips the next rounds.
     :param concurrency: number of requests that are processed at the same time.
+    :param narrowed: returns a request with the alternatives of its tools that its words leave open.
     """
 
     generator: Generator
     validators: Sequence[Sequence[RequestValidator]]
     journal: Journal
     concurrency: int = 1
+    narrowed: Callable[[SyntheticRequest], SyntheticRequest] = lambda request: request
 
     def requests(self, attempts: Sequence[Attempt]) -> Iterator[SyntheticRequest | RejectedRequest]:
         """Yield the outcome of each attempt in order, after writing it to the journal.
@@ -69,7 +71,7 @@ class RequestGenerator:
         failed = next((verdict for verdict in outcome.verdicts if not verdict.passed), None)
         if failed is not None:
             return _rejection(request, "validate", f"{failed.check}: {failed.reason}")
-        return replace(request, verdicts=outcome.verdicts)
+        return replace(self.narrowed(request), verdicts=outcome.verdicts)
 
     def _unvalidated(self, attempt: Attempt, generated: GeneratedText) -> SyntheticRequest:
         return SyntheticRequest(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from datagen.interfaces import Generator, OutputFinder, RequestValidator, SequenceValidator, ToolOutputs
+from datagen.paths.interchangeable import InterchangeableTools
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
@@ -102,7 +103,11 @@ def make_requests(
     }
     with open_journal(folder, _configuration(catalogue, names, steps.model)) as journal:
         requests = RequestGenerator(
-            generator=generator, validators=validators, journal=journal, concurrency=steps.concurrency
+            generator=generator,
+            validators=validators,
+            journal=journal,
+            concurrency=steps.concurrency,
+            narrowed=InterchangeableTools(catalogue, rp).narrowed,
         )
         generated = generate_all(paths.by_class, wanted, requests, steps.encoder, seed=seed, progress=progress)
     return RunResult(

@@ -10,6 +10,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier
 from ingest.linking.output_index import OutputIndex
 from ingest.linking.profiles import ToolProfile, profile_tools
+from ingest.linking.resolver_edges import derive_resolver_edges
 from ingest.linking.rp_edges import LinkLimits, derive_rp_edges
 from ingest.linking.tool_draft import BARE_IDENTIFIERS
 from ingest.linking.tool_inputs import QUALIFIERS
@@ -35,6 +36,7 @@ __all__ = [
     "action_of",
     "canonical_names",
     "derive_edges",
+    "derive_resolver_edges",
     "derive_rp_edges",
     "local_name",
     "path_steps",

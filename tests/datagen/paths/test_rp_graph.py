@@ -80,18 +80,34 @@ def test_bare_types_join_only_what_is_filed_together() -> None:
     assert {(source, target) for source, _, target, _ in found} == {("blur", "sharpen"), ("sharpen", "blur")}
 
 
-def test_records_are_joined_to_the_records_their_key_is_a_part_of() -> None:
+def test_context_parameters_have_no_edges() -> None:
+    catalogue = catalogue_of(
+        tool(
+            f"get_{noun}",
+            f"region {noun}_id",
+            "region",
+            type="string",
+            method="get",
+            path=f"/{{region}}/{noun}s/{{{noun}_id}}",
+        )
+        for noun in "user order item group file note task page card team".split()
+    )
+    context = {(one.id, name) for one in catalogue.profiles.values() for name in one.context}
+    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    assert context and not context & {(edge.target, edge.parameter) for edge in links}
+
+
+def test_what_a_resolver_finds_no_other_list_needs_to_give() -> None:
     found = _ends(
         [
-            tool("get_order", "order_id", "order_id total"),
-            tool("get_order_item", "order_id item_no", "order_id item_no"),
-            tool("get_item_schedule", "order_id item_no line_no", "order_id item_no line_no"),
+            tool("search_projects", "query", "projects[].project_id projects[].name"),
+            tool("list_permitted_projects", "permissions", "projects[].project_id"),
+            tool("list_user_projects", "user_id", "projects[].project_id"),
+            tool("archive_project", "project_id"),
         ]
     )
-    pairs = {(source, target) for source, _, target, _ in found}
-    assert {("get_order", "get_order_item"), ("get_order_item", "get_order")} <= pairs
-    assert ("get_order_item", "get_item_schedule") in pairs
-    assert ("get_order", "get_item_schedule") not in pairs  # the item lies between them
+    sources = {source for source, _, target, _ in found if target == "archive_project"}
+    assert sources == {"search_projects", "list_user_projects"}  # the second finds by a relation
 
 
 def test_edges_know_their_ends_and_reasons() -> None:
@@ -125,7 +141,7 @@ print(rp.edges, pp, found)
 
 @pytest.mark.parametrize(
     ("name", "kind", "precision", "recall"),
-    [("toollinkos", "PARAMETER_DIRECTLY_DEPENDS_ON", 0.5, 0.5), ("taskbench", "resource", 0.8, 0.8)],
+    [("toollinkos", "PARAMETER_DIRECTLY_DEPENDS_ON", 0.6, 0.5), ("taskbench", "resource", 0.9, 0.9)],
 )
 def test_known_dependencies_are_found_from_the_documents_alone(
     shared: Path, name: str, kind: str, precision: float, recall: float

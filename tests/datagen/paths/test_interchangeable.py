@@ -1,0 +1,96 @@
+"""Interchangeable tools: what would do equally in a path, and what a request leaves open of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from datagen import PathEdge, SampleValue, SyntheticRequest, ToolLinks, ToolPath
+from datagen.paths.interchangeable import MAX_ALTERNATIVES, InterchangeableTools
+from ontology.tool import Tool
+from tests.datagen.catalogues import catalogue_of, tool
+
+
+def _tools(tools: Sequence[Tool], *edges: PathEdge) -> InterchangeableTools:
+    return InterchangeableTools(catalogue_of(tools), ToolLinks(edges))
+
+
+def _edge(source: str, target: str) -> PathEdge:
+    return PathEdge(
+        kind="R-P", source=source, target=target, output="user_id", parameter="user_id", confidence=0.95, reason="r"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (tool("delete_user", "user_id"), tool("remove_user", "user_id"), True),
+        (tool("get_user_v1", "user_id"), tool("get_user_v2", "user_id"), True),
+        (tool("search_users", "query"), tool("search_users_post", "query"), True),
+        (tool("get_user", "user_id", namespace="a"), tool("get_user", "user_id", namespace="b"), True),
+        (tool("delete_user", "user_id"), tool("cancel_user", "user_id"), False),
+        (tool("create_user", "name"), tool("create_users", "name"), False),
+        (tool("delete_user", "user_id"), tool("delete_user", "email", namespace="b"), False),
+        (tool("list_users"), tool("list_active_users"), False),
+        (tool("get_user", "user_id", "user_id name"), tool("fetch_user", "user_id", "total page"), False),
+    ],
+)
+def test_doubles_do_the_same_to_the_same_object(one: Tool, other: Tool, same: bool) -> None:
+    found = _tools((one, other, tool("list_orders"), tool("get_order", "order_id")))
+    assert found.doubles(one.id) == ((other.id,) if same else ())
+    assert found.doubles(other.id) == ((one.id,) if same else ())
+
+
+def test_tools_that_are_all_alike_can_be_meant_by_no_request() -> None:
+    alike = _tools([tool(f"tool_{number}", "a", description="Does it.") for number in range(MAX_ALTERNATIVES + 2)])
+    assert alike.is_ambiguous("shop/tool_0")
+    assert not _tools([tool("delete_user", "user_id"), tool("remove_user", "user_id")]).is_ambiguous("shop/delete_user")
+
+
+SHOP = (
+    tool("search_users", "query", "users[].user_id"),
+    tool("list_users", "country?", "users[].user_id"),
+    tool("list_group_users", "group_id", "users[].user_id"),
+    tool("delete_user", "user_id"),
+)
+PATH = ToolPath(
+    tools=("shop/search_users", "shop/delete_user"),
+    edges=(_edge("shop/search_users", "shop/delete_user"),),
+    shape="chain",
+)
+
+
+def test_finders_that_find_the_same_by_words_are_alternatives() -> None:
+    found = _tools(SHOP, *(_edge(f"shop/{name}", "shop/delete_user") for name in ("search_users", "list_users")))
+    assert found.with_alternatives(PATH).slots == (("shop/search_users", "shop/list_users"), ("shop/delete_user",))
+
+
+def test_a_finder_that_does_not_fill_the_input_or_finds_by_a_relation_is_no_alternative() -> None:
+    edges = [_edge(f"shop/{name}", "shop/delete_user") for name in ("search_users", "list_group_users")]
+    assert _tools(SHOP, *edges).with_alternatives(PATH).alternatives == ()
+
+
+def _request(text: str, value: str, alternatives: tuple[tuple[str, ...], ...]) -> SyntheticRequest:
+    tools = ("sales/get_user",)
+    values = (SampleValue(tool=tools[0], parameter=value, value="7"),)
+    path = ToolPath(tools=tools, alternatives=alternatives)
+    return SyntheticRequest(id="r", text=text, request_class="single-intent", path=path, values=values)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kept"),
+    [
+        ("Show user 7", "user_id", ("support/get_user",)),
+        ("Show user 7 of sales", "user_id", ()),
+        ("Show user 7 with 7 roles", "depth", ()),
+    ],
+)
+def test_alternatives_are_those_that_the_request_leaves_open(text: str, value: str, kept: tuple[str, ...]) -> None:
+    tools = (
+        tool("get_user", "user_id depth?", namespace="sales"),
+        tool("get_user", "user_id", namespace="support"),
+        tool("list_orders"),
+    )
+    found = _tools(tools).narrowed(_request(text, value, (("support/get_user",),)))
+    assert found.path.slots[0][1:] == kept

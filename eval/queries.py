@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,16 @@ from eval.gold_slots import Slot, gold_slots, row_tools
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.query.request import Request
 
-__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "of_split", "read_queries", "require_gold", "sample_queries"]
+__all__ = [
+    "LabelledQuery",
+    "QuerySet",
+    "missing_gold",
+    "of_split",
+    "read_queries",
+    "require_gold",
+    "sample_queries",
+    "strict_queries",
+]
 
 _NAMED = 10  # number of errors that a message names
 _USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
@@ -69,6 +78,17 @@ class QuerySet:
     name: str
     queries: tuple[LabelledQuery, ...]
     sha256: str
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether a slot of a request has more than one tool."""
+        return any(len(slot) > 1 for query in self.queries for slot in query.slots)
+
+
+def strict_queries(queries: QuerySet) -> QuerySet:
+    """Return the set with only the first tool of each slot, as the strict figures count; name and digest stay the same."""
+    strict = (replace(query, slots=gold_slots(slot[0] for slot in query.slots)) for query in queries.queries)
+    return replace(queries, queries=tuple(strict))
 
 
 class _RowError(Exception):

@@ -13,7 +13,7 @@ from eval.bootstrap import resampled_means
 from eval.metrics import METRICS, Scores, cutoff_of, metric_of, share_too_large
 from eval.queries import QuerySet
 
-__all__ = ["Group", "Scored", "classes", "groups"]
+__all__ = ["Group", "Scored", "classes", "groups", "strict_group"]
 
 _BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 
@@ -77,6 +77,11 @@ def groups(sets: Sequence[Scored], *, resamples: int, seed: int) -> Iterator[Gro
     if macro and micro:
         yield macro
         yield micro
+
+
+def strict_group(queries: QuerySet, scores: Mapping[str, Scores], *, resamples: int, seed: int) -> Group:
+    """Return the group of one set, scored with only the first tool of each slot; the draws are those of the set."""
+    return replace(_of_requests(queries, scores, "", resamples=resamples, seed=seed), scope="strict")
 
 
 def _of_requests(

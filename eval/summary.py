@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from eval.answers import Run
 from eval.bootstrap import check, interval, p_value
 from eval.measured_set import MeasuredSet
 from eval.metrics import CUTOFFS, is_answered, score
-from eval.request_groups import Group, classes, groups
+from eval.queries import strict_queries
+from eval.request_groups import Group, classes, groups, strict_group
 from ontology.errors import DocumentError, InvalidArgumentError
 
 __all__ = ["Figure", "SetFacts", "Summary", "SystemFacts", "summarise", "summary_from_json", "summary_to_json"]
@@ -27,8 +29,9 @@ _DIGITS = 6
 class Figure:
     """One number of a report, with its interval and its group of requests.
 
-    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets)
-        or ``micro`` (all requests of all sets).
+    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets),
+        ``micro`` (all requests of all sets) or ``strict`` (micro-average of one set that has alternatives, where only
+        the first tool of a slot fills it). All other scopes are lenient: any tool of a slot fills it.
     :param group: the class, the set, or empty.
     :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: a name that ``ir_measures``
         parses.
@@ -129,7 +132,7 @@ def summarise(
 ) -> Summary:
     """Compute every figure of the evaluation, rounded to six digits.
 
-    Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
+    A set with alternatives also has strict figures. Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
     class are in no class figure. All draws are within a set (or class), so the intervals of the averages show the
     variation of requests within these sets. A system that did not run on every set has no average, because an average over
     fewer sets is not comparable. Where the baseline did not run, there are no differences.
@@ -144,18 +147,27 @@ def summarise(
     for measured in sets:
         for run in measured.runs:
             _check_run(run, measured, max(cutoffs, default=0))
+    strict = (_strict(each, cutoffs, resamples, seed) for each in sets if each.runs and each.queries.has_alternatives)
     scored = [(each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in sets]
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
         sets={measured.queries.name: _set_facts(measured) for measured in sets},
         figures=tuple(
-            figure for group in groups(scored, resamples=resamples, seed=seed) for figure in _figures(group, baseline)
+            figure
+            for group in chain(groups(scored, resamples=resamples, seed=seed), strict)
+            for figure in _figures(group, baseline)
         ),
         facts=tuple(_facts(run, measured) for measured in sets for run in measured.runs),
         baseline=baseline,
         resamples=resamples,
         seed=seed,
     )
+
+
+def _strict(measured: MeasuredSet, cutoffs: Sequence[int], resamples: int, seed: int) -> Group:
+    queries = strict_queries(measured.queries)
+    scores = {run.system: score(run, queries, cutoffs) for run in measured.runs}
+    return strict_group(queries, scores, resamples=resamples, seed=seed)
 
 
 def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:

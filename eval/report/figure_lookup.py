@@ -56,6 +56,10 @@ class Figures:
             return Scope(scope="set", group=set_name, name=set_name, sets=(set_name,))
         return Scope(scope="macro", group="", name="macro-average", sets=tuple(self.summary.sets), average=True)
 
+    def strict(self, set_name: str) -> Scope:
+        """All requests of a set with alternatives, where only the first tool of a slot fills it."""
+        return Scope(scope="strict", group=set_name, name=f"{set_name}, strict", sets=(set_name,))
+
     def classes(self, set_name: str) -> list[Scope]:
         """The classes of a set; empty where its requests have no class."""
         classes = self.summary.sets[set_name].classes

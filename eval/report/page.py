@@ -98,6 +98,8 @@ def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
     yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
     yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
     yield Section(title=f"All measures, {name}", blocks=tuple(_metrics(summary, name)))
+    if measured.queries.has_alternatives:
+        yield Section(title=f"Strict, {name}", blocks=tuple(_strict(summary, measured)))
     cost = cost_table(summary, name)
     yield Section(
         title=f"Latency and cost, {name}", blocks=(latency_table(summary, name), *([cost] if cost is not None else []))
@@ -106,6 +108,18 @@ def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
         yield Section(title=f"Gold missing from the catalogue, {name}", blocks=(missing_gold_table(measured),))
     if measured.graph is not None:
         yield graph_section(measured.graph, title=f"The tool graph, {name}")
+
+
+def _strict(summary: Summary, measured: MeasuredSet) -> Iterator[Block]:
+    """The figures where only the tool named first fills a slot, beside the lenient ones of all other tables."""
+    several = sum(any(len(slot) > 1 for slot in query.slots) for query in measured.queries.queries)
+    yield Paragraph(
+        text=f"Of {several:,} requests a needed tool has alternatives, which would do equally. In all other tables any of "
+        "them fills its place (lenient). Here only the tool that is named first does (strict)."
+    )
+    for metric in METRICS:
+        if metric.by_class:
+            yield measure_table(summary, measured.queries.name, metric.name, cutoffs=_cutoffs(summary), strict=True)
 
 
 def _by_class(summary: Summary, set_name: str) -> Iterator[Block]:

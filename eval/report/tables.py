@@ -56,14 +56,21 @@ def per_set_table(
 
 
 def measure_table(
-    summary: Summary, set_name: str, metric: str, *, cutoffs: Sequence[int], systems: Sequence[str] = ()
+    summary: Summary,
+    set_name: str,
+    metric: str,
+    *,
+    cutoffs: Sequence[int],
+    systems: Sequence[str] = (),
+    strict: bool = False,
 ) -> Table:
     """One metric (``nDCG``) at these cutoffs in percent, with 95 % intervals, a row for each system.
 
     :param set_name: a set, or empty for the mean over all sets.
+    :param strict: whether only the first tool of a slot fills it; of a set that has alternatives.
     """
     figures = Figures(summary)
-    scope = figures.requests(set_name)
+    scope = figures.strict(set_name) if strict else figures.requests(set_name)
     layout = _Layout(
         figures=figures,
         scopes=[scope],

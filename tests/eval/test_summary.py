@@ -12,7 +12,8 @@ import pytest
 from eval.answers import Answer, Run
 from eval.measured_set import MeasuredSet
 from eval.metrics import METRICS
-from eval.queries import QuerySet
+from eval.queries import LabelledQuery, QuerySet
+from eval.report import document_to_markdown, report_document
 from eval.summary import (
     Figure,
     Summary,
@@ -296,3 +297,26 @@ def test_a_damaged_summary_is_refused(change: Callable[[dict[str, Any]], object]
 def test_what_is_no_summary_is_refused(value: Any) -> None:
     with pytest.raises(DocumentError, match=r"egotools\.summary\.v2"):
         summary_from_json(value)
+
+
+def test_strict_figures_count_only_the_first_tool_of_a_slot() -> None:
+    """Of four requests two are answered with the first tool, one with the alternative, one not at all."""
+    rows = [LabelledQuery(id=f"q{at}", text=f"text {at}", slots=((f"a-{at}", f"b-{at}"),)) for at in range(4)]
+    queries = QuerySet(name="one", queries=tuple(rows), sha256="d")
+    run = run_of(queries, {"q0": ("a-0",), "q1": ("a-1",), "q2": ("b-2", "a-2"), "q3": ("x",)}, "s")
+    summary = summarise([_measured(queries, run)], baseline="s", cutoffs=(1, 2), resamples=100)
+    lenient, strict = (
+        _figure(summary, scope, "s", "CompleteRecall@1", "one", name)
+        for scope, name in (("set", ""), ("strict", "one"))
+    )
+    assert (lenient.value, strict.value) == (0.75, 0.5)
+    assert _figure(summary, "strict", "s", "CompleteRecall@2", "one", "one").value == 0.75
+    assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
+    page = document_to_markdown(report_document(summary, [_measured(queries, run)]))
+    assert "Of 4 requests a needed tool has alternatives" in page and "one, strict" in page
+
+
+def test_a_set_without_alternatives_has_no_strict_figures() -> None:
+    queries = _set()
+    summary = summarise([_measured(queries, _answering(queries, _all, "a"))], baseline="a", resamples=100)
+    assert not [figure for figure in summary.figures if figure.scope == "strict"]

@@ -1,7 +1,7 @@
 """Speed of data generation: ``python -m scripts.bench_datagen``; part of ``make bench``.
 
 Finds paths over a catalogue of 10,000 tools and compares their cost with encoding the catalogue's distinct inputs once, then
-generates requests over the paths and validates them. The catalogue is ``../shared/bench/scale_44k`` where it lies beside
+generates requests over the paths and validates them, and compares that with encoding the requests once. The catalogue is ``../shared/bench/scale_44k`` where it lies beside
 the checkout, else every operation of botocore and google-api-python-client, else what ``--catalog`` names. The exit code is
 1 when a threshold is missed.
 """
@@ -32,7 +32,6 @@ from scripts.run_command import run_command
 from scripts.speed.builds import catalog_tools
 
 PATHS_A_CLASS = 200
-REQUESTS_PER_S = 500
 _GENERATED = 600
 _ENCODER = "egotools-minilm-int8.v1"
 
@@ -46,18 +45,16 @@ class RequestRates:
     :param generated: requests, of ``asked`` that were asked for.
     :param generated_per_s: processed documents of the tools included.
     :param validated_per_s: by all validators of the rules.
+    :param seconds: generating all that were asked for, and validating those generated.
+    :param encoding_s: encoding as many requests once, the generated ones as often as needed.
     """
 
     asked: int = 0
     generated: int = 0
     generated_per_s: float = 0.0
     validated_per_s: float = 0.0
-
-    @property
-    def per_s(self) -> float:
-        """Requests a second, generated and validated."""
-        rates = (self.generated_per_s, self.validated_per_s)
-        return 1 / sum(1 / rate for rate in rates) if all(rates) else 0.0
+    seconds: float = 0.0
+    encoding_s: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +81,9 @@ class DatagenTimes:
 
     @property
     def met(self) -> bool:
-        """Whether paths cost no more than encoding, and enough requests are generated and validated a second."""
-        return self.paths_s <= self.encoding_s and self.requests.per_s >= REQUESTS_PER_S
+        """Whether paths cost no more than encoding, and wording and checking no more than encoding the requests."""
+        requests = self.requests
+        return self.paths_s <= self.encoding_s and 0 < requests.seconds <= requests.encoding_s
 
 
 class _Timed:
@@ -113,7 +111,7 @@ def main(
     times = measure_datagen(catalog_tools(catalog)[:tools], load_encoder(_ENCODER))
     print(table_of(times))
     if not times.met:
-        print(f"A threshold is missed: paths within the cost of encoding, {REQUESTS_PER_S} requests a second.")
+        print("A threshold is missed: paths and requests within the cost of encoding what they consist of.")
         raise typer.Exit(1)
     print("Every threshold is met.")
 
@@ -138,11 +136,11 @@ def measure_datagen(tools: Sequence[Tool], encoder: Encoder) -> DatagenTimes:
         rp_edges=len(rp),
         pp_edges=len(pp.links),
         paths=sum(map(len, found.by_class.values())),
-        requests=measure_requests(catalogue, rp, found),
+        requests=measure_requests(catalogue, rp, found, encoder),
     )
 
 
-def measure_requests(catalogue: ProfiledCatalogue, rp: ToolLinks, found: FoundPaths) -> RequestRates:
+def measure_requests(catalogue: ProfiledCatalogue, rp: ToolLinks, found: FoundPaths, encoder: Encoder) -> RequestRates:
     """Generate requests over some paths of each class, and validate them."""
     from datagen.generation import RulesGenerator
     from datagen.interfaces import GeneratedText
@@ -169,9 +167,17 @@ def measure_requests(catalogue: ProfiledCatalogue, rp: ToolLinks, found: FoundPa
     for request in requests:
         validate(request, validators)
     validated_s = time.perf_counter() - start
+    texts_made = [request.text for request in requests]
+    repeated = (texts_made * (len(jobs) // len(texts_made) + 1))[: len(jobs)]
+    encoder.encode(texts_made[:1])  # loads the model
+    start = time.perf_counter()
+    encoder.encode(repeated)
+    encoding_s = time.perf_counter() - start
     return RequestRates(
         asked=len(jobs),
         generated=len(requests),
+        seconds=generated_s + validated_s,
+        encoding_s=encoding_s,
         generated_per_s=len(requests) / generated_s,
         validated_per_s=len(requests) / validated_s,
     )
@@ -191,6 +197,8 @@ def table_of(times: DatagenTimes) -> str:
             f"{requests.generated_per_s:,.0f}/s ({requests.generated} of {requests.asked})",
         ),
         ("requests validated by rules", f"{requests.validated_per_s:,.0f}/s"),
+        (f"wording and checking {requests.asked:,} requests", f"{requests.seconds:.2f} s"),
+        (f"encoding {requests.asked:,} requests once", f"{requests.encoding_s:.2f} s"),
     ]
     return "\n".join([f"| {times.tools:,} tools | |", "|---|---:|", *(f"| {name} | {cell} |" for name, cell in rows)])
 

@@ -11,8 +11,9 @@ import yaml
 
 from datagen.synthetic_request import CLASSES
 from ontology.errors import InvalidArgumentError
+from ontology.yaml_data import read_yaml
 
-__all__ = ["equal_mix", "read_mix"]
+__all__ = ["equal_mix", "named_mixes", "read_mix"]
 
 MAX_PER_CLASS = 1_000_000
 _REMEDY = (
@@ -33,15 +34,23 @@ def equal_mix(per_class: int) -> dict[str, int]:
     return dict.fromkeys(CLASSES, per_class)
 
 
-def read_mix(file: Path, per_class: int) -> dict[str, int]:
-    """Read a YAML or JSON file with an object that maps classes to counts or to shares.
+def named_mixes() -> dict[str, dict[str, int]]:
+    """Return the mixes that have a name: map from name to class to weight; ``mixes.yaml`` says where they are from."""
+    mixes: dict[str, dict[str, int]] = read_yaml(Path(__file__).parent / "mixes.yaml")
+    return mixes
 
-    The numbers are shares if any of them has a decimal point. Shares divide six times ``per_class`` requests, and need
+
+def read_mix(file: Path, per_class: int) -> dict[str, int]:
+    """Read a YAML or JSON file with an object that maps classes to counts or to shares, or take a mix by its name.
+
+    A file has priority over a name. The weights of a named mix are shares. The numbers are shares if any of them has a decimal point. Shares divide six times ``per_class`` requests, and need
     not add up to 1.
 
     :raises InvalidArgumentError: when the file cannot be read, or for an invalid class or number.
     """
     total = sum(equal_mix(per_class).values())
+    if not file.exists() and (named := named_mixes().get(str(file))):
+        return _apportion({name: named.get(name, 0) for name in CLASSES}, total)
     given = _read(file)
     for name, number in given.items():
         _check(file, name, number)

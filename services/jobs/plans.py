@@ -250,8 +250,8 @@ class DatagenPlan:
     mix: Annotated[
         Path | None,
         Option(
-            help="YAML or JSON file: class → number of requests, or class → share of six times --per-class. "
-            "Default: the same number for each class.",
+            help="YAML or JSON file: class → number of requests, or class → share of six times --per-class; or a name: "
+            "paper, the shares of the paper's own requests. Default: the same number for each class.",
         ),
     ] = None
     seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0

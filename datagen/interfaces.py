@@ -85,10 +85,14 @@ class SequenceValidator(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedText:
-    """The text of a request and the values in it, before validation."""
+    """The text of a request and the values in it, before validation.
+
+    :param by: versioned name of the generator of this text, where a generator uses others; else empty.
+    """
 
     text: str
     values: tuple[SampleValue, ...]
+    by: str = ""
 
 
 class Generator(Protocol):

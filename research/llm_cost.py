@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
@@ -26,6 +27,7 @@ class CostLedger:
     def __init__(self, path: Path, *, minutes: float) -> None:
         self._path = path
         self._minutes = minutes
+        self._lock = Lock()
         self.part = ""
         self.spent: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
@@ -40,7 +42,11 @@ class CostLedger:
             )
 
     def add(self, completion: Completion, seconds: float) -> None:
-        """Count one call."""
+        """Count one call. Safe to use from several threads."""
+        with self._lock:
+            self._add(completion, seconds)
+
+    def _add(self, completion: Completion, seconds: float) -> None:
         part = self.spent.setdefault(self.part, dict.fromkeys(_FIGURES, 0))
         more = (1, completion.prompt_tokens, completion.completion_tokens, seconds)
         for figure, value in zip(_FIGURES, more, strict=True):
@@ -49,7 +55,7 @@ class CostLedger:
 
 
 class CountedChat:
-    """A chat model whose calls are counted; one call at a time."""
+    """A chat model whose calls are counted."""
 
     def __init__(self, model: ChatModel, ledger: CostLedger) -> None:
         self._model = model
@@ -80,7 +86,10 @@ class CountedChat:
 
 
 def render(results: Mapping[str, Any]) -> str:
-    """The report as Markdown."""
+    """The report as Markdown.
+
+    :param results: ``model``, ``tools``, ``arms`` (map from arm to its figures) and ``spent``.
+    """
     return "\n".join([f"Model: `{results['model']}`; {results['tools']} tools.", "", *_parts(results)]) + "\n"
 
 
@@ -88,51 +97,9 @@ def _parts(results: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(
         ("part", *_FIGURES), [[part, *map(_number, one.values())] for part, one in results["spent"].items()]
     )
-    if "outputs" in results:
-        yield from _outputs(results["outputs"])
-    if "sequence" in results:
-        yield from _sequence(results["sequence"])
-    if "requests" in results:
-        yield from _requests(results["requests"])
-    for part in ("validators", "instruments"):
-        if part in results:
-            yield from ("", f"## {part.capitalize()}", "")
-            yield from (f"- {name}: {_figures(found)}" for name, found in results[part].items())
-
-
-def _outputs(part: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("", "## Outputs", "")
-    if part.get("stopped"):
-        yield f"Stopped: {part['stopped']}"
-        return
-    figures = ("named", "right", "precision", "wanted", "met", "recall")
-    names = ("rules.v1", "llm.v1")
-    yield from _table(("", *figures), [[name, *(part[name][figure] for figure in figures)] for name in names])
-    yield from ("", f"Rejected: {part['rejected']}", "")
-    yield from _table(("tool", "documented", "rules", "llm"), part["examples"])
-
-
-def _sequence(part: Mapping[str, Any]) -> Iterator[str]:
-    yield from (
-        "",
-        "## Sequences",
-        "",
-        f"{part['agreed']} of {part['edges']} agreed: {part['table']}. {part['stopped']}",
-        "",
-    )
-    yield from _table(("edge", "rules", "because", "llm", "because"), part["examples"])
-
-
-def _requests(part: Mapping[str, Any]) -> Iterator[str]:
-    yield from (
-        "",
-        "## Requests",
-        "",
-        f"{sum(part['generated'].values())} of {part['asked']} generated: {part['generated']}.",
-        "",
-    )
-    yield from (f"Rejected: {part['rejected by reason']}. {part['stopped']}", "")
-    yield from (f"- {one['class']} ({', '.join(one['tools'])}): {one['query']}" for one in part["requests"])
+    for arm, figures in results["arms"].items():
+        yield from ("", f"## {arm.capitalize()}", "")
+        yield from (f"- {name}: {_figure(found)}" for name, found in figures.items() if found != "")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
@@ -142,12 +109,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[st
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
 
 
-def _figures(found: Mapping[str, Any] | int) -> str:
-    return (
-        str(found)
-        if isinstance(found, int)
-        else "; ".join(f"{name} {value}" for name, value in found.items() if value != "")
-    )
+def _figure(found: object) -> str:
+    return "; ".join(f"{name} {value}" for name, value in found.items()) if isinstance(found, Mapping) else str(found)
 
 
 def _number(value: float) -> str:

@@ -80,7 +80,7 @@ class RequestGenerator:
             request_class=attempt.request_class,
             path=attempt.path,
             values=generated.values,
-            generator=self.generator.name,
+            generator=generated.by or self.generator.name,
         )
 
     def _known_or_new(self, attempt: Attempt) -> Outcome:

@@ -40,7 +40,7 @@ class Steps:
 
     outputs: OutputFinder
     sequence: Callable[[ToolLinks], SequenceValidator]
-    generator: Generator
+    generator: Callable[[ToolLinks], Generator]
     validators: Callable[[ToolLinks], Sequence[Sequence[RequestValidator]]]
     encoder: Encoder
     concurrency: int = 1
@@ -92,7 +92,7 @@ def make_requests(
     rp = build_rp_graph(catalogue, outputs)
     progress("similarity of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
-    sequence, generator, validators = steps.sequence(rp), steps.generator, tuple(steps.validators(rp))
+    sequence, generator, validators = steps.sequence(rp), steps.generator(rp), tuple(steps.validators(rp))
     paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_paths_for(wanted), seed=seed, progress=progress)
     names = {
         "outputs": (steps.outputs.name,),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from datagen.generation import RulesGenerator
+from datagen.interfaces import Generator
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
 from datagen.profiled_catalogue import ProfiledCatalogue
@@ -13,6 +16,7 @@ from datagen.report.figures import RunFigures
 from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Steps, make_requests
+from datagen.tool_links import ToolLinks
 from datagen.validation.rules_validator import rules_validators
 from inference import allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder
@@ -70,11 +74,9 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     # Answers of a model are cached on the disk. The rules are faster than reading a cache.
     with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
         encoder = CachedEncoder(load_encoder(encoder_name), cache)
-        steps = (
-            _steps(catalogue, encoder)
-            if model is None
-            else _llm_steps(catalogue, encoder, model, cache, name=plan.endpoint.model)
-        )
+        steps = _rules_steps(catalogue, encoder)
+        if model is not None:
+            steps = _llm_steps(plan, steps, catalogue, model, cache)
         made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made, encoder)
@@ -88,32 +90,47 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     return Generation(figures=figures, report=report, stopped=made.generated.stopped)
 
 
-def _steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
+def _rules_steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
     """The rule-based steps."""
+    worder = RulesGenerator(catalogue)
     return Steps(
         outputs=RulesOutputs(catalogue),
         sequence=lambda rp: RulesSequence(catalogue, rp),
-        generator=RulesGenerator(catalogue),
+        generator=lambda rp: worder,
         validators=lambda rp: (rules_validators(catalogue, rp),),
         encoder=encoder,
     )
 
 
 def _llm_steps(
-    catalogue: ProfiledCatalogue, encoder: Encoder, model: ChatModel, cache: ResultCache, *, name: str
+    plan: DatagenPlan, rules: Steps, catalogue: ProfiledCatalogue, model: ChatModel, cache: ResultCache
 ) -> Steps:
-    """The steps with a chat model. The rules validate first, because they cost nothing.
+    """The rule-based steps with a chat model in those that the plan names. The rules validate first: they cost nothing."""
+    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, ParaphraseCheck, Paraphraser, llm_validators
 
-    :param name: the name of the model, without its address.
-    """
-    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
+    def reworded(rp: ToolLinks) -> Generator:
+        check = ParaphraseCheck(catalogue, rules_validators(catalogue, rp))
+        return LlmGenerator(
+            rules.generator(rp), check, Paraphraser(check, model, cache), fallback=not plan.reworded_only
+        )
 
-    return Steps(
-        outputs=LlmOutputs(catalogue, model, cache),
-        sequence=lambda rp: LlmSequence(catalogue, model, cache),
-        generator=LlmGenerator(catalogue, model, cache),
-        validators=lambda rp: (rules_validators(catalogue, rp), llm_validators(catalogue, rp, model, cache)),
-        encoder=encoder,
-        concurrency=_CONCURRENCY,
-        model=name,
-    )
+    by_model: dict[str, Any] = {
+        "wording": {"generator": reworded},
+        "outputs": {"outputs": LlmOutputs(catalogue, model, cache)},
+        "sequence": {"sequence": lambda rp: LlmSequence(catalogue, model, cache)},
+        "verdicts": {
+            "validators": lambda rp: (*rules.validators(rp), llm_validators(catalogue, rp, model, cache)),
+        },
+    }
+    chosen = _llm_step_names(plan.llm_steps, by_model)
+    replaced = {field: step for name in chosen for field, step in by_model[name].items()}
+    return replace(rules, **replaced, concurrency=_CONCURRENCY, model=plan.endpoint.model)
+
+
+def _llm_step_names(names: str, known: Collection[str]) -> list[str]:
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    unknown = sorted(set(chosen) - set(known))
+    if unknown or not chosen:
+        problem = f"there is no step {unknown[0]!r}" if unknown else "no step is named"
+        raise InvalidArgumentError(problem, subject="--llm-steps", remedy=f"Use some of {', '.join(known)}")
+    return chosen

@@ -243,10 +243,22 @@ class DatagenPlan:
     per_class: Annotated[int, Option(help="Number of requests of each of the six classes.")] = 50
     generator: Annotated[
         str,
-        Option(
-            help="How outputs are found, requests generated and validated: rules (no model), or llm (see --llm-url)."
-        ),
+        Option(help="rules (no model), or llm: a chat model takes the steps of --llm-steps (see --llm-url)."),
     ] = "rules"
+    llm_steps: Annotated[
+        str,
+        Option(
+            help="Steps of the chat model, separated by commas: wording (it rewords each request, and rules check the "
+            "result), outputs, sequence, verdicts. A small model is fit for wording only."
+        ),
+    ] = "wording"
+    reworded_only: Annotated[
+        bool,
+        Option(
+            "--reworded-only",
+            help="Reject a request that the model does not reword rightly. Default: keep the wording of the rules.",
+        ),
+    ] = False
     mix: Annotated[
         Path | None,
         Option(

@@ -1,85 +1,76 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inference import HashingEncoder
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError
 from research.datagen_llm import main, spread
 from research.llm_cost import CostLedger, CountedChat
 from research.validator_accuracy import CATALOG
+from services.jobs.build import build_snapshot
 from tests.ingest.extract.llm_server import Body, ChatServer, Reply, chat_server
 
-PIECE = [str(CATALOG / name) for name in ("events.json", "legal.json")]
-FEW: dict[str, Any] = {"catalog": PIECE, "hidden": 2, "edges": 4, "paths": 6, "sample": 2, "timeout_s": 60}
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reworded") / "store"
+    build_snapshot(
+        [str(CATALOG / "events.json"), str(CATALOG / "legal.json")], folder, encoder=HashingEncoder(), workers=1
+    )
+    return folder
 
 
-def obliging(request: Body, _number: int) -> Reply:
-    """An answer inside the schema that is asked for; a request says Friday for whatever it is asked."""
-    schema = request["response_format"]["json_schema"]["schema"]
-    answer = _sample(schema)
-    if "query" in answer:
-        names = schema["properties"]["values"]["items"]["properties"]["parameter"].get("enum", [])
-        rows = [{"tool": n, "parameter": name, "value": "Friday"} for n in range(1, 6) for name in names]
-        answer = {"values": rows, "query": "Could you see to that by Friday please"}
-    return Reply(text=json.dumps(answer))
+def polite(request: Body, _number: int) -> Reply:
+    """A model that first says an order that nobody gave, and then each request with thanks."""
+    message = json.loads(request["messages"][1]["content"])["message"]
+    return Reply(text=json.dumps({"rewordings": ["Then do it", f"{message.rstrip('.?!')} - thanks a lot"]}))
 
 
-def _sample(schema: Mapping[str, Any]) -> Any:
-    match schema["type"]:
-        case "object":
-            return {name: _sample(one) for name, one in schema["properties"].items()}
-        case "array":
-            return []
-        case "boolean":
-            return True
-        case "number" | "integer":
-            return 1
-        case _:
-            return schema.get("enum", ["so it is"])[0]
-
-
-def run(server: ChatServer, out: Path, **more: Any) -> dict[str, Any]:
-    main(llm_url=server.base_url, llm_model="test", out=out, **FEW, **more)
+def run(server: ChatServer, store: Path, out: Path, **more: Any) -> dict[str, Any]:
+    main(url=server.base_url, model="test", store=store, out=out, limit=6, timeout_s=60, **more)
     report: dict[str, Any] = json.loads((out / "report.json").read_text(encoding="utf-8"))
     return report
 
 
-def test_every_part_is_run_counted_and_told_and_a_rerun_asks_nothing(tmp_path: Path) -> None:
-    with chat_server(obliging) as server:
-        report = run(server, tmp_path)
+def sheet(out: Path, arm: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / f"sheet-{arm}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_both_arms_are_measured_counted_and_told_and_a_rerun_asks_nothing(store: Path, tmp_path: Path) -> None:
+    with chat_server(polite) as server:
+        report = run(server, store, tmp_path)
         asked = server.hits
-        assert report["outputs"]["hidden"] == 2
-        assert report["outputs"]["llm.v1"]["named"] == 0
-        assert report["sequence"]["edges"] == 4
-        assert report["sequence"]["table"]["rules yes, model yes"] == 2
-        assert report["requests"]["asked"] == 6
-        assert report["requests"]["generated"]["single-intent"] == 1
-        generated = sum(report["requests"]["generated"].values())
-        assert report["validators"]["llm.v1 error"] == {
-            "validated": generated,
-            "passed": generated,
-            "unusable": 0,
-            "stopped": "",
-        }
-        assert set(report["instruments"]) == {"class", "sequence", "error"}
+        assert set(report["arms"]) == {"masked", "plain"}
         assert sum(part["calls"] for part in report["spent"].values()) == asked
-        assert "## Requests" in (tmp_path / "report.md").read_text(encoding="utf-8")
-        assert run(server, tmp_path) == report
+        again = run(server, store, tmp_path)
         assert server.hits == asked
+    for arm, figures in report["arms"].items():
+        rows = sheet(tmp_path, arm)
+        kept = [row for row in rows if row["paraphrase"]]
+        assert figures["requests"] == len(rows) > 3
+        assert figures["kept"] == len(kept) > 0
+        assert figures["paraphrases"] == len(kept) + sum(len(row["drops"]) for row in rows)
+        assert figures["dropped"] and figures["stopped"] == ""
+        for row in kept:
+            assert row["paraphrase"] != row["worded"] and row["tools"]
+            assert all(value in row["paraphrase"] for value in row["values"])
+            assert {verdict["check"] for verdict in row["verdicts"]} == {"class", "sequence", "error"}
+            assert all(verdict["passed"] for verdict in row["verdicts"])
+        assert {**figures, "wall_s": 0} == {**again["arms"][arm], "wall_s": 0}
+    assert "## Masked" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
-def test_used_up_minutes_stop_each_part_and_say_so(tmp_path: Path) -> None:
-    with chat_server(obliging) as server:
-        report = run(server, tmp_path, minutes=0)
+def test_used_up_minutes_stop_each_arm_and_say_so(store: Path, tmp_path: Path) -> None:
+    with chat_server(polite) as server:
+        report = run(server, store, tmp_path, minutes=0, arms="plain")
         assert server.hits == 0
-    assert "minutes are used up" in report["outputs"]["stopped"]
-    assert "minutes are used up" in report["requests"]["stopped"]
-    assert report["requests"]["asked"] == 0
+    assert "minutes are used up" in report["arms"]["plain"]["stopped"]
+    assert report["arms"]["plain"]["requests"] == 0
 
 
 def test_the_costs_add_up_over_runs(tmp_path: Path) -> None:

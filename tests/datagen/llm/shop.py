@@ -48,7 +48,6 @@ PING = Tool(id="shop/ping", name="ping", description="Says whether the shop is u
 EDGE = PathEdge(
     kind="R-P", source=FIND.id, target=SHIP.id, output="orders[].order_id", parameter="order_id", confidence=0.9
 )
-ONE = ToolPath(tools=(FIND.id,))
 CHAIN = ToolPath(tools=(FIND.id, SHIP.id), edges=(EDGE,), shape="chain")
 
 
@@ -67,11 +66,6 @@ class Named:
     def __init__(self, model: OpenAIChat, name: str) -> None:
         self.name = name
         self.complete = model.complete
-
-
-def llm_answer(query: str, *values: tuple[int, str, str]) -> str:
-    rows = [{"tool": tool, "parameter": parameter, "value": value} for tool, parameter, value in values]
-    return json.dumps({"values": rows, "query": query})
 
 
 def outputs(*rows: tuple[str, float]) -> str:

@@ -6,11 +6,11 @@ import hashlib
 
 import pytest
 
-from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
-from datagen.synthetic_request import CLASSES
+from datagen.llm import LlmOutputs, LlmSequence, llm_validators
 from datagen.tool_links import ToolLinks
 from inference.scripted import ScriptedChat
-from tests.datagen.llm.shop import CHAIN, EDGE, ONE, catalogue, request
+from tests.datagen.llm.shop import CHAIN, EDGE, catalogue, request
+from tests.datagen.llm.test_generator import generator
 
 REPAIR = "Answer again with one complete JSON object as described, and nothing else."
 
@@ -22,8 +22,8 @@ def _sent(step: str) -> ScriptedChat:
         LlmOutputs(catalogue(), model, concurrency=1).find()
     elif step == "sequence":
         LlmSequence(catalogue(), model).validate(EDGE)
-    elif step in CLASSES:
-        LlmGenerator(catalogue(), model).generate(ONE if step == "single-intent" else CHAIN, step, seed=3)
+    elif step == "paraphrase":
+        generator(model).generate(CHAIN, "implicit-multi-step", seed=3)
     else:
         validators = {one.check: one for one in llm_validators(catalogue(), ToolLinks(), model)}
         validators[step.removeprefix("check ")].validate(request())
@@ -35,12 +35,7 @@ def _sent(step: str) -> ScriptedChat:
     [
         ("outputs", "8fa7d2afdbc5"),
         ("sequence", "19ba1f980487"),
-        ("single-intent", "dd8da1a33984"),
-        ("multi-intent", "f9e1102ef7ab"),
-        ("explicit-multi-step", "4531b31e1b3e"),
-        ("implicit-multi-step", "8d6cf7d91d3f"),
-        ("conditional-multi-step", "8a0b8dbeadbe"),
-        ("ir-multi-intent", "67ed3980c402"),
+        ("paraphrase", "5671dd5ad0c9"),
         ("check class", "ab1ca6535327"),
         ("check sequence", "add542604d90"),
         ("check error", "3be386049ddb"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,35 +17,31 @@ from tests.services.conftest import Run
 Script = Callable[[Body, int], Reply]
 
 MIX = "single-intent: 5\n"
-# For each tool: what somebody types who wants it, and the one value in it.
-TEXTS = {
-    "find customers": ("Do we have anybody called Brenda Osei on our books?", "name", "Brenda Osei"),
-    "list invoices": ("What has account 40021 been billed for so far?", "customer_id", "40021"),
-    "pay invoice": ("Settle bill 2024-118 on 3 May, will you?", "invoice_id", "2024-118"),
-    "refund payment": ("Transfer 88310 should go back to the sender.", "payment_id", "88310"),
-    "get weather": ("Is it raining in Bergen right now?", "city", "Bergen"),
-    "book room": ("Get me the Fjord hall for 12 June.", "room", "Fjord hall"),
-    "cancel booking": ("I no longer need reservation 5512.", "booking_id", "5512"),
-}
+THANKS = " - thanks a lot"
+EVERY_STEP = ("--llm-steps", "wording, outputs,sequence,verdicts")
+
+
+def named(request: Body) -> str:
+    return str(request["response_format"]["json_schema"]["name"])
 
 
 def answered(request: Body, /, **instead: Any) -> str:
     """A fit answer to any question of data generation; or what is said instead to a question of that name."""
-    name = request["response_format"]["json_schema"]["name"]
+    name = named(request)
     if name in instead:
         value = instead[name]
         return value if isinstance(value, str) else json.dumps(value)
-    text = asked(request)
     if name == "outputs":
         return json.dumps({"outputs": []})
     if name == "sequence":
-        return json.dumps({"reason": "one leads to the other", "follows" if "First:" in text else "fits": True})
+        follows = "follows" if "First:" in asked(request) else "fits"
+        return json.dumps({"reason": "one leads to the other", follows: True})
     if name == "class":
         return json.dumps({"reason": "it wants one thing", "class": "single-intent"})
     if name == "error":
         return json.dumps({"reason": "nothing is wrong", "fault": "none"})
-    query, parameter, value = TEXTS[text.removeprefix("Step 1. ").partition(":")[0]]
-    return json.dumps({"query": query, "values": [{"tool": 1, "parameter": parameter, "value": value}]})
+    message = json.loads(asked(request))["message"]
+    return json.dumps({"rewordings": [f"{message.rstrip('.?!')}{THANKS}"]})
 
 
 def good(request: Body, _number: int) -> Reply:
@@ -72,41 +69,60 @@ def call(run: Run, store: Path, tmp_path: Path) -> Callable[..., tuple[int, str,
 Call = Callable[..., tuple[int, str, str]]
 
 
-def test_a_model_words_and_validators_after_the_rules(call: Call, tmp_path: Path) -> None:
-    with chat_server(good) as server:
-        code, _, err = call(server)
-    assert code == 0, err
-    queries = rows(tmp_path / "out" / "queries.jsonl")
-    assert len(queries) == 5, rows(tmp_path / "out" / "rejected.jsonl")
-    for row in queries:
-        assert row["generator"] == "llm.v1"
-        assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3 + ["llm.v1"] * 3
-    figures = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
-    assert figures["by"]["validators"] == ["rules.v1", "llm.v1"]
-
-
-def test_the_same_again_asks_the_model_nothing(call: Call, tmp_path: Path) -> None:
-    with chat_server(good) as server:
-        assert call(server)[0] == 0
-        before, first = server.hits, results(tmp_path / "out")
-        assert call(server)[0] == 0
-        assert server.hits == before
-    assert results(tmp_path / "out") == first
-
-
-def locked(*tools: str) -> Script:
-    """A model that answers nothing about requests for these tools; nothing at all where none is named."""
-
-    def script(request: Body, number: int) -> Reply:
-        generating = request["response_format"]["json_schema"]["name"] == "request"
-        about = any(f"Step 1. {tool.replace('_', ' ')}:" in asked(request) for tool in tools)
-        return Reply(status=401) if not tools or (generating and about) else good(request, number)
-
-    return script
-
-
 def texts(folder: Path) -> list[dict[str, Any]]:
     return rows(folder / "queries.jsonl")
+
+
+def test_a_model_rewords_and_the_rules_validate(call: Call, tmp_path: Path) -> None:
+    with chat_server(good) as server:
+        code, _, err = call(server)
+        before, first = server.hits, results(tmp_path / "out")
+        assert call(server)[0] == 0
+        assert server.hits == before, "the same again asks the model nothing"
+    assert results(tmp_path / "out") == first
+    assert code == 0, err
+    assert {named(request) for request in server.requests} == {"paraphrase"}
+    queries = texts(tmp_path / "out")
+    assert len(queries) == 5, rows(tmp_path / "out" / "rejected.jsonl")
+    assert len([row for row in queries if row["generator"] == "llm.v2"]) > 2
+    for row in queries:
+        assert row["generator"] == ("llm.v2" if row["query"].endswith(THANKS) else "rules.v1")
+        assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3
+        assert all(value["value"] in row["query"] for value in row["values"])
+    figures = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert figures["by"]["generator"] == ["llm.v2+rules.v1"]
+
+
+def test_a_model_may_take_every_step(call: Call, tmp_path: Path) -> None:
+    with chat_server(good) as server:
+        assert call(server, "out", *EVERY_STEP)[0] == 0
+    assert {"paraphrase", "class", "sequence", "error"} <= {named(request) for request in server.requests}
+    for row in texts(tmp_path / "out"):
+        assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3 + ["llm.v1"] * 3
+
+
+@pytest.mark.parametrize("steps", ["", "wording,drawing"])
+def test_a_step_that_there_is_not_is_a_typed_error(call: Call, steps: str) -> None:
+    with chat_server(good) as server:
+        code, _, err = call(server, "out", "--llm-steps", steps)
+        assert server.hits == 0
+    assert code == 2 and "--llm-steps" in err
+
+
+def about(message: str, query: str) -> bool:
+    """Whether a request is what became of a message in which values are masked."""
+    parts = re.split(r"[A-Z]+\d+", message.rstrip(".?!"))
+    return re.fullmatch(".+".join(map(re.escape, parts)) + re.escape(THANKS), query) is not None
+
+
+def locked_but(*queries: str) -> Script:
+    """A model that answers about these requests only."""
+
+    def script(request: Body, number: int) -> Reply:
+        known = any(about(json.loads(asked(request))["message"], query) for query in queries)
+        return good(request, number) if known else Reply(status=401)
+
+    return script
 
 
 def test_a_model_that_dies_leaves_all_that_was_made_and_is_asked_for_the_rest(call: Call, tmp_path: Path) -> None:
@@ -114,27 +130,29 @@ def test_a_model_that_dies_leaves_all_that_was_made_and_is_asked_for_the_rest(ca
         assert call(server, "whole")[0] == 0
         asked_in_all = server.hits
     whole = texts(tmp_path / "whole")
-    with chat_server(locked(*(row["tools"][0] for row in whole[3:]))) as server:
+    kept = whole[:2]
+    assert {row["generator"] for row in kept} == {"llm.v2"}
+    with chat_server(locked_but(*(row["query"] for row in kept))) as server:
         code, _, err = call(server, "stopped")
     assert code == 10 and "the same command again" in " ".join(err.split())
-    assert texts(tmp_path / "stopped") == whole[:3]
+    assert texts(tmp_path / "stopped") == kept
     assert "stopped:" in (tmp_path / "stopped" / "report.md").read_text(encoding="utf-8")
     with chat_server(good) as server:
         assert call(server, "stopped")[0] == 0
-        assert server.hits < asked_in_all / 2, "what was answered is not asked again"
+        assert server.hits < asked_in_all, "what was answered is not asked again"
     again, first = results(tmp_path / "stopped"), results(tmp_path / "whole")
     assert {name for name in first if again[name] != first[name]} <= {"cache.sqlite"}
 
 
 def test_a_model_that_is_dead_from_the_start_is_a_typed_error(call: Call) -> None:
-    with chat_server(locked()) as server:
+    with chat_server(locked_but()) as server:
         code, _, err = call(server)
     assert code == 10 and "Traceback" not in err
 
 
 def test_a_cap_that_is_reached_keeps_what_was_made(call: Call, tmp_path: Path) -> None:
     with chat_server(good) as server:
-        code, _, err = call(server, "out", "--llm-max-tokens", 2_000)
+        code, _, err = call(server, "out", "--llm-max-tokens", 800)
         assert code == 11, err
         assert server.hits > 0
         assert call(server, "out")[0] == 0
@@ -145,39 +163,26 @@ def test_a_cap_that_is_reached_keeps_what_was_made(call: Call, tmp_path: Path) -
     ("said", "told"),
     [
         ("Sure! Here is a request: please pay the bill.", "rejected twice"),
-        ({"query": "Call pay_invoice for me and 40021 too", "values": []}, "internal name"),
-        ({"query": "pay it now please " * 9, "values": []}, "repeats itself"),
-        ({"query": "", "values": []}, "too short"),
+        ({"rewordings": ["Call pay_invoice for me and 40021 too"]}, "the last paraphrase was dropped"),
+        ({"rewordings": ["pay it now please " * 9]}, "repeats itself"),
+        ({"rewordings": [""]}, "too short"),
     ],
     ids=["prose", "leak", "loop", "empty"],
 )
-def test_texts_that_cannot_be_used_end_in_no_request_and_their_reasons(
+def test_texts_that_cannot_be_used_leave_the_wording_of_the_rules_or_nothing(
     call: Call, tmp_path: Path, said: object, told: str
 ) -> None:
     def script(request: Body, _number: int) -> Reply:
-        return Reply(text=answered(request, request=said))
+        return Reply(text=answered(request, paraphrase=said))
 
     with chat_server(script) as server:
-        code, _, err = call(server)
+        assert call(server)[0] == 0
+        code, _, err = call(server, "only", "--reworded-only")
+    kept = texts(tmp_path / "out")
+    assert len(kept) == 5 and {row["generator"] for row in kept} == {"rules.v1"}
     assert code == 4 and "no request could be generated" in err
-    assert texts(tmp_path / "out") == []
-    assert any(told in row["reason"] for row in rows(tmp_path / "out" / "rejected.jsonl"))
-
-
-def test_a_model_that_always_says_the_same_gets_one_request_kept(call: Call, tmp_path: Path) -> None:
-    query, _, _ = TEXTS["get weather"]
-
-    def script(request: Body, _number: int) -> Reply:
-        name = "city" if "get weather" in asked(request) else "name"
-        said = {"query": f"{query} Or at Brenda Osei’s?", "values": [{"tool": 1, "parameter": name, "value": "Bergen"}]}
-        return Reply(text=answered(request, request=said))
-
-    with chat_server(script) as server:
-        code, _, _ = call(server)
-    assert code in (0, 4)
-    assert len(texts(tmp_path / "out")) <= 1
-    reasons = " ".join(row["reason"] for row in rows(tmp_path / "out" / "rejected.jsonl"))
-    assert "says the same" in reasons or "class:" in reasons or "error:" in reasons
+    assert texts(tmp_path / "only") == []
+    assert any(told in row["reason"] for row in rows(tmp_path / "only" / "rejected.jsonl"))
 
 
 def test_prose_from_the_validators_is_no_pass(call: Call, tmp_path: Path) -> None:
@@ -185,6 +190,6 @@ def test_prose_from_the_validators_is_no_pass(call: Call, tmp_path: Path) -> Non
         return Reply(text=answered(request, error="It looks fine to me."))
 
     with chat_server(script) as server:
-        assert call(server)[0] == 4
+        assert call(server, "out", *EVERY_STEP)[0] == 4
     assert texts(tmp_path / "out") == []
     assert any(row["stage"] == "validate" for row in rows(tmp_path / "out" / "rejected.jsonl"))

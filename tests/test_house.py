@@ -87,7 +87,7 @@ ROOMS = {
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),
         ("validation",),
-        ("llm",),
+        ("llm", "long_tasks", "unanswerable"),
         ("run",),
         ("report",),
     ),

@@ -15,6 +15,7 @@ from services.threads import pin_threads
 
 if TYPE_CHECKING:  # imports numeric libraries, which must come after the thread variables are set
     from services.jobs.generate import Generation
+    from services.jobs.generate_further import FurtherRequests
 
 __all__ = ["datagen"]
 
@@ -27,7 +28,7 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
     with shown_progress(as_json=as_json) as progress:
         done = generate_requests(plan, progress)
     if as_json:
-        print_json(asdict(done.figures))
+        print_json({**asdict(done.figures), "further": asdict(done.further)})
     else:
         _show(done)
     if done.stopped is not None:
@@ -55,4 +56,13 @@ def _show(done: Generation) -> None:
             f"[yellow]note[/] fewer requests than wanted: {escape(', '.join(short))}; the report has the reasons",
             soft_wrap=True,
         )
+    _show_further(done.further)
     stdout.print(f"Report: [bold]{escape(str(done.report))}[/]", soft_wrap=True)
+
+
+def _show_further(further: FurtherRequests) -> None:
+    for name, made in further.made.items():
+        stdout.print(f"{escape(name)}: {made:,} of {further.wanted[name]:,} requests", soft_wrap=True)
+        if made < further.wanted[name]:
+            for reason in further.reasons[name]:
+                stdout.print(f"[yellow]note[/] {escape(reason)}", soft_wrap=True)

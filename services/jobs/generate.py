@@ -28,6 +28,7 @@ from ontology.files import only_writer
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress
 from retrieval.snapshot.reader import open_snapshot
+from services.jobs.generate_further import FurtherRequests, write_further
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import DatagenPlan
 
@@ -42,11 +43,13 @@ class Generation:
     """The result.
 
     :param figures: the figures of the report.
+    :param further: the requests beside those of the six classes.
     :param report: the file of the report.
     :param stopped: the error that ended the generation early, or None. Everything generated before is written.
     """
 
     figures: RunFigures
+    further: FurtherRequests
     report: Path
     stopped: EgotoolsError | None
 
@@ -80,6 +83,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made, encoder)
+        further = write_further(plan, catalogue, made)
     report = plan.out / "report.md"
     if not made.generated.requests and made.generated.stopped is None:
         raise CatalogError(
@@ -87,7 +91,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
             subject=str(plan.store),
             remedy=f"See the reasons in {report}",
         )
-    return Generation(figures=figures, report=report, stopped=made.generated.stopped)
+    return Generation(figures=figures, further=further, report=report, stopped=made.generated.stopped)
 
 
 def _rules_steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:

@@ -266,6 +266,21 @@ class DatagenPlan:
             "paper, the shares of the paper's own requests. Default: the same number for each class.",
         ),
     ] = None
+    unanswerable: Annotated[
+        int,
+        Option(
+            min=0,
+            help="Number of requests that no tool serves, for unanswerable.jsonl: an action that the tools lack, another "
+            "domain, small talk.",
+        ),
+    ] = 0
+    long: Annotated[
+        int,
+        Option(
+            min=0,
+            help="Number of tasks of 5 to 12 tools, for long_tasks.jsonl. They are put together from the other requests.",
+        ),
+    ] = 0
     seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0
     ontology: OntologyFile = None
     allowed_models: AllowedModels = ()

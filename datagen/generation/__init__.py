@@ -1,7 +1,9 @@
 """A natural-language generator: the text of a request from the tools that it needs.
 
-One request begins in ``rules_generator``. A tool becomes a semantic frame with arguments (``tool_frame``,
-``tool_name``, ``arguments``, ``condition_outputs``), a frame becomes a clause with sample values (``clause``,
+One request begins in ``rules_generator``. What the documents say that a tool
+does (``statement``) must agree with its name and its path (``purpose``). Then it becomes a semantic frame with arguments
+(``tool_frame``, ``arguments``, ``identifier_shape``, ``condition_outputs``); else it is left out, with the reason
+(``tool_wording``). A frame becomes a clause with sample values (``clause``,
 ``phrases``, ``sampler``, ``dates``), a clause becomes orders, questions and noun phrases (``realisation``), later
 steps refer to earlier ones (``coreference``), ``templates`` has a module for each class of requests, ``style`` sets
 the tone, and ``text_check`` drops texts with a fault. Words and sentence templates are YAML files of this folder.
@@ -9,5 +11,6 @@ the tone, and ``text_check`` drops texts with a fault. Words and sentence templa
 
 from datagen.generation.lexicon import load_lexicon
 from datagen.generation.rules_generator import RulesGenerator
+from datagen.generation.tool_wording import ToolWording
 
-__all__ = ["RulesGenerator", "load_lexicon"]
+__all__ = ["RulesGenerator", "ToolWording", "load_lexicon"]

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from datagen.generation.data_files import word_classes
+from datagen.generation.common_words import is_plain_word
+from datagen.generation.data_files import read_data, word_classes
+from datagen.generation.identifier_shape import shape_of
 from datagen.generation.lexicon import Field, Lexicon, Noun
-from ingest.linking import CanonicalNames, ToolProfile, type_family
+from datagen.generation.purpose import GenerationError
+from ingest.linking import ToolProfile, type_family
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Argument", "arguments_of", "canonical", "in_words"]
 
 _WORDS = word_classes("arguments")
+_TECHNICAL = frozenset(read_data("statements")["words"]["technical"].split())
 _QUOTED_VALUE = re.compile(r"`([a-z][a-z_ -]{1,20})`")
 _ENUMERATION = re.compile(r"\b(?:either|one of|valid (?:types|values)|options are|allowed)\b", re.I)
 _MAX_ARGUMENTS = 14
 _MAX_DESCRIBED_CHOICES = 6
-_MAX_CHOICE_CHARS = 24
+_MAX_CHOICE_CHARS, _MAX_CHOICE_WORDS = 24, 3
+_MAX_CHOICES = 20
+_MAX_LABEL_WORDS = 2
+_MOMENTS = ("date", "datetime", "time", "past")
+"""Kinds of values that nobody says for a number, which is a time stamp or the start of a page."""
 _MIN_CONFIDENCE = 0.5
-_OBJECT_TYPES = ("object", "dict", "map", "structure")
-_LONG_NUMBERS = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
+_OBJECT_TYPES = ("object", "dict", "map", "structure", "any", "file", "binary")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +43,8 @@ class Argument:
     :param role: ``id``, ``decision``, ``state``, ``choice``, ``text`` or ``value``.
     :param many: whether it takes a list.
     :param label: the name of the input in words (``due date``), or empty.
-    :param pattern: the pattern of an identifier's numbers.
+    :param pattern: the pattern of an identifier's numbers, or empty.
+    :param shape: the kind of value of an identifier that is no number (``login``), or empty.
     """
 
     names: tuple[str, ...]
@@ -49,33 +56,51 @@ class Argument:
     many: bool = False
     label: str = ""
     pattern: str = ""
+    shape: str = ""
 
     @property
     def kind(self) -> str:
         """The kind of its plain value, or empty."""
         return self.field.kind if self.field is not None else ""
 
+    @property
+    def sayable(self) -> bool:
+        """Whether people type such a value; of an identifier that nobody types, only a reference can stand in a request."""
+        return self.role != "id" or bool(self.pattern or self.shape)
 
-def arguments_of(tool: Tool, profile: ToolProfile, lexicon: Lexicon, names: CanonicalNames) -> tuple[Argument, ...]:
-    """The arguments of a tool in the order of its inputs, without inputs that never stand in a request."""
+
+def arguments_of(
+    tool: Tool, profile: ToolProfile, thing: str, lexicon: Lexicon, *, makes: bool
+) -> tuple[Argument, ...]:
+    """The arguments of a tool in the order of its inputs, without inputs that never stand in a request.
+
+    :param thing: the canonical name of what the tool is about.
+    :param makes: whether it makes the thing, so that a name of it is a new one.
+    :raises GenerationError: when a value of a required input cannot be said.
+    """
     entities = {
-        value.parameter: value.key[0]
+        value.parameter: value.key
         for value in profile.consumes
         if value.identifier and value.confidence >= _MIN_CONFIDENCE and value.key[0] not in ("session", "token")
     }
     required = {parameter.name: parameter.required for parameter in tool.parameters}
     found: list[Argument] = []
-    taken = {parameter.name for parameter in tool.parameters if _is_structure(parameter, tool)}
+    taken = {*profile.context, *(parameter.name for parameter in tool.parameters if _has_parts(parameter, tool))}
     for parameter in tool.parameters:
         if parameter.name in taken:
             continue
         taken.add(parameter.name)
         needed = _is_required(parameter.name, required)
-        if "." in parameter.name and "[]" in parameter.name and not needed:
+        if "." in parameter.name and not needed:
             continue
-        entity = _identified(parameter, entities.get(parameter.name, ""), lexicon, names)
-        argument = _argument(parameter, entity, lexicon, required=needed)
+        key = _own_key(parameter, thing) or entities.get(parameter.name)
+        if makes and key is not None and key[0] == thing and words(parameter.name)[-1:] in (["name"], ["title"]):
+            argument: Argument | None = _new_name(parameter, lexicon, required=needed)
+        else:
+            argument = _argument(parameter, key, lexicon, required=needed)
         if argument is None:
+            if needed and not _has_usual_value(parameter, lexicon):
+                raise GenerationError(f"its required input {parameter.name} cannot be said")
             continue
         if argument.kind in ("money", "small", "pay"):
             currency = _currency_of(parameter, tool)
@@ -83,6 +108,30 @@ def arguments_of(tool: Tool, profile: ToolProfile, lexicon: Lexicon, names: Cano
             argument = replace(argument, names=(parameter.name, *currency))
         found.append(argument)
     return tuple(found[:_MAX_ARGUMENTS])
+
+
+def _own_key(parameter: Parameter, thing: str) -> tuple[str, str] | None:
+    """The key of what the tool is about: a bare ``id`` in its path, or its own name before: ``userName``, ``issuetypeId``."""
+    *front, last = canonical(parameter.name).split() or [""]
+    if last not in _WORDS["keys"] or "." in parameter.name:
+        return None
+    named = "".join(front) in (thing.replace(" ", ""), thing.split()[-1])
+    bare = not front and parameter.location == "path" and last != "name"
+    return (thing, "name" if last in ("name", "username") else "id") if bare or (front and named) else None
+
+
+def _new_name(parameter: Parameter, lexicon: Lexicon, *, required: bool) -> Argument:
+    """The name of something new."""
+    field = lexicon.fields["title" if words(parameter.name)[-1:] == ["title"] else "name"]
+    kind = "slug" if parameter.pattern and " " not in parameter.pattern else "title"
+    return Argument(
+        names=(parameter.name,), required=required, role="value", label=field.label, field=replace(field, kind=kind)
+    )
+
+
+def _has_usual_value(parameter: Parameter, lexicon: Lexicon) -> bool:
+    """Whether a call can be made without a word on the input."""
+    return bool(parameter.default) or len(parameter.enum) == 1 or lexicon.is_skipped(canonical(parameter.name))
 
 
 def canonical(name: str) -> str:
@@ -99,30 +148,12 @@ def in_words(value: str) -> str:
     return value if value.isupper() and len(value) <= 4 else " ".join(words(value))
 
 
-def _number_pattern(noun: Noun | None, key: str) -> str:
-    """The pattern of this thing's numbers: the lexicon's, else one that depends on the key alone."""
-    if noun is not None and noun.number:
-        return noun.number
-    digest = hashlib.sha256(key.encode()).digest()
-    letters = "".join(word[0] for word in key.split() if word)[:2].upper() or "N"
-    return _LONG_NUMBERS[digest[0] % len(_LONG_NUMBERS)].replace("@@", letters).replace("@", letters)
-
-
-def _identified(parameter: Parameter, entity: str, lexicon: Lexicon, names: CanonicalNames) -> str:
-    """The entity that an input identifies: that of the linker, or a thing with a number whose name the input has."""
-    last = parameter.name.replace("[]", "").rsplit(".", 1)[-1]
-    if words(last)[-1:] == ["reference"] or parameter.enum:
-        return ""
-    if entity or type_family(parameter.type) not in ("string", "array", "integer"):
-        return entity
-    name = names.canonical(last).replace(" lots", " lot")
-    noun = lexicon.nouns.get(name)
-    return name if noun is not None and noun.number and lexicon.field(canonical(parameter.name)) is None else ""
-
-
-def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, *, required: bool) -> Argument | None:
+def _argument(
+    parameter: Parameter, key: tuple[str, str] | None, lexicon: Lexicon, *, required: bool
+) -> Argument | None:
+    """The argument of an input; None where nobody says its value."""
     name = canonical(parameter.name)
-    if not name or _WORDS["secrets"].intersection(name.split()) or (lexicon.is_skipped(name) and not entity):
+    if not name or _WORDS["secrets"].intersection(name.split()) or (lexicon.is_skipped(name) and key is None):
         return None
     argument = Argument(
         names=(parameter.name,),
@@ -131,11 +162,28 @@ def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, *, required: 
         many=type_family(parameter.type) == "array",
         label=_label(name),
     )
-    noun = lexicon.noun(entity) if entity else None
-    if noun is not None:
-        return replace(argument, noun=noun, pattern=_number_pattern(noun, entity))
+    key = key or _identified(parameter, name, lexicon)
+    if key is not None and not parameter.enum:
+        return _identifier(argument, parameter, key, lexicon)
+    if parameter.type.lower().startswith(_OBJECT_TYPES) or (_TECHNICAL.intersection(name.split())):
+        return None
     field = _place_field(parameter, name) or lexicon.field(name)
     return _plain(replace(argument, field=field, choices=_choices(parameter)), parameter, name)
+
+
+def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str, str] | None:
+    """The thing with a number whose name an input has: ``plant``."""
+    noun = lexicon.nouns.get(name)
+    able = type_family(parameter.type) in ("string", "array", "integer") and lexicon.field(name) is None
+    return (name, "id") if noun is not None and noun.number and able else None
+
+
+def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
+    noun = lexicon.noun(key[0])
+    if noun is None:
+        return None
+    shape, pattern = shape_of(parameter, key[1], person=noun.person, number=noun.number)
+    return replace(argument, noun=noun, shape=shape, pattern=pattern)
 
 
 def _plain(argument: Argument, parameter: Parameter, name: str) -> Argument | None:
@@ -143,12 +191,21 @@ def _plain(argument: Argument, parameter: Parameter, name: str) -> Argument | No
     last, family, field = name.split()[-1], type_family(parameter.type), argument.field
     if last in _WORDS["decisions"] and (argument.choices or family == "boolean"):
         return replace(argument, role="decision", choices=argument.choices or ("approve", "reject"))
-    if argument.choices:
+    if parameter.enum:
+        if len(argument.choices) < 2 or not argument.label:
+            return None
+        if not argument.required and last not in _WORDS["states"] | _WORDS["degrees"]:
+            return None
         return replace(argument, role="state" if last in _WORDS["states"] else "choice")
     if family == "boolean":
         return replace(argument, role="value") if argument.kind == "flag" else None
+    if argument.choices:
+        return replace(argument, role="state" if last in _WORDS["states"] else "choice") if argument.label else None
+    is_number = family in ("integer", "number") and not parameter.format.startswith("date")
+    if is_number and field is not None and field.kind in _MOMENTS:
+        return None
     if field is None or (family in ("integer", "number") and field.kind in _WORDS["worded_kinds"]):
-        field = _field_by_type(parameter, name)
+        field = _field_by_format(parameter, argument.label)
         return replace(argument, role="value", field=field) if field is not None else None
     return replace(argument, role="text" if field.kind in ("thing", "topic") else "value")
 
@@ -164,33 +221,20 @@ def _place_field(parameter: Parameter, name: str) -> Field | None:
     return Field(kind="city", phrases=(f"{name} {{v}}",), label="place")
 
 
-def _field_by_type(parameter: Parameter, name: str) -> Field | None:
-    """The field of an input that the lexicon does not have, by its type and its label; None where it has no label."""
-    label, kind = _label(name), _kind_by_type(parameter, name)
+def _field_by_format(parameter: Parameter, label: str) -> Field | None:
+    """The field of an input that the lexicon does not have, by its format and its label; None where people say no such value."""
+    kind = "date" if parameter.format in ("date", "date-time") or type_family(parameter.type) == "time" else ""
+    kind = kind or {"email": "email", "uri": "url", "url": "url"}.get(parameter.format, "")
     if not label or not kind:
         return None
-    if kind == "date" and label.split()[-1] in _WORDS["moments"]:
-        event = label.split()[0]
-        return Field(kind=kind, phrases=("on {v}",), label=f"date it {event}" if event.endswith("ed") else "date")
     return Field(kind=kind, phrases=(f"with {{v}} as the {label}", f"with the {label} {{v}}"), label=label)
 
 
-def _kind_by_type(parameter: Parameter, name: str) -> str:
-    family = type_family(parameter.type)
-    if parameter.format in ("date", "date-time") or family == "time" or "date" in name.split():
-        return "date"
-    if parameter.format in ("email", "uri", "url"):
-        return "email" if parameter.format == "email" else "url"
-    if family in ("integer", "number"):
-        return "count"
-    if family == "string":
-        return "docnum" if name.split()[-1] in _WORDS["numbered"] else "title"
-    return ""
-
-
 def _label(name: str) -> str:
+    """The name of an input in plain words, at most two; or empty."""
     tokens = [word for word in name.split() if word not in _WORDS["unlabelled"]]
-    return " ".join(tokens) if len(tokens) <= 3 and all(word.isalpha() and word.isascii() for word in tokens) else ""
+    able = len(tokens) <= _MAX_LABEL_WORDS and all(map(is_plain_word, tokens)) and not _TECHNICAL.intersection(tokens)
+    return " ".join(tokens) if able else ""
 
 
 def _choices(parameter: Parameter) -> tuple[str, ...]:
@@ -198,8 +242,20 @@ def _choices(parameter: Parameter) -> tuple[str, ...]:
     values = list(parameter.enum)
     if not values and _ENUMERATION.search(parameter.description):
         values = _QUOTED_VALUE.findall(parameter.description)[:_MAX_DESCRIBED_CHOICES]
-    readable = (in_words(value) for value in values)
-    return tuple(dict.fromkeys(one for one in readable if 1 < len(one) <= _MAX_CHOICE_CHARS or one.isdigit()))
+    if len(values) > _MAX_CHOICES:
+        return ()
+    return tuple(dict.fromkeys(one for value in values if _is_readable(one := in_words(value))))
+
+
+def _is_readable(choice: str) -> bool:
+    """Whether people say an allowed value: it has plain words only, or is a short number."""
+    if choice.isdigit():
+        return True
+    parts = choice.split()
+    short = 1 < len(choice) <= _MAX_CHOICE_CHARS and len(parts) <= _MAX_CHOICE_WORDS
+    return short and (
+        choice.isupper() or all(part.isalpha() and (len(part) < 3 or is_plain_word(part.lower())) for part in parts)
+    )
 
 
 def _is_required(name: str, required: Mapping[str, bool]) -> bool:
@@ -213,11 +269,10 @@ def _is_required(name: str, required: Mapping[str, bool]) -> bool:
     return True
 
 
-def _is_structure(parameter: Parameter, tool: Tool) -> bool:
+def _has_parts(parameter: Parameter, tool: Tool) -> bool:
+    """Whether an input is an object whose parts are inputs too."""
     nested = (f"{parameter.name}.", f"{parameter.name}[].")
-    return parameter.type.lower().startswith(_OBJECT_TYPES) or any(
-        other.name.startswith(nested) for other in tool.parameters
-    )
+    return any(other.name.startswith(nested) for other in tool.parameters)
 
 
 def _currency_of(parameter: Parameter, tool: Tool) -> tuple[str, ...]:

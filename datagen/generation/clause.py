@@ -18,13 +18,14 @@ from datagen.generation.phrases import (
     plain_value,
 )
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import ToolFrame
+from datagen.generation.tool_frame import ToolFrame, is_change
 
 __all__ = ["Change", "Clause", "clause_of"]
 
 _WORDS = word_classes("phrases")
 _OPTIONAL = (0.55, 0.16)
 """How likely a first and a second optional value are stated."""
+_SYSTEM_PLACE = 2
 
 
 class Change(NamedTuple):
@@ -63,6 +64,8 @@ class Clause:
     @property
     def preposition(self) -> str:
         """The preposition before the owner."""
+        if self.frame.preposition:
+            return self.frame.preposition
         return self.frame.owner_noun.preposition if self.frame.owner_noun is not None else "for"
 
     @property
@@ -80,10 +83,6 @@ class Clause:
     def noun(self, *, many: bool = False) -> str:
         """A word for the thing."""
         return self.sampler.noun(self.frame.noun, self.frame.document_words, many=many)
-
-    def qualifier(self) -> str:
-        """Which of the things, after a space; or empty."""
-        return self.sampler.after(self.frame.qualifiers)
 
 
 def clause_of(
@@ -105,13 +104,15 @@ def clause_of(
         if argument is frame.decision:
             continue
         reference = step.reference(argument)
-        if change is None and frame.kind == "update" and argument.label and _is_change(argument):
+        if change is None and frame.kind == "update" and is_change(argument):
             label = label_of(argument, sampler)
             change = Change(label, reference if reference is not None else plain_value(step, argument))
         elif not name and reference is None and _is_name(frame, argument):
             name = sampler.value(frame.tool, argument, frame.noun.pool)
         else:
             phrases.append(phrase_of(step, argument, reference))
+    if frame.system:
+        phrases.append(Phrase(_SYSTEM_PLACE, f"in {frame.system}"))
     phrases.sort(key=lambda phrase: phrase.place)
     after = tuple(phrase.text for phrase in phrases)
     return Clause(
@@ -126,13 +127,14 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     others = [one for one in frame.arguments if one is not frame.identity and one is not frame.owner]
     needed = [one for one in others if one.required or step.reference(one) is not None]
     able = [one for one in others if one not in needed and _is_optional(frame, one) and not _is_named(step, one)]
+    able = [one for one in able if one.sayable]
     count = int(sampler.verbose)
     if not minimal:
         shares = [share / 2 if short and at else share for at, share in enumerate(_OPTIONAL)]
         count = max(count, sum(sampler.chance(share) for share in shares))
-    unspecific = not needed and (frame.kind == "search" or (frame.identity is None and frame.owner is None))
-    if frame.kind == "update" and not any(map(_is_change, needed)):
-        changeable = [one for one in able if _is_change(one)]
+    unspecific = not needed and (frame.kind in ("search", "create") or (frame.identity is None and not frame.many))
+    if frame.kind == "update" and not any(map(is_change, needed)):
+        changeable = [one for one in able if is_change(one)]
         if changeable:
             needed.append(sampler.rng.choice(changeable))
         count = 0
@@ -160,11 +162,6 @@ def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
     if argument.field.phrases and argument.field.phrases[0].startswith("with {v} as the"):
         return False
     return argument.label != "limit" or argument.kind not in _WORDS["unlimited_kinds"]
-
-
-def _is_change(argument: Argument) -> bool:
-    able = argument.role in ("value", "state", "choice", "text")
-    return able and argument.kind not in ("reason", "remark", "flag", "problem")
 
 
 def _is_name(frame: ToolFrame, argument: Argument) -> bool:

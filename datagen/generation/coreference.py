@@ -157,8 +157,8 @@ def _new_thing(clause: Clause) -> str:
 def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
     """One thing of a list, or all of them."""
     frame, noun, sampler = clause.frame, clause.frame.noun, clause.sampler
-    same, qualifier = _is_same_thing(argument, frame), clause.qualifier()
-    tail = f"{clause.whose}{qualifier}{clause.tail}"
+    same = _is_same_thing(argument, frame)
+    tail = f"{clause.whose}{clause.tail}"
     if clause.name:
         one, tail = sampler.noun(noun), _singular(tail)
         is_bare = noun.pool in _WORDS["personal_pools"] or sampler.chance(0.3)
@@ -166,7 +166,7 @@ def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
         return named if same or argument.noun is None else _part(word, named, argument, sampler)
     if argument.many and same:
         if noun.person and clause.owner and clause.preposition == "on":
-            return f"everyone on {clause.owner}{qualifier}{clause.tail}"
+            return f"everyone on {clause.owner}{clause.tail}"
         things = sampler.noun(noun, many=True)
         return f"{sampler.pick(_TEMPLATES['all'])} {things}{tail}"
     one = _chosen_one(frame, _singular(tail), sampler)

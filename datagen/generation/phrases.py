@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from datagen.generation.action_verbs import action_verbs
 from datagen.generation.arguments import Argument
 from datagen.generation.data_files import templates, word_classes
 from datagen.generation.grammar import article
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import ToolFrame
+from datagen.generation.tool_frame import GenerationError, ToolFrame
 
 __all__ = ["Phrase", "References", "Step", "decision_phrase", "identifier", "label_of", "phrase_of", "plain_value"]
 
@@ -53,6 +54,8 @@ def identifier(step: Step, argument: Argument | None) -> str:
     reference = step.reference(argument)
     if reference is not None:
         return reference
+    if not argument.sayable:
+        raise GenerationError("it is found by an identifier that nobody types")
     return step.sampler.identifier(step.frame.tool, argument, step.frame.document_words)
 
 
@@ -69,8 +72,8 @@ def decision_phrase(step: Step, argument: Argument) -> str:
     """The verb phrase of one of the decisions that an argument allows, with ``~`` for the object."""
     sampler = step.sampler
     choice = sampler.pick(argument.choices)
-    verb = sampler.lexicon.verb(choice.split()[0]) if choice else ""
-    phrases = [phrase for phrase in sampler.lexicon.verbs.get(verb, ()) if phrase.endswith("~")]
+    verb = action_verbs().base(choice.split()[0].lower()) if choice else ""
+    phrases = [phrase for phrase in action_verbs().phrases.get(verb, ()) if phrase.endswith("~")]
     phrase = sampler.pick(phrases) if phrases else ""
     sampler.record(step.frame.tool, argument, phrase.removesuffix("~").strip() or choice)
     return phrase or f"mark ~ as {choice}"

@@ -18,6 +18,8 @@ __all__ = ["Realisation", "indefinite", "realise"]
 _WORDS = word_classes("realisation")
 _TEMPLATES = templates("realisation")
 _POSSESSIVES = {"it": "its", "them": "their", "they": "their", "me": "my"}
+_OWN_VERB = 0.3
+"""How likely a new thing has a verb of its own: raise a purchase order."""
 _SHORT_OBJECT = 4  # words: a longer object stands after its verb phrase
 _SHORT_OWNER = 3  # words: a longer owner stands after the thing
 
@@ -58,6 +60,11 @@ def indefinite(noun: Noun, phrase: str) -> str:
 
 def _get_identified(clause: Clause) -> Realisation:
     thing, tail, sampler = f"{clause.identity}{clause.whose}", clause.tail, clause.sampler
+    if clause.frame.asks_existence:
+        return Realisation(
+            order=f"{_with_object(_verb_phrase(clause, ''), thing)}{tail}",
+            questions=tuple(f"{fill(one, thing=thing)}{tail}" for one in _TEMPLATES["ask_existence"]),
+        )
     asked = _TEMPLATES["ask_person" if clause.frame.noun.person else "ask_thing"]
     details = "" if clause.identity in _WORDS["pronouns"] else sampler.pick(_TEMPLATES["details"])
     return Realisation(
@@ -75,7 +82,7 @@ def _get(clause: Clause) -> Realisation:
         if not clause.owner:
             one = clause.noun()
             one = f"any {one}" if noun.uncountable else article(one)
-            questions += (f"{'are' if noun.plural else 'is'} there {one}{clause.qualifier()}{tail}",)
+            questions += (f"{'are' if noun.plural else 'is'} there {one}{tail}",)
     order = _with_object(_verb_phrase(clause, thing), thing)
     return Realisation(order=f"{order}{tail}", noun_phrase=f"{thing}{tail}", questions=questions)
 
@@ -83,18 +90,18 @@ def _get(clause: Clause) -> Realisation:
 def _with_owner(clause: Clause, *, many: bool = False) -> str:
     """The thing with its owner: ``the bills from vendor 40017``, ``Jan's pay``, ``my playlists``."""
     frame, owner, sampler = clause.frame, clause.owner, clause.sampler
-    word, qualifier = clause.noun(many=many), clause.qualifier()
+    word = clause.noun(many=many)
     if owner in _POSSESSIVES:
-        return f"{_POSSESSIVES[owner]} {word}{qualifier}"
+        return f"{_POSSESSIVES[owner]} {word}"
     if owner and frame.owner_noun is not None:
         short = len(owner.split()) <= _SHORT_OWNER
         if short and frame.owner_noun.person and "of" not in word.split() and sampler.chance(0.5):
-            return f"{possessive(owner)} {word}{qualifier}"
+            return f"{possessive(owner)} {word}"
         determiner = sampler.pick(("the ", "all ", "", "", "")) if many else "the "
-        return f"{determiner}{word}{clause.whose}{qualifier}"
+        return f"{determiner}{word}{clause.whose}"
     if frame.own and sampler.chance(0.8):
-        return f"my {word}{qualifier}"
-    return f"{word if many and sampler.chance(0.5) else 'the ' + word}{qualifier}"
+        return f"my {word}"
+    return f"{word if many and sampler.chance(0.5) else 'the ' + word}"
 
 
 def _list(clause: Clause) -> Realisation:
@@ -109,7 +116,7 @@ def _list(clause: Clause) -> Realisation:
 
 
 def _list_questions(clause: Clause) -> list[str]:
-    slots = {"things": clause.noun(many=True), "rest": f"{clause.whose}{clause.qualifier()}{clause.tail}"}
+    slots = {"things": clause.noun(many=True), "rest": f"{clause.whose}{clause.tail}"}
     if clause.frame.noun.mass:
         return [fill(question, **slots) for question in _TEMPLATES["ask_mass_things"]]
     slots["which"], slots["what"] = (clause.sampler.pick(("which", "what")) for _ in range(2))
@@ -146,7 +153,7 @@ def _act(clause: Clause) -> Realisation:
         thing, whose = clause.identity, _for_owner(clause)
     else:
         thing, whose = _with_owner(clause) if clause.owner or frame.own else _unidentified(clause), ""
-    tail = f"{whose}{' ' + frame.tail if frame.tail else ''}{clause.tail}"
+    tail = f"{whose}{clause.tail}"
     if clause.change is not None:
         return _update(clause.change, thing, tail, clause.sampler)
     return Realisation(order=f"{_with_object(clause.decision or _verb_phrase(clause, thing), thing)}{tail}")
@@ -170,6 +177,8 @@ def _for_owner(clause: Clause) -> str:
         return ""
     if clause.identity and noun.person and clause.frame.verb in _WORDS["send_verbs"]:
         return f" to {clause.owner}"
+    if clause.frame.preposition:
+        return f" {clause.frame.preposition} {clause.owner}"
     return f" {'for' if noun.person or noun.preposition == 'of' else noun.preposition} {clause.owner}"
 
 
@@ -184,13 +193,9 @@ def _unidentified(clause: Clause) -> str:
 def _verb_phrase(clause: Clause, thing: str) -> str:
     """A verb phrase with ``~`` for the object."""
     frame, sampler = clause.frame, clause.sampler
-    own = sampler.lexicon.verbs.get(frame.verb, ())
-    generic = frame.verb in _WORDS["generic_verbs"]
-    options: Sequence[str] = own
-    if frame.kind == "create" and (not own or generic or sampler.chance(0.3)) and frame.noun.make_verbs:
+    options: Sequence[str] = frame.phrases
+    if frame.kind == "create" and frame.noun.make_verbs and sampler.chance(_OWN_VERB):
         options = [f"{verb} ~" for verb in frame.noun.make_verbs]
-    elif not own or (generic and frame.kind != "act" and frame.kind in sampler.lexicon.kind_verbs):
-        options = sampler.lexicon.kind_verbs[frame.kind]
     if len(thing.split()) > _SHORT_OBJECT:
         options = [option for option in options if option.endswith("~")] or options
     return sampler.pick(options, frame.document_words)

@@ -1,4 +1,4 @@
-"""The generator ``rules.v1``: the text of a request from the path, the class and the seed alone.
+"""The generator ``rules.v2``: the text of a request from the path, the class and the seed alone.
 
 One request, step by step: each tool of the path becomes a frame (``tool_frame``). The template of the class
 (``templates``) makes several texts from the frames. Texts with a fault are dropped (``text_check``). Of the others the
@@ -7,18 +7,15 @@ one with the least common words is taken.
 
 from __future__ import annotations
 
-import hashlib
-import random
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from datagen.generation.lexicon import load_lexicon
-from datagen.generation.sampler import Sampler
 from datagen.generation.template_context import TemplateContext
 from datagen.generation.templates import TEMPLATES
 from datagen.generation.text_check import fault_of
-from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
+from datagen.generation.tool_frame import GenerationError, ToolFrame
+from datagen.generation.tool_wording import ToolWording
 from datagen.interfaces import GeneratedText
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
@@ -38,12 +35,10 @@ _COMMON = stop_words("plain_words")
 class RulesGenerator:
     """Generates requests by rules and templates."""
 
-    name = "rules.v1"
+    name = "rules.v2"
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
-        self._catalogue = catalogue
-        self._lexicon = load_lexicon()
-        self._frames: dict[str, ToolFrame | GenerationError] = {}
+        self.wording = ToolWording(catalogue)
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """The text of one request of this class over this path, or the reason why there is none.
@@ -57,10 +52,10 @@ class RulesGenerator:
             )
         frames: dict[str, ToolFrame] = {}
         for tool in path.tools:
-            frame = self._frame(tool)
-            if isinstance(frame, GenerationError):
-                return _rejected(path, request_class, f"{tool} cannot be put into words: {frame}")
-            frames[tool] = frame
+            try:
+                frames[tool] = self.wording.frame(tool)
+            except GenerationError as error:
+                return _rejected(path, request_class, f"{tool} cannot be put into words: {error}")
         return self._generate(path, frames, request_class, seed)
 
     def _generate(
@@ -71,7 +66,7 @@ class RulesGenerator:
         generated: list[GeneratedText] = []
         for attempt in range(_ATTEMPTS):
             verbose = not generated and attempt >= _ATTEMPTS // 2
-            sampler = Sampler(rng=_random(path, request_class, seed, attempt), lexicon=self._lexicon, verbose=verbose)
+            sampler = self.wording.sampler(*path.tools, request_class, str(seed), str(attempt), verbose=verbose)
             try:
                 text = TEMPLATES[request_class](TemplateContext(path=path, frames=frames, sampler=sampler))
             except GenerationError as error:
@@ -86,19 +81,6 @@ class RulesGenerator:
         if generated:
             return min(generated, key=lambda one: _repetition(one.text))
         return _rejected(path, request_class, reason, text)
-
-    def _frame(self, tool: str) -> ToolFrame | GenerationError:
-        if tool not in self._frames:
-            try:
-                self._frames[tool] = parse_tool(self._catalogue, tool, self._lexicon)
-            except GenerationError as error:
-                self._frames[tool] = error.with_traceback(None)
-        return self._frames[tool]
-
-
-def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> random.Random:
-    key = "\n".join((*path.tools, request_class, str(seed), str(attempt)))
-    return random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
 
 
 def _repetition(text: str) -> float:

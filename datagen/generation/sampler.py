@@ -18,10 +18,10 @@ from ontology.names import noun_lemma, words
 
 __all__ = ["KINDS", "Sampler", "draw", "number_like"]
 
-_KEEP = 0.25
+_KEEP = 0.5
 """How likely an option with words of the tool's documents stays a candidate where there are others."""
-_BARE_CODE, _BARE_NUMBER = 0.8, 0.55
-"""How likely a number stands without its noun: one with letters, one without."""
+_BARE, _DETERMINED = 0.5, 0.3
+"""How likely a login stands without its noun, and a name stands behind its noun with an article."""
 
 _CAPITALS = "ABCDEFGHKLMPRSTVWX"
 _DATA = read_data("value_formats")
@@ -75,10 +75,6 @@ class Sampler:
         """True in this share of the calls."""
         return self.rng.random() < share
 
-    def after(self, options: Sequence[str]) -> str:
-        """One of the options after a space; empty where there are none."""
-        return f" {self.rng.choice(options)}" if options else ""
-
     def noun(self, noun: Noun, avoid: frozenset[str] = frozenset(), *, many: bool = False) -> str:
         """A word for a thing."""
         if not many or noun.uncountable:
@@ -90,12 +86,17 @@ class Sampler:
         key = argument.noun.key if argument.noun is not None else argument.names[0]
         value = self.numbers.get(key) if self.shares_numbers else None
         if value is None:
-            value = number_like(argument.pattern, self.rng)
+            value = self._new_number(argument)
             while value in self.numbers.values():
-                value = number_like(argument.pattern, self.rng)
+                value = self._new_number(argument)
             self.numbers[key] = value
         self.record(tool, argument, value)
         return value
+
+    def _new_number(self, argument: Argument) -> str:
+        if argument.shape:
+            return draw(argument.shape, self.rng, self.lexicon)
+        return number_like(argument.pattern, self.rng)
 
     def identifier(self, tool: str, argument: Argument, avoid: frozenset[str] = frozenset()) -> str:
         """A thing by its number: ``order 4500123``; the number alone where the thing was named before, or by chance."""
@@ -104,8 +105,9 @@ class Sampler:
             return number
         self.named.add(noun.key)
         word = self.noun(noun, avoid)
-        bare = self.chance(_BARE_CODE if any(sign.isalpha() for sign in number) else _BARE_NUMBER)
-        return number if bare else f"{word} {number}"
+        if argument.shape in ("login", "email") and self.chance(_BARE):
+            return number
+        return f"the {word} {number}" if argument.shape and self.chance(_DETERMINED) else f"{word} {number}"
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:
         """A plain value of a kind."""
@@ -184,7 +186,11 @@ def _route(rng: random.Random, lexicon: Lexicon) -> str:
 
 
 def _login(rng: random.Random, lexicon: Lexicon) -> str:
-    return f"{rng.choice(lexicon.pools['first']).lower()}{rng.randint(1, 99)}"
+    return f"{rng.choice(lexicon.pools['first'])[0].lower()}{rng.choice(lexicon.pools['last']).lower()}"
+
+
+def _slug(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"{rng.choice(lexicon.pools['slug_first'])}-{rng.choice(lexicon.pools['slug_last'])}"
 
 
 def _equipment(rng: random.Random, lexicon: Lexicon) -> str:
@@ -196,6 +202,7 @@ _COMPOSED: Mapping[str, Callable[[random.Random, Lexicon], str]] = {
     "address": _address,
     "route": _route,
     "login": _login,
+    "slug": _slug,
     "equipment_one": _equipment,
 }
 """Kinds that no format can express."""

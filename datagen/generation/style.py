@@ -13,8 +13,8 @@ __all__ = ["SPEAKER", "finish", "sentence_of", "with_names"]
 
 _TEMPLATES = templates("style")
 _WORDS = word_classes("style")
-_OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.22, 0.32, 0.15, 0.25
-_TELEGRAPHIC, _ABBREVIATED = 0.45, 0.08
+_OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.14, 0.18, 0.2, 0.3
+_TELEGRAPHIC, _ABBREVIATED = 0.12, 0.05
 _MAX_TELEGRAPHIC_WORDS = 11
 _ABBREVIATIONS = (("with", "w/"), ("please", "plz"), ("you", "u"))
 _NAME_SLOT = re.compile(r"\{(first|last|city|department|company)\}")
@@ -83,7 +83,7 @@ def with_names(pattern: str, sampler: Sampler) -> str:
 
 
 def _closer(sampler: Sampler, *, plain: bool) -> str:
-    if sampler.chance(0.4):
+    if sampler.chance(0.2):
         return (
             f"{capital(sampler.pick(_TEMPLATES['closer_subjects']))} {sampler.pick(_TEMPLATES['closer_predicates'])}."
         )

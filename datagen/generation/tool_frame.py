@@ -1,30 +1,28 @@
-"""The semantic frame of a tool: what a user wants from it, as a verb, a thing and arguments."""
+"""The semantic frame of a tool: what a user wants from it, as an action, a thing and arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from datagen.generation.action_verbs import action_verbs
 from datagen.generation.arguments import Argument, arguments_of
 from datagen.generation.condition_outputs import ConditionOutput, condition_outputs
-from datagen.generation.data_files import word_classes
+from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.lexicon import Lexicon, Noun
-from datagen.generation.tool_name import ParsedName, parse_name, path_collections
+from datagen.generation.purpose import GenerationError, Purpose, purpose_of
+from datagen.generation.statement import EXISTENCE, Link
 from datagen.profiled_catalogue import ProfiledCatalogue
-from ingest.linking import canonical_names
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["GenerationError", "ToolFrame", "parse_tool"]
+__all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "parse_tool"]
 
 _WORDS = word_classes("tool_frame")
-_ANYTHING = Noun(key="anything", words=("thing", "entry", "hit"), plurals=("things", "hits", "entries"))
-_MAX_DESCRIPTION_CHARS = 300
-_MIN_LATIN = 0.8  # of the letters of a document in English
-
-
-class GenerationError(Exception):
-    """No text can be generated for a tool or a path; its text is the reason, without a full stop."""
+_REASONS = read_data("statements")["reasons"]
+_MAX_KEYS = 3  # identifiers that one request states for a tool
+_UNCHANGED = frozenset(("reason", "remark", "flag", "problem"))
+"""Kinds of values that go with a change and are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +30,15 @@ class ToolFrame:
     """What a user wants from a tool.
 
     :param kind: ``get``, ``list``, ``search``, ``create``, ``update`` or ``act``.
-    :param verb: in its base form, or empty where the kind is enough.
+    :param verb: in its base form.
+    :param phrases: verb phrases with ``~`` for the object.
     :param noun: the thing that the tool is about.
     :param identity: the argument that identifies the thing.
     :param owner: the argument that identifies what the thing belongs to.
+    :param preposition: what stands before the owner; empty where the noun of the owner tells.
     :param decision: the argument that is a decision between values.
     :param own: whether the thing belongs to the user.
-    :param qualifiers: phrases that select some of the things; they stand after the noun.
-    :param tail: a purpose after the object, or empty.
+    :param system: the name of the system, where the request must say it; or empty.
     :param outputs: the outputs that a condition can test.
     :param document_words: the words of the tool's documents, which a request should not repeat.
     """
@@ -47,14 +46,15 @@ class ToolFrame:
     tool: str
     kind: str
     verb: str
+    phrases: tuple[str, ...]
     noun: Noun
     arguments: tuple[Argument, ...] = ()
     identity: Argument | None = None
     owner: Argument | None = None
+    preposition: str = ""
     decision: Argument | None = None
     own: bool = False
-    qualifiers: tuple[str, ...] = ()
-    tail: str = ""
+    system: str = ""
     outputs: tuple[ConditionOutput, ...] = ()
     document_words: frozenset[str] = frozenset()
 
@@ -62,6 +62,11 @@ class ToolFrame:
     def reads(self) -> bool:
         """Whether it changes nothing."""
         return self.kind in ("get", "list", "search")
+
+    @property
+    def asks_existence(self) -> bool:
+        """Whether it only tells whether the thing exists."""
+        return self.phrases == action_verbs().phrases["exist"]
 
     @property
     def many(self) -> bool:
@@ -78,152 +83,117 @@ class ToolFrame:
         return next((one for one in self.arguments if parameter in one.names), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Roles:
-    """The kind of a tool, and the arguments with a role of their own."""
-
-    kind: str
-    identity: Argument | None
-    decision: Argument | None
-
-
-def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon) -> ToolFrame:
+def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, system: str = "") -> ToolFrame:
     """The frame of a tool.
 
-    :raises GenerationError: when there are no everyday words for it.
+    :param system: the name of its system, where requests must say it.
+    :raises GenerationError: when nobody would say plainly what it does; its text is the reason.
     """
     tool, profile = catalogue.tool(tool_id), catalogue.profile(tool_id)
-    if not _is_latin(tool):
-        raise GenerationError("its documents are not in English")
-    name = parse_name(tool, lexicon, catalogue.ontology)
-    arguments = arguments_of(tool, profile, lexicon, canonical_names(catalogue.ontology))
-    required = [one.noun.key for one in arguments if one.noun is not None and one.required]
-    candidates = [*_objects(name.objects, frozenset(required), lexicon), profile.entity, *required]
-    noun, qualifiers = _noun_of(candidates, lexicon)
-    if noun is None and profile.action != "search":
-        raise GenerationError("no word of its name is a noun that people use")
-    noun = noun or _ANYTHING
-    kind = _kind(name, profile.action, lexicon)
-    if kind == "act" and not name.verb:
-        if not _WORDS["read_nouns"].intersection(words(f"{tool.name} {tool.title}")):
-            raise GenerationError("its name is a thing, and names no action")
-        kind = "get"
-    roles = _roles(noun, arguments, kind, name.verb)
-    by_path = [lexicon.qualifiers.get(step, ()) for step in reversed(path_collections(tool, catalogue.ontology))]
-    texts = (tool.name, tool.title, tool.description)
-    return ToolFrame(
+    purpose = purpose_of(tool, lexicon.plain_words)
+    arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=purpose.kind == "create")
+    noun = _noun_of(purpose, lexicon)
+    identity = _identity(noun, arguments, purpose)
+    owner = _owner(arguments, identity, purpose)
+    frame = ToolFrame(
         tool=tool_id,
-        kind=roles.kind,
-        verb=name.verb,
+        kind=_kind(purpose, identity),
+        verb=purpose.verb,
+        phrases=_phrases(purpose, identity),
         noun=noun,
         arguments=arguments,
-        identity=roles.identity,
-        owner=_owner(arguments, roles.identity),
-        decision=roles.decision,
-        own=_is_own(tool, arguments),
-        qualifiers=next(filter(None, by_path), qualifiers),
-        tail=name.tail,
+        identity=identity,
+        owner=owner,
+        preposition=_preposition(owner, purpose),
+        decision=next((one for one in arguments if one.role == "decision"), None),
+        own=purpose.said.own or _is_own(tool, arguments),
+        system=system,
         outputs=condition_outputs(tool),
-        document_words=frozenset(noun_lemma(word) for text in texts for word in words(text) if len(word) > 2),
+        document_words=_document_words(tool),
     )
+    return _checked(frame)
 
 
-def _is_latin(tool: Tool) -> bool:
-    text = f"{tool.name} {tool.title} {tool.description[:_MAX_DESCRIPTION_CHARS]}"
-    letters = [sign for sign in text if sign.isalpha()]
-    return bool(letters) and sum(sign.isascii() for sign in letters) > _MIN_LATIN * len(letters)
+def _noun_of(purpose: Purpose, lexicon: Lexicon) -> Noun:
+    """The noun of the thing: that of the lexicon, else the words of the document."""
+    noun = lexicon.noun(purpose.name)
+    said = " ".join(purpose.said.thing)
+    if noun is None:
+        return Noun(key=purpose.name, words=(said,))
+    return noun if said.islower() else replace(noun, words=(said,))
 
 
-def _objects(candidates: Sequence[str], required: frozenset[str], lexicon: Lexicon) -> list[str]:
-    """The candidates; one that ends in the entity of an input is about the words before: ``remove tracks playlist``."""
-    found: list[str] = []
-    for name in (name.replace(" lots", " lot") for name in candidates):
-        front, _, last = name.rpartition(" ")
-        if last in required and front in lexicon.nouns and name not in lexicon.nouns:
-            found.append(front)
-        found.append(name)
-    return found
-
-
-def _noun_of(candidates: Sequence[str], lexicon: Lexicon) -> tuple[Noun | None, tuple[str, ...]]:
-    """The first candidate that the lexicon has, and the phrases of a qualifier before it: ``upcoming movie``."""
-    split = [_split_qualifier(name, lexicon) for name in candidates]
-    for look_up in (lexicon.nouns.get, lexicon.noun):
-        for name, qualifiers in split:
-            if (noun := look_up(name)) is not None:
-                return noun, qualifiers
-    return None, ()
-
-
-def _split_qualifier(name: str, lexicon: Lexicon) -> tuple[str, tuple[str, ...]]:
-    if name not in lexicon.nouns:
-        for known, phrases in lexicon.qualifiers.items():
-            if name.startswith(f"{known} "):
-                return name.removeprefix(f"{known} "), phrases
-    return name, ()
-
-
-def _kind(name: ParsedName, action: str, lexicon: Lexicon) -> str:
-    verb = name.verb
-    if verb in _WORDS["search_verbs"]:
-        return "search"
-    if verb in _WORDS["list_verbs"]:
+def _kind(purpose: Purpose, identity: Argument | None) -> str:
+    if purpose.kind in ("get", "list") and purpose.said.many and identity is None:
         return "list"
-    if not verb and action in ("get", "list", "search"):
-        return action
-    if verb in lexicon.read_verbs:
-        plural = bool(name.object_words) and noun_lemma(name.object_words[-1]) != name.object_words[-1]
-        return "list" if plural and action != "search" else "get"
-    if verb in _WORDS["update_verbs"]:
-        return "update"
-    if verb in _WORDS["create_verbs"] or verb in lexicon.start_verbs or (not verb and action == "create"):
-        return "create"
-    return "act"
+    kind = {"check": "get", "set": "update", "list": "get"}.get(purpose.kind, purpose.kind)
+    if kind == "create" and identity is not None:
+        return "act"
+    return kind if kind in ("get", "search", "create", "update") else "act"
 
 
-def _roles(noun: Noun, arguments: Sequence[Argument], kind: str, verb: str) -> _Roles:
-    identity = _identity(noun, arguments, kind, verb)
-    if kind == "create":
-        if identity is not None and identity.required and verb not in _WORDS["create_verbs"]:
-            kind = "act"
-        else:
-            identity = None
-    if kind in ("update", "act") and identity is None:
-        needed = [one for one in arguments if one.role == "id" and one.required]
-        if len(needed) == 1 and needed[0].noun is not None and _is_part(noun, needed[0].noun):
-            identity = needed[0]
-    decision = next((one for one in arguments if one.role == "decision"), None)
-    if decision is not None and kind == "update":
-        kind = "act"
-    if kind == "list" and identity is not None and identity.required:
-        kind = "get"
-    return _Roles(kind=kind, identity=identity, decision=decision)
+def _phrases(purpose: Purpose, identity: Argument | None) -> tuple[str, ...]:
+    verbs, said = action_verbs(), purpose.said
+    kind = {"check": "get", "set": "update"}.get(purpose.kind, purpose.kind)
+    if purpose.kind == "check" and said.attribute == EXISTENCE and identity is not None:
+        return verbs.phrases["exist"]
+    prepositions = {link.preposition for link in said.links}
+    if kind == "create" and identity is not None:
+        return verbs.phrases["add to"]
+    if kind == "delete" and "from" in prepositions:
+        return verbs.phrases["remove from"]
+    if kind in ("get", "list") and said.many and identity is None:
+        kind = "list"
+    return verbs.phrases[kind]
 
 
-def _identity(noun: Noun, arguments: Sequence[Argument], kind: str, verb: str) -> Argument | None:
-    found = [one for one in arguments if one.noun is not None and _is_part(noun, one.noun)]
+def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Argument | None:
+    """The argument that identifies the thing itself; of something new there is none, unless it is put into another."""
+    if purpose.kind == "search" or (purpose.kind in ("get", "list") and purpose.said.many):
+        found = [one for one in arguments if one.required and one.noun is not None and one.noun.key == noun.key]
+        return found[0] if found and purpose.kind == "get" else None
+    found = [one for one in arguments if one.noun is not None and is_same(noun.key, one.noun.key)]
     required = [one for one in found if one.required]
-    if kind == "search" or (kind == "list" and verb in _WORDS["list_verbs"]):
-        return None
-    if kind == "list":
-        return required[0] if required and len(required) == sum(one.required for one in arguments) else None
-    able = required if kind == "create" else required or found
+    if purpose.kind == "create":
+        into = any(link.preposition in ("to", "into") for link in purpose.said.links)
+        others = [one for one in arguments if one.role == "id" and one.required and one not in required]
+        return required[0] if required and into and others else None
+    able = required or found
     return able[0] if able else None
 
 
-def _is_part(noun: Noun, other: Noun) -> bool:
-    """Whether two nouns name the same thing: purchase order and order, a request and its header, any document."""
-    return (
-        noun.key == other.key
-        or other.key.endswith("document")
-        or noun.key.endswith(f" {other.key}")
-        or (other.key.endswith(f" {noun.key}") and " for " not in other.key)
-        or noun.key.startswith(f"{other.key} header")
-    )
+def is_same(key: str, other: str) -> bool:
+    """Whether two canonical names are of one thing: managed policy and policy, an order and its purchase order."""
+    return key == other or key.endswith(f" {other}") or other.endswith(f" {key}")
 
 
-def _owner(arguments: Sequence[Argument], identity: Argument | None) -> Argument | None:
-    return next((one for one in arguments if one.role == "id" and one is not identity and one.required), None)
+def _owner(arguments: Sequence[Argument], identity: Argument | None, purpose: Purpose) -> Argument | None:
+    """The argument that identifies what the thing belongs to: the one that the document names, else the first required one."""
+    able = [one for one in arguments if one.role == "id" and one is not identity and one.noun is not None]
+    linked = [one for one in able if _link_of(one, purpose) is not None]
+    needed = [one for one in able if one.required]
+    if identity is None and purpose.kind not in ("get", "list", "search", "create", "check"):
+        needed = [one for one in needed if one not in linked] or needed
+    found = [one for one in linked if one.required] or needed
+    if not found and purpose.verb in action_verbs().pairs:
+        found = linked
+    return found[0] if found else None
+
+
+def _link_of(argument: Argument, purpose: Purpose) -> Link | None:
+    """The phrase of the document that names the thing of an argument, or None."""
+    if argument.noun is None:
+        return None
+    key = argument.noun.key
+    return next((link for link in purpose.said.links if is_same(" ".join(link.thing).lower(), key)), None)
+
+
+def _preposition(owner: Argument | None, purpose: Purpose) -> str:
+    link = _link_of(owner, purpose) if owner is not None else None
+    if link is None:
+        return action_verbs().pairs.get(purpose.verb, "") if owner is not None else ""
+    relation = link.relation if link.relation in _WORDS["said_relations"] else ""
+    return f"{relation} {link.preposition}".strip()
 
 
 def _is_own(tool: Tool, arguments: Sequence[Argument]) -> bool:
@@ -231,3 +201,41 @@ def _is_own(tool: Tool, arguments: Sequence[Argument]) -> bool:
     named = words(f"{tool.name} {tool.title} {tool.metadata.get('path', '')}")
     persons = any(one.noun is not None and one.noun.person for one in arguments)
     return not persons and not {"me", "my", "own"}.isdisjoint(named)
+
+
+def _document_words(tool: Tool) -> frozenset[str]:
+    texts = (tool.name, tool.title, tool.description)
+    return frozenset(noun_lemma(word) for text in texts for word in words(text) if len(word) > 2)
+
+
+def _checked(frame: ToolFrame) -> ToolFrame:
+    """The frame, of which people can say what is done, to what, and what changes.
+
+    :raises GenerationError: when they cannot.
+    """
+    needed = [one for one in frame.arguments if one.role == "id" and one.required]
+    if len(needed) > _MAX_KEYS:
+        raise GenerationError(_REASONS["no_keys"])
+    if frame.kind == "update" and frame.decision is None and not any(map(is_change, frame.arguments)):
+        raise GenerationError(_REASONS["no_change"])
+    if frame.kind == "create" and frame.owner is None and not any(_is_optional_of_new(one) for one in frame.arguments):
+        raise GenerationError(_REASONS["no_value"])
+    if frame.kind == "act" and frame.identity is None and frame.owner is None and not frame.arguments and not frame.own:
+        raise GenerationError(_REASONS["no_object"])
+    pair = action_verbs().pairs.get(frame.verb, "")
+    if pair and frame.identity is not None and frame.owner is None:
+        raise GenerationError(_REASONS["no_pair"])
+    return replace(frame, kind="act") if frame.decision is not None and frame.kind == "update" else frame
+
+
+def _is_optional_of_new(argument: Argument) -> bool:
+    return argument.required or argument.role != "id"
+
+
+def is_change(argument: Argument) -> bool:
+    """Whether an argument can be what an update changes."""
+    return (
+        argument.role in ("value", "state", "choice", "text")
+        and bool(argument.label)
+        and argument.kind not in _UNCHANGED
+    )

@@ -118,19 +118,18 @@ def _tests(output: ConditionOutput, subject: str, sampler: Sampler) -> list[str]
 
 def _one_exists(clause: Clause) -> str:
     """There is one, which ``it`` can refer to."""
-    noun, qualifier, word = clause.frame.noun, clause.qualifier(), clause.noun()
+    noun, word = clause.frame.noun, clause.noun()
     tail = f"{clause.whose}{clause.tail}"
     if clause.name:
         things = clause.sampler.noun(noun, many=True)
         slots = {"a_thing": article(word), "things": things, "name": clause.name, "tail": tail}
         return clause.sampler.phrase(_TEMPLATES["named_person" if noun.person else "named_thing"], **slots)
-    one = f"{indefinite(noun, word)}{qualifier}{tail}".replace(" that are ", " that is ")
+    one = f"{indefinite(noun, word)}{tail}".replace(" that are ", " that is ")
     return clause.sampler.phrase(_TEMPLATES["one"], one=one)
 
 
 def _some_exist(clause: Clause) -> str:
-    qualifier = clause.qualifier()
-    things = f"{clause.noun(many=True)}{qualifier}{clause.whose}{clause.tail}"
+    things = f"{clause.noun(many=True)}{clause.whose}{clause.tail}"
     if clause.frame.noun.mass:
         return clause.sampler.phrase(_TEMPLATES["some_mass"], things=things)
     number = clause.sampler.pick(_TEMPLATES["numbers"])

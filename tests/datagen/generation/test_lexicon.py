@@ -6,18 +6,30 @@ import random
 
 import pytest
 
+from datagen.generation.action_verbs import action_verbs
 from datagen.generation.grammar import gerund
 from datagen.generation.lexicon import load_lexicon
 from datagen.generation.sampler import KINDS, draw, number_like
 
 
 def test_every_verb_phrase_has_one_object() -> None:
-    lexicon = load_lexicon()
-    for phrases in (*lexicon.verbs.values(), *lexicon.kind_verbs.values()):
+    for phrases in action_verbs().phrases.values():
         assert phrases
         for phrase in phrases:
-            assert phrase.count("~") <= 1
+            assert phrase.count("~") == 1
             assert gerund(phrase).split()[0].split("-")[-1].endswith("ing") or "-" in phrase
+
+
+def test_the_words_of_one_company_are_said_in_its_catalogue_alone() -> None:
+    lexicon = load_lexicon()
+    own, other = lexicon.for_things(list(lexicon.nouns)), lexicon.for_things(["volume", "image", "firewall rule"] * 9)
+    assert own is lexicon
+    assert own.noun("volume").words[0] == "loudness"  # type: ignore[union-attr]
+    assert other.noun("volume").words == ("volume",)  # type: ignore[union-attr]
+    assert other.noun("user").person  # type: ignore[union-attr]
+    assert own.field("plant") is not None
+    assert other.field("plant") is None
+    assert other.field("new due date") is not None
 
 
 def test_every_field_has_phrases_for_a_value_of_a_known_kind() -> None:

@@ -12,7 +12,6 @@ from tests.datagen.generation.material import catalogue_of, enterprise
 
 def _frame(tool_id: str) -> ToolFrame:
     frame = parse_tool(enterprise(), tool_id, load_lexicon())
-    assert isinstance(frame, ToolFrame), frame
     return frame
 
 
@@ -20,15 +19,13 @@ def _frame(tool_id: str) -> ToolFrame:
     ("tool", "kind", "noun", "identity", "owner"),
     [
         ("travel/submitExpenseReport", "act", "expense report", "reportId", ""),
-        ("finance/getBudget", "get", "budget", "", "costCenterId"),
-        ("procurement/listQuotations", "list", "quotation", "", "rfqId"),
-        ("facilities/bookRoom", "act", "room", "roomId", ""),
+        ("procurement/listQuotations", "list", "supplier quotation", "", "rfqId"),
         ("sales/createQuote", "create", "quote", "", "customerId"),
         ("hr/searchCandidates", "search", "candidate", "", ""),
-        ("hr/updateEmployee", "update", "employee", "employeeId", ""),
-        ("hr/getCompensation", "get", "compensation", "", "employeeId"),
-        ("legal/send_for_signature", "act", "draft", "draft_id", ""),
-        ("warehouse/trackShipment", "get", "shipment", "shipmentId", ""),
+        ("purchasing/delete_PurchaseOrderItem", "act", "purchase order item", "PurchaseOrderItem", "PurchaseOrder"),
+        ("travel/approveTrip", "act", "trip", "tripId", ""),
+        ("manufacturing/update_InspectionLots", "update", "inspection lot", "InspectionLotId", ""),
+        ("finance/getPayment", "get", "payment", "paymentId", ""),
     ],
 )
 def test_the_frame_of_a_tool(tool: str, kind: str, noun: str, identity: str, owner: str) -> None:
@@ -38,8 +35,13 @@ def test_the_frame_of_a_tool(tool: str, kind: str, noun: str, identity: str, own
     assert (frame.owner.names[0] if frame.owner else "") == owner
 
 
+def _parsed(tool: Tool) -> ToolFrame:
+    return parse_tool(catalogue_of(tool), tool.id, load_lexicon())
+
+
 def test_a_tool_about_oneself_is_own() -> None:
-    assert _frame("hr/getMyProfile").own
+    assert _parsed(Tool(id="x", name="getMyProfile", description="Returns the profile of the caller.")).own
+    assert _parsed(Tool(id="x", name="listCalendars", description="Returns the caller's calendars.")).own
     assert not _frame("hr/getEmployee").own
 
 
@@ -52,34 +54,76 @@ def test_pages_and_sessions_are_no_arguments() -> None:
     tool = Tool(
         id="list",
         name="list_orders",
+        description="Lists the orders.",
         parameters=tuple(Parameter(name=name) for name in ("page", "pageSize", "session_id", "apiKey", "city")),
     )
-    frame = parse_tool(catalogue_of(tool), "list", load_lexicon())
-    assert isinstance(frame, ToolFrame)
+    frame = _parsed(tool)
     assert [one.names[0] for one in frame.arguments] == ["city"]
 
 
 def test_a_decision_is_told_from_other_choices() -> None:
-    decision = _frame("hr/decideLeaveRequest").decision
+    inputs = (
+        Parameter(name="requestId", required=True),
+        Parameter(name="decision", enum=("approve", "reject"), required=True),
+    )
+    tool = Tool(id="x", name="decideRequest", description="Approves or rejects a request.", parameters=inputs)
+    decision = _parsed(tool).decision
     assert decision is not None
     assert decision.choices == ("approve", "reject")
 
 
-def test_a_name_that_is_a_path_is_read_by_the_path() -> None:
+def test_a_name_that_is_a_path_is_read_by_the_path_and_the_document() -> None:
     tool = Tool(
         id="a",
         name="GET_movie-upcoming",
-        description="What comes out soon",
+        description="Get a list of the upcoming movies.",
         parameters=(Parameter(name="region"),),
         metadata={"method": "GET", "path": "/movie/upcoming"},
     )
-    other = Tool(
-        id="b",
-        name="GET_movie-movie_id",
-        parameters=(Parameter(name="movie_id", required=True, location="path"),),
-        metadata={"method": "GET", "path": "/movie/{movie_id}"},
+    frame = _parsed(tool)
+    assert (frame.kind, frame.noun.words) == ("list", ("upcoming film", "upcoming movie"))
+
+
+def _call(name: str, description: str, *inputs: str, path: str = "") -> Tool:
+    parameters = tuple(Parameter(name=one, required=True, location="path" if path else "") for one in inputs)
+    metadata = {"method": name[:3].upper(), "path": path} if path else {}
+    return Tool(id="x", name=name, description=description, parameters=parameters, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind", "phrase", "preposition"),
+    [
+        (_call("addUserToGroup", "Adds a user to a group.", "userId", "groupId"), "act", "add ~", "to"),
+        (
+            _call("removeUserFromGroup", "Removes a user from the group.", "userId", "groupId"),
+            "act",
+            "remove ~",
+            "from",
+        ),
+        (
+            _call("listUserPolicies", "Lists all policies attached to the user.", "userId"),
+            "list",
+            "list ~",
+            "attached to",
+        ),
+        (_call("assignIssue", "Assigns an issue to a user.", "issueId", "userId"), "act", "assign ~", "to"),
+        (_call("headBucket", "Checks if a bucket exists.", "bucketName"), "get", "check whether ~ exists", ""),
+    ],
+    ids=lambda value: value.name if isinstance(value, Tool) else "",
+)
+def test_what_is_done_to_which_thing_and_to_what_it_belongs(
+    tool: Tool, kind: str, phrase: str, preposition: str
+) -> None:
+    frame = _parsed(tool)
+    assert (frame.kind, frame.preposition) == (kind, preposition)
+    assert phrase in frame.phrases
+
+
+def test_an_identifier_that_nobody_types_is_only_referred_to() -> None:
+    inputs = (
+        Parameter(name="volumeId", required=True, format="uuid"),
+        Parameter(name="diskId", required=True, example="4711"),
     )
-    frame = parse_tool(catalogue_of(tool, other), "a", load_lexicon())
-    assert isinstance(frame, ToolFrame)
-    assert (frame.kind, frame.noun.key) == ("list", "movie")
-    assert frame.qualifiers
+    tool = Tool(id="x", name="attachVolume", description="Attaches a volume to a disk.", parameters=inputs)
+    volume, disk = _parsed(tool).arguments
+    assert (volume.sayable, disk.sayable, disk.pattern) == (False, True, "####")

@@ -81,7 +81,7 @@ def test_requests_of_six_classes_are_made_with_all_that_is_known_of_them(made: P
             row["tools"]
         )
         assert all(value["value"] in row["query"] and value["tool"] in row["tools"] for value in row["values"])
-        assert row["generator"] == "rules.v1"
+        assert row["generator"] == "rules.v2"
         assert {verdict["check"] for verdict in row["verdicts"]} >= {"class", "sequence", "error"}
         assert all(verdict["passed"] and verdict["reason"] for verdict in row["verdicts"])
         assert SyntheticRequest.from_json(row).to_json() == row

@@ -1,0 +1,65 @@
+"""The wording of single tools: orders to compose, systems that are named, tools that are said alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from datagen.generation import ToolWording
+from ontology.errors import NotFoundError
+from ontology.tool import Parameter, Tool
+from tests.datagen.generation.material import catalogue_of
+
+
+def _tool(name: str, description: str, namespace: str = "jira", **metadata: object) -> Tool:
+    inputs = (Parameter(name="issueId", required=True, example="4711"),) if "get" in name or "update" in name else ()
+    title = {"api": f"The {namespace.capitalize()} Cloud REST API v3"}
+    return Tool(
+        id=f"{namespace}/{name}",
+        name=name,
+        description=description,
+        parameters=(*inputs, Parameter(name="title")),
+        metadata={"namespace": namespace, **title, **metadata},
+    )
+
+
+TOOLS = (
+    _tool("getIssue", "Returns an issue."),
+    _tool("updateIssue", "Updates an issue."),
+    _tool("editIssue", "Updates an issue."),
+    _tool("getIssue", "Retrieves an issue.", "linear"),
+)
+
+
+def test_an_order_states_the_reference_in_the_place_of_a_value() -> None:
+    wording = ToolWording(catalogue_of(*TOOLS))
+    sampler = wording.sampler("one")
+    stated = wording.order("jira/getIssue", sampler).order
+    assert sampler.values[0].value in stated
+    other = wording.sampler("one")
+    referred = wording.order("jira/getIssue", other, {"issueId": "that issue"}).order
+    assert "that issue" in referred
+    assert other.values == []
+
+
+def test_equal_keys_give_equal_orders() -> None:
+    wording = ToolWording(catalogue_of(*TOOLS))
+    orders = [wording.order("jira/getIssue", wording.sampler("a", "b")).order for _ in range(3)]
+    assert len(set(orders)) == 1
+
+
+def test_a_system_is_named_where_another_does_the_same() -> None:
+    wording = ToolWording(catalogue_of(*TOOLS))
+    assert wording.frame("jira/getIssue").system == "Jira"
+    assert wording.frame("jira/updateIssue").system == ""
+    assert "in Jira" in wording.order("jira/getIssue", wording.sampler("x")).order
+
+
+def test_tools_that_are_said_alike_are_told() -> None:
+    wording = ToolWording(catalogue_of(*TOOLS))
+    assert wording.alike("jira/updateIssue") == ("jira/editIssue",)
+    assert wording.alike("jira/getIssue") == ()
+
+
+def test_an_unknown_tool_is_an_error() -> None:
+    with pytest.raises(NotFoundError, match="no such tool"):
+        ToolWording(catalogue_of(*TOOLS)).reason("gone")

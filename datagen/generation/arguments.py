@@ -19,6 +19,7 @@ __all__ = ["Argument", "arguments_of", "canonical", "in_words"]
 
 _WORDS = word_classes("arguments")
 _TECHNICAL = frozenset(read_data("statements")["words"]["technical"].split())
+_GENERIC = frozenset(read_data("statements")["words"]["generic"].split()) - {"item", "action", "option", "type"}
 _QUOTED_VALUE = re.compile(r"`([a-z][a-z_ -]{1,20})`")
 _ENUMERATION = re.compile(r"\b(?:either|one of|valid (?:types|values)|options are|allowed)\b", re.I)
 _MAX_ARGUMENTS = 14
@@ -180,7 +181,7 @@ def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str,
 
 def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
     noun = lexicon.noun(key[0])
-    if noun is None:
+    if noun is None or (lexicon.is_general and key[0].split()[-1] in _GENERIC):
         return None
     shape, pattern = shape_of(parameter, key[1], person=noun.person, number=noun.number)
     return replace(argument, noun=noun, shape=shape, pattern=pattern)

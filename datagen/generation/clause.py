@@ -136,7 +136,8 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     if frame.kind == "update" and not any(map(is_change, needed)):
         changeable = [one for one in able if is_change(one)]
         if changeable:
-            needed.append(sampler.rng.choice(changeable))
+            telling = [one for one in changeable if one.kind not in _WORDS["unasked_kinds"]]
+            needed.append(sampler.rng.choice(telling or changeable))
         count = 0
     if unspecific and able:
         count = max(1, count)
@@ -155,6 +156,9 @@ def _is_named(step: Step, argument: Argument) -> bool:
 
 def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
     """Whether people state it although they need not; nobody states the value of an unknown input."""
+    general = argument.kind in _WORDS["unasked_kinds"] or (argument.role == "id" and not frame.many)
+    if frame.is_general and (general or (frame.noun.person and argument.kind in ("login", "email"))):
+        return False
     if argument.role == "id" or argument.field is None:
         return True
     if frame.many and argument.kind in _WORDS["unsearched_kinds"]:

@@ -144,7 +144,8 @@ def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
         return f"that {'are' if frame.many else 'is'} {value}" if frame.reads else f"as {value}"
     if degree in _WORDS["degrees"]:
         return step.sampler.phrase(_TEMPLATES["degree"], value=value, degree=degree)
-    return step.sampler.phrase(_TEMPLATES["choice_read" if frame.reads else "choice_write"], value=value)
+    template = _TEMPLATES["choice_read" if frame.reads else "choice_write"]
+    return step.sampler.phrase(template, value=value, label=argument.label)
 
 
 def _thing_phrase(frame: ToolFrame, argument: Argument, text: str) -> str:

@@ -20,6 +20,8 @@ _DATA = read_data("statements")
 _WORDS = {name: frozenset(row.split()) for name, row in _DATA["words"].items()}
 _REASONS = _DATA["reasons"]
 _MAX_THING_WORDS = 4
+_PLAIN_KINDS = ("create", "delete")
+"""Kinds of verbs that no thing begins with; *create issue metadata* is a thing of programs."""
 _MAX_ACRONYM = 5  # letters
 _MIN_JOINED = 4  # letters of a word that is looked for within another
 _MAX_LABEL_WORDS = 6  # of a text without a verb
@@ -85,7 +87,7 @@ def purpose_of(tool: Tool, known: frozenset[str] = frozenset()) -> Purpose:
         raise GenerationError(_REASONS["no_sentence" if tool.description else "no_text"])
     reasons: list[str] = []
     for said in found:
-        said = _without_system(said, tool)
+        said = _without_spare(_without_system(said, tool), named)
         if said.several == "several_verbs" and _decides(tool):
             said = replace(said, several="")
         reason = _disagreement(said, named) or _fault_of(said, known)
@@ -119,7 +121,7 @@ def _statements(tool: Tool, named: _Named) -> Iterator[Statement]:
     if not any(sayings) and named.verb:
         sayings = [read_statement(text, named.verb) for text in texts[:count] if len(text.split()) <= _MAX_LABEL_WORDS]
         by_name = None
-        if named.verbs:
+        if named.verbs and action_verbs().base(words(local_name(tool).rpartition(".")[2])[0]):
             by_name = read_statement(" ".join(words(local_name(tool).rpartition(".")[2])), named.verb)
         inputs = (parameter.name for parameter in (*tool.parameters, *tool.returns))
         elsewhere = {_lemma(word) for text in (*texts, *inputs, _path_of(tool)) for word in words(text)}
@@ -194,6 +196,12 @@ def _without_system(said: Statement, tool: Tool) -> Statement:
     return replace(said, thing=_shorter(said.thing, system), links=links)
 
 
+def _without_spare(said: Statement, named: _Named) -> Statement:
+    """Without a last word that the name does not have: ``invoice receipt record``."""
+    spare = len(said.thing) > 1 and said.thing[-1] in _WORDS["spare"] and said.thing[-1] not in named.words
+    return replace(said, thing=said.thing[:-1]) if spare else said
+
+
 def _shorter(thing: Sequence[str], system: set[str]) -> tuple[str, ...]:
     kept = [word for word in thing[:-1] if word.lower() not in system]
     return (*kept, thing[-1]) if thing else ()
@@ -238,6 +246,8 @@ def _fault_of(said: Statement, known: frozenset[str]) -> str:
     """Why nobody would say the thing of a statement, as a key of the reasons; or empty."""
     thing = said.thing
     head = _lemma(thing[-1].lower())
+    if thing[0].lower() in action_verbs().methods or action_verbs().kinds.get(thing[0].lower(), "") in _PLAIN_KINDS:
+        return "technical"
     if len(thing) > _MAX_THING_WORDS:
         return "long"
     if head in _WORDS["generic"] and len(thing) == 1:

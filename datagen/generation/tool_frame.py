@@ -39,6 +39,7 @@ class ToolFrame:
     :param decision: the argument that is a decision between values.
     :param own: whether the thing belongs to the user.
     :param system: the name of the system, where the request must say it; or empty.
+    :param is_general: whether it is worded without the words of one company.
     :param outputs: the outputs that a condition can test.
     :param document_words: the words of the tool's documents, which a request should not repeat.
     """
@@ -55,6 +56,7 @@ class ToolFrame:
     decision: Argument | None = None
     own: bool = False
     system: str = ""
+    is_general: bool = False
     outputs: tuple[ConditionOutput, ...] = ()
     document_words: frozenset[str] = frozenset()
 
@@ -91,7 +93,7 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
     """
     tool, profile = catalogue.tool(tool_id), catalogue.profile(tool_id)
     purpose = purpose_of(tool, lexicon.plain_words)
-    arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=purpose.kind == "create")
+    arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=_makes(purpose))
     noun = _noun_of(purpose, lexicon)
     identity = _identity(noun, arguments, purpose)
     owner = _owner(arguments, identity, purpose)
@@ -108,10 +110,16 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         decision=next((one for one in arguments if one.role == "decision"), None),
         own=purpose.said.own or _is_own(tool, arguments),
         system=system,
+        is_general=lexicon.is_general,
         outputs=condition_outputs(tool),
         document_words=_document_words(tool),
     )
-    return _checked(frame)
+    return _checked(frame, several=purpose.said.many)
+
+
+def _makes(purpose: Purpose) -> bool:
+    """Whether a tool makes its thing, and does not put one that is there into another."""
+    return purpose.kind == "create" and not any(link.preposition in ("to", "into") for link in purpose.said.links)
 
 
 def _noun_of(purpose: Purpose, lexicon: Lexicon) -> Noun:
@@ -153,9 +161,13 @@ def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Ar
         found = [one for one in arguments if one.required and one.noun is not None and one.noun.key == noun.key]
         return found[0] if found and purpose.kind == "get" else None
     found = [one for one in arguments if one.noun is not None and is_same(noun.key, one.noun.key)]
-    required = [one for one in found if one.required]
+    exact = [one for one in found if one.noun is not None and one.noun.key == noun.key]
+    required = [one for one in exact if one.required] or [one for one in found if one.required]
+    keys = [one for one in arguments if one.role == "id" and one.required]
+    if not required and len(keys) == 1 and keys[0].noun is not None:  # auth server, authorization server
+        required = keys if keys[0].noun.key.split()[-1] == noun.key.split()[-1] else []
     if purpose.kind == "create":
-        into = any(link.preposition in ("to", "into") for link in purpose.said.links)
+        into = not _makes(purpose)
         others = [one for one in arguments if one.role == "id" and one.required and one not in required]
         return required[0] if required and into and others else None
     able = required or found
@@ -208,13 +220,14 @@ def _document_words(tool: Tool) -> frozenset[str]:
     return frozenset(noun_lemma(word) for text in texts for word in words(text) if len(word) > 2)
 
 
-def _checked(frame: ToolFrame) -> ToolFrame:
+def _checked(frame: ToolFrame, *, several: bool) -> ToolFrame:
     """The frame, of which people can say what is done, to what, and what changes.
 
     :raises GenerationError: when they cannot.
     """
     needed = [one for one in frame.arguments if one.role == "id" and one.required]
-    if len(needed) > _MAX_KEYS:
+    things = [one.noun.key for one in needed if one.noun is not None]
+    if len(needed) > _MAX_KEYS or (frame.is_general and len(set(things)) < len(things)):
         raise GenerationError(_REASONS["no_keys"])
     if frame.kind == "update" and frame.decision is None and not any(map(is_change, frame.arguments)):
         raise GenerationError(_REASONS["no_change"])
@@ -222,6 +235,8 @@ def _checked(frame: ToolFrame) -> ToolFrame:
         raise GenerationError(_REASONS["no_value"])
     if frame.kind == "act" and frame.identity is None and frame.owner is None and not frame.arguments and not frame.own:
         raise GenerationError(_REASONS["no_object"])
+    if frame.kind == "act" and frame.identity is None and several:
+        raise GenerationError(_REASONS["several_things"])
     pair = action_verbs().pairs.get(frame.verb, "")
     if pair and frame.identity is not None and frame.owner is None:
         raise GenerationError(_REASONS["no_pair"])

@@ -18,7 +18,7 @@ SLOTS = {
     "multi": {"sentence", "count", "list"},
     "knowledge": NAMES | {"topic", "one", "many", "sentence", "do", "doing", "need"},
     "realisation": {"thing", "things", "rest", "which", "what", "one", "a_one", "name", "whose", "label", "value"},
-    "phrases": {"value", "degree"},
+    "phrases": {"value", "degree", "label"},
     "coreference": {
         *("label", "word", "whose", "words", "order", "that_one", "one", "a_one", "many", "tail", "thing"),
     },

@@ -110,9 +110,12 @@ def _require_readable(tool: Tool) -> None:
 
 def _statements(tool: Tool, named: _Named) -> Iterator[Statement]:
     """Yield what the title and the first sentence say; else the name, where the path or another text has its thing too."""
-    texts = list(sentences_of(tool.description))
+    texts = [text if " " in text else " ".join(words(text)) for text in sentences_of(tool.description)]
     titled = not _lemmas(tool.title) <= _lemmas(tool.name)
-    count = 1  # what follows the first sentence is mostly about other tools
+    # What follows the first sentence is mostly about other tools; a first sentence that is the name says nothing.
+    count = (
+        1 if not texts or not _lemmas(texts[0]) <= _lemmas(tool.name) or len(texts[0].split()) > _MAX_LABEL_WORDS else 2
+    )
     if titled:
         count = 2
         if _letters(tool.title) not in map(_letters, texts):

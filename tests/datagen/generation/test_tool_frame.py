@@ -127,3 +127,9 @@ def test_an_identifier_that_nobody_types_is_only_referred_to() -> None:
     tool = Tool(id="x", name="attachVolume", description="Attaches a volume to a disk.", parameters=inputs)
     volume, disk = _parsed(tool).arguments
     assert (volume.sayable, disk.sayable, disk.pattern) == (False, True, "####")
+
+
+def test_a_description_that_begins_with_the_name_in_camel_case_is_read_behind_it() -> None:
+    tool = _call("CancelPayment", "CancelPayment. Cancels (voids) a payment.", "payment_id")
+    frame = _parsed(tool)
+    assert (frame.noun.key, frame.verb) == ("payment", "cancel")

@@ -99,6 +99,8 @@ def arguments_of(
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
             argument = _argument(parameter, key, lexicon, required=needed)
+        if lexicon.is_general and "[]." in parameter.name:
+            raise GenerationError("it needs a list of things with several parts")
         if argument is None:
             if needed and not _has_usual_value(parameter, lexicon):
                 raise GenerationError(f"its required input {parameter.name} cannot be said")
@@ -132,7 +134,8 @@ def _new_name(parameter: Parameter, lexicon: Lexicon, *, required: bool) -> Argu
 
 def _has_usual_value(parameter: Parameter, lexicon: Lexicon) -> bool:
     """Whether a call can be made without a word on the input."""
-    return bool(parameter.default) or len(parameter.enum) == 1 or lexicon.is_skipped(canonical(parameter.name))
+    skipped = parameter.location != "path" and lexicon.is_skipped(canonical(parameter.name))
+    return bool(parameter.default) or len(parameter.enum) == 1 or skipped
 
 
 def canonical(name: str) -> str:

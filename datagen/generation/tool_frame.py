@@ -96,6 +96,10 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
     arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=_makes(purpose))
     noun = _noun_of(purpose, lexicon)
     identity = _identity(noun, arguments, purpose)
+    if identity is not None and lexicon.is_general:  # by the name of the document: contact person, not person
+        named = replace(identity, noun=noun)
+        arguments = tuple(named if one is identity else one for one in arguments)
+        identity = named
     owner = _owner(arguments, identity, purpose)
     frame = ToolFrame(
         tool=tool_id,

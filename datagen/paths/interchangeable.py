@@ -113,9 +113,14 @@ class InterchangeableTools:
             for other in set.intersection(*sources) - {tool}
             if profiles[other].action in _FINDING
             and (profiles[other].entity, profiles[other].system) == (own.entity, own.system)
-            and profiles[other].entities[:1] == own.entities[:1]
+            and self._named(other) == self._named(tool)
             and self._needs_words_only(other)
         }
+
+    def _named(self, tool: str) -> frozenset[str]:
+        """Return the words of a tool's name but for verbs and marks: what it finds, with its kind."""
+        named = map(noun_lemma, words(local_name(self._catalogue.tool(tool))))
+        return frozenset(word for word in named if verb_lemma(word) not in _VERBS) - _WORDS.words("marks")
 
     def _needs_words_only(self, tool: str) -> bool:
         """Whether a tool requires nothing but words and context parameters."""

@@ -140,14 +140,13 @@ class PathBuilder:
         able = [tool for tool in candidates if not rules.writes_last or not self.reads(tool)]
         for one, other in self._pairs(able, source):
             first, second = self._steps.edges(source, one), self._steps.edges(source, other)
-            if first and second and not self._removes(one, first, other, second):
+            if first and second and not self._removes(one, other):
                 return ToolPath(tools=(source, one, other), edges=(*first, *second), shape="fan")
         return None
 
-    def _removes(self, one: str, first: Sequence[PathEdge], other: str, second: Sequence[PathEdge]) -> bool:
-        """Whether one of two tools deletes what the other works on: both take the same output of the tool before them."""
-        deletes = "delete" in (self._profiles[one].action, self._profiles[other].action)
-        return deletes and not {edge.output for edge in first}.isdisjoint(edge.output for edge in second)
+    def _removes(self, one: str, other: str) -> bool:
+        """Whether one of two tools deletes: the other would work on the same thing, which the tool before them gives."""
+        return "delete" in (self._profiles[one].action, self._profiles[other].action)
 
     def _anchor_first(self, anchor: str, end: str, tools: Sequence[str], *, before: bool) -> list[str]:
         """Sort by use, least used first; the anchor, if it is one of the tools, comes first."""

@@ -146,7 +146,7 @@ class _Finder:
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:
         """Yield up to ``count`` paths of a class."""
         rng = random.Random(int.from_bytes(hashlib.sha256(f"{self._seed}\n{name}".encode()).digest()[:8], "big"))
-        rank = shuffled_ranks(self._tools, rng)
+        rank = shuffled_ranks(self._all, rng)
         builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng)
         seen: set[frozenset[str]] = set()
         for make in self._ways(name, builder, rng):

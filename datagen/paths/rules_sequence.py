@@ -224,6 +224,8 @@ def _mismatch(step: _Step) -> str:
         return _mismatch_of_plain_value(step)
     if not only_reads(step.first) and not step.is_first:
         return f"the first changes its {step.first.entity or 'thing'}; the {step.passed} it mentions was known before"
+    if step.second.action == "delete" and not step.is_first:
+        return f"the first only refers to the {step.passed}, and what is removed is looked up itself"
     required = step.consumed is not None and step.consumed.required
     if step.same_entity and not step.is_first and not (step.second.action == "get" and required):
         return f"both are about the {step.first.entity}, but the {step.passed} does not say which one"

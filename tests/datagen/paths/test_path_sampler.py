@@ -260,3 +260,16 @@ def test_progress_counts_up_to_what_was_found(shipped: ProfiledCatalogue) -> Non
         progress=lambda stage, done, total: seen.append((stage, done, total)),
     )  # fmt: skip
     assert seen == [("paths", 1, 3), ("paths", 2, 3), ("paths", 3, 3)]
+
+
+def test_a_tool_that_no_request_could_mean_is_in_no_path() -> None:
+    alike = [tool(f"get_order_{number}", "order_id", "order_id") for number in range(12)]
+    others = [tool(f"close_{noun}", f"{noun}_id") for noun in "account contract ticket".split()]
+    edge = PathEdge(
+        kind="P-P", source=others[0].id, target=alike[0].id, output="a", parameter="b", confidence=1, reason="alike"
+    )
+    wanted = dict.fromkeys(CLASSES, 10)
+    catalogue = catalogue_of([*alike, *others])
+    found = find_paths(catalogue, ToolLinks(), ToolLinks((edge,)), _Validator(passed=True), wanted=wanted)
+    used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
+    assert used == {one.id for one in others}

@@ -92,3 +92,36 @@ def test_what_each_of_two_systems_makes_is_not_the_same_thing() -> None:
     }
     assert "of its own" in reasons["travel/create_booking"]
     assert "undoes" in reasons["rooms/create_booking"]
+
+
+NEEDLESS = (
+    tool("list_groups", "", "groups[].group_name"),
+    tool("list_user_groups", "user_id", "groups[].group_name"),
+    tool("delete_group", "group_name"),
+    tool("list_comments", "post_id", "comments[].comment_id comments[].body comments[].author"),
+    tool("get_comment", "comment_id", "comment_id body author"),
+    tool("create_calendar", "title", "calendar_id"),
+    tool("list_events", "calendar_id", "events[].event_id"),
+    tool("watch_calendars", "", "calendar_id"),
+    tool("list_flags", "project_id", "flags[].member_id"),
+    tool("delete_member", "member_id"),
+    tool("get_member", "member_id"),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "target", "parameter", "because"),
+    [
+        ("list_groups", "groups[].group_name", "delete_group", "group_name", "say the group name themselves"),
+        ("list_user_groups", "groups[].group_name", "delete_group", "group_name", ""),
+        ("list_comments", "comments[].comment_id", "get_comment", "comment_id", "gives the whole comment"),
+        ("create_calendar", "calendar_id", "list_events", "calendar_id", "nothing yet"),
+        ("watch_calendars", "calendar_id", "list_events", "calendar_id", "waits for changes"),
+        ("list_flags", "flags[].member_id", "delete_member", "member_id", "only refers"),
+        ("list_flags", "flags[].member_id", "get_member", "member_id", ""),
+    ],
+)
+def test_needless_first_tools_are_told(source: str, output: str, target: str, parameter: str, because: str) -> None:
+    edge = _edge((f"shop/{source}", output, f"shop/{target}", parameter, False))
+    verdict = RulesSequence(catalogue_of(NEEDLESS), ToolLinks()).validate(edge)
+    assert verdict.passed is not bool(because) and because in verdict.reason, verdict.reason

@@ -1,0 +1,62 @@
+"""Minimality and sufficiency of paths: needless tools and open inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from datagen.paths.path_needs import PathNeeds
+from datagen.tool_path import PathEdge, ToolPath
+from ontology.tool import Parameter, Tool
+from tests.datagen.catalogues import catalogue_of, tool
+
+
+def _http(name: str, path: str, *parameters: Parameter, method: str = "delete") -> Tool:
+    return Tool(id=f"cal/{name}", name=name, parameters=parameters, metadata={"path": path, "method": method})
+
+
+def _in_path(name: str) -> Parameter:
+    return Parameter(name=name, required=True, location="path")
+
+
+EVENT = _http("delete_event", "/calendars/{calendarId}/events/{eventId}", _in_path("calendarId"), _in_path("eventId"))
+CALENDARS = _http("list_calendars", "/calendars", method="get")
+EVENTS = _http("list_events", "/calendars/{calendarId}/events", _in_path("calendarId"), method="get")
+SEARCH = tool("search_orders", "query customer_id?", "orders[].order_id")
+CUSTOMERS, STATUS = tool("list_customers", "", "customer_id"), tool("get_status", "order_id", "status")
+DEFAULT = Tool(id="shop/list_pages", name="list_pages", parameters=(Parameter(name="size_id", default="10"),))
+TOOLS = (EVENT, CALENDARS, EVENTS, SEARCH, CUSTOMERS, STATUS, DEFAULT)
+
+
+def _edge(source: Tool, target: Tool, parameter: str) -> PathEdge:
+    return PathEdge(
+        kind="R-P", source=source.id, target=target.id, output="id", parameter=parameter, confidence=0.95, reason="r"
+    )
+
+
+def _fault(*edges: PathEdge) -> str:
+    tools = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
+    return PathNeeds(catalogue_of(TOOLS)).find_fault(ToolPath(tools=tuple(tools), edges=edges, shape="chain"))
+
+
+@pytest.mark.parametrize(
+    ("edges", "because"),
+    [
+        ([_edge(CALENDARS, EVENT, "calendarId")], "eventId of cal/delete_event is in no output"),
+        ([_edge(EVENTS, EVENT, "eventId")], ""),
+        ([_edge(CALENDARS, EVENTS, "calendarId"), _edge(EVENTS, EVENT, "eventId")], ""),
+        ([_edge(CUSTOMERS, SEARCH, "customer_id"), _edge(SEARCH, STATUS, "order_id")], "finds by words"),
+        ([_edge(CUSTOMERS, SEARCH, "customer_id")], ""),
+        ([_edge(SEARCH, STATUS, "order_id"), _edge(CUSTOMERS, STATUS, "order_id")], "other tools of the path give too"),
+        ([_edge(CUSTOMERS, DEFAULT, "size_id")], "has a default"),
+    ],
+)
+def test_needless_tools_and_open_inputs_are_found(edges: list[PathEdge], because: str) -> None:
+    fault = _fault(*edges)
+    assert because in fault and bool(fault) is bool(because)
+
+
+def test_two_parts_of_a_set_may_take_the_same() -> None:
+    path = ToolPath(tools=(SEARCH.id, CUSTOMERS.id), shape="set")
+    assert not PathNeeds(catalogue_of(TOOLS)).find_fault(replace(path, edges=()))

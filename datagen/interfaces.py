@@ -102,6 +102,9 @@ class Generator(Protocol):
     def name(self) -> str:
         """Versioned name."""
 
+    def no_words(self, tool: str) -> str:
+        """Return why no text can name a tool of the catalogue, without a full stop; empty where one can."""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the text of a request of this class over this path, or a rejection. Deterministic.
 

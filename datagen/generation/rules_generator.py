@@ -40,6 +40,10 @@ class RulesGenerator:
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self.wording = ToolWording(catalogue)
 
+    def no_words(self, tool: str) -> str:
+        """Why people have no plain words for a tool, or empty."""
+        return self.wording.reason(tool)
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """The text of one request of this class over this path, or the reason why there is none.
 

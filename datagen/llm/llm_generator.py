@@ -37,6 +37,10 @@ class LlmGenerator:
         """``llm.v2``, with the name of the generator whose wording may be kept."""
         return f"{NAME}+{self._worder.name}" if self._fallback else NAME
 
+    def no_words(self, tool: str) -> str:
+        """Why the rules have no plain words for a tool, or empty."""
+        return self._worder.no_words(tool)
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the reworded text, or a rejection; see :class:`datagen.interfaces.Generator`.
 

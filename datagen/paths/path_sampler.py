@@ -77,6 +77,7 @@ def find_paths(
     validator: SequenceValidator,
     *,
     wanted: Mapping[str, int],
+    no_words: Callable[[str], str] = lambda tool: "",
     seed: int = 0,
     progress: Progress = lambda stage, done, total: None,
 ) -> FoundPaths:
@@ -85,6 +86,7 @@ def find_paths(
     An edge is validated only when a path needs it, and only an edge that is probably true makes a path.
 
     :param wanted: map from class to the wanted number of paths; a rejection has the reason where fewer are found.
+    :param no_words: the reason why no request can name a tool, or empty; such a tool is in no path.
     :param progress: called with (``paths``, done, total).
     :raises InvalidArgumentError: for a class that is none of the six.
     :raises ModelError: when the validator needs a model and that is unavailable.
@@ -94,7 +96,7 @@ def find_paths(
         raise InvalidArgumentError(
             "there is no such class of requests", subject=", ".join(unknown), remedy=f"Classes are {', '.join(CLASSES)}"
         )
-    finder = _Finder(catalogue, rp, pp, validator, seed)
+    finder = _Finder(catalogue, rp, pp, validator, no_words, seed)
     total, done = sum(wanted.values()), 0
     found: dict[str, tuple[ToolPath, ...]] = {}
     too_few: list[RejectedRequest] = []
@@ -121,32 +123,34 @@ class _Finder:
     """
 
     def __init__(
-        self, catalogue: ProfiledCatalogue, rp: ToolLinks, pp: ToolLinks, validator: SequenceValidator, seed: int
+        self,
+        catalogue: ProfiledCatalogue,
+        rp: ToolLinks,
+        pp: ToolLinks,
+        validator: SequenceValidator,
+        no_words: Callable[[str], str],
+        seed: int,
     ) -> None:
         self._profiles = catalogue.extended_profiles
-        self._pp = pp
         self._seed = seed
         self._usage = Usage(catalogue)
         self.alternatives = InterchangeableTools(catalogue, rp)
-        self._failed = {
-            tool.id: f"{len(self.alternatives.doubles(tool.id)):,} other tools do the same, so no request could mean it"
-            for tool in catalogue.tools
-            if self.alternatives.is_ambiguous(tool.id)
-        }
         self._all = [tool.id for tool in catalogue.tools]
+        self._failed = {tool: why for tool in self._all if (why := self._why_unmeant(tool, no_words))}
         self._tools = [tool for tool in self._all if tool not in self._failed]
+        self._pp = self._between_able(pp)
         self._answering = [
             tool for tool in self._tools if answers_general_questions(catalogue.tool(tool), self._profiles[tool])
         ]
         self._needs = PathNeeds(catalogue)
         self.rejected: list[RejectedRequest] = []
-        self.steps = EdgeFilter(catalogue, rp, validator, MIN_CONFIDENCE)
+        self.steps = EdgeFilter(catalogue, self._between_able(rp), validator, MIN_CONFIDENCE)
         self.why_none: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
 
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:
         """Yield up to ``count`` paths of a class."""
         rng = random.Random(int.from_bytes(hashlib.sha256(f"{self._seed}\n{name}".encode()).digest()[:8], "big"))
-        rank = shuffled_ranks(self._all, rng)
+        rank = shuffled_ranks(self._tools, rng)
         builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng)
         seen: set[frozenset[str]] = set()
         for make in self._ways(name, builder, rng):
@@ -161,6 +165,16 @@ class _Finder:
                 why = f"; {self._failed[tool]}" if tool in self._failed else ""
                 reason = f"the {paths:,} paths were found without it{why}"
                 yield RejectedRequest(stage="path", subject=(tool,), reason=reason)
+
+    def _why_unmeant(self, tool: str, no_words: Callable[[str], str]) -> str:
+        if self.alternatives.is_ambiguous(tool):
+            return f"{len(self.alternatives.doubles(tool)):,} other tools do the same, so no request could mean it"
+        why = no_words(tool)
+        return f"it cannot be put into words: {why}" if why else ""
+
+    def _between_able(self, links: ToolLinks) -> ToolLinks:
+        failed = self._failed
+        return ToolLinks(tuple(edge for edge in links if edge.source not in failed and edge.target not in failed))
 
     def _around_anchors(
         self, name: str, make: _MakePath, count: int, rank: Mapping[str, int], seen: set[frozenset[str]]
@@ -186,18 +200,13 @@ class _Finder:
 
     def _needed(self, path: ToolPath | None, name: str) -> ToolPath | None:
         """Return the path if each of its tools is needed and no input stays open; else None."""
-        if path is None or any(tool in self._failed_doubles(path) for tool in path.tools):
+        if path is None or any(not set(path.tools).isdisjoint(self.alternatives.doubles(tool)) for tool in path.tools):
             return None
         if fault := self._needs.find_fault(path):
             rejected = RejectedRequest(stage="path", subject=path.tools, reason=fault, request_class=name)
             self.rejected.append(rejected)
             return None
         return path
-
-    def _failed_doubles(self, path: ToolPath) -> set[str]:
-        """Return the doubles of the tools of a path, and the tools that no request could mean."""
-        ambiguous = {tool for tool in path.tools if self.alternatives.is_ambiguous(tool)}
-        return ambiguous.union(*(self.alternatives.doubles(tool) for tool in path.tools))
 
     def _ways(self, name: str, builder: PathBuilder, rng: random.Random) -> Iterator[_MakePath]:
         """Yield the functions that make a path of the class around a tool; each is used until it makes no new path."""

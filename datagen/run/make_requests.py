@@ -93,7 +93,16 @@ def make_requests(
     progress("similarity of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
     sequence, generator, validators = steps.sequence(rp), steps.generator(rp), tuple(steps.validators(rp))
-    paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_paths_for(wanted), seed=seed, progress=progress)
+    paths = find_paths(
+        catalogue,
+        rp,
+        pp.links,
+        sequence,
+        wanted=_paths_for(wanted),
+        no_words=generator.no_words,
+        seed=seed,
+        progress=progress,
+    )
     names = {
         "outputs": (steps.outputs.name,),
         "sequence": (sequence.name,),

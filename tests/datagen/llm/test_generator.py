@@ -45,6 +45,9 @@ class Worder:
     def __init__(self, worded: GeneratedText | RejectedRequest = WORDED) -> None:
         self._worded = worded
 
+    def no_words(self, tool: str) -> str:
+        return "it names no action" if tool == "x/wordless" else ""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         return self._worded
 

@@ -273,3 +273,20 @@ def test_a_tool_that_no_request_could_mean_is_in_no_path() -> None:
     found = find_paths(catalogue, ToolLinks(), ToolLinks((edge,)), _Validator(passed=True), wanted=wanted)
     used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
     assert used == {one.id for one in others}
+
+
+def test_a_tool_without_plain_words_is_in_no_path_and_its_reason_is_told(shipped: ProfiledCatalogue) -> None:
+    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
+    wordless = {edge.target for edge in rp}
+    wanted = dict.fromkeys(CLASSES, 10)
+    found = find_paths(
+        shipped,
+        rp,
+        ToolLinks(),
+        _Validator(passed=True),
+        wanted=wanted,
+        no_words=lambda tool: "it has none" if tool in wordless else "",
+    )
+    used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
+    told = {one.subject[0] for one in found.rejected if "put into words: it has none" in one.reason}
+    assert used and used.isdisjoint(wordless) and told == wordless

@@ -28,6 +28,9 @@ class Scripted:
     asked: list[tuple[str, int]] = field(default_factory=list)
     name: str = "scripted.v1"
 
+    def no_words(self, tool: str) -> str:
+        return ""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         before = sum(tool == path.tools[0] for tool, _ in self.asked)
         self.asked.append((path.tools[0], before))

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from datagen.generation.common_words import is_plain_word
 from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.identifier_shape import shape_of
-from datagen.generation.lexicon import Field, Lexicon, Noun
+from datagen.generation.lexicon import Field, Lexicon, Noun, load_lexicon
 from datagen.generation.purpose import GenerationError
 from ingest.linking import ToolProfile, type_family
-from ontology.names import noun_lemma, words
+from ontology.names import is_word, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Argument", "arguments_of", "canonical", "in_words"]
 
 _WORDS = word_classes("arguments")
+_FITTING = word_classes("fitting")
 _TECHNICAL = frozenset(read_data("statements")["words"]["technical"].split())
 _GENERIC = frozenset(read_data("statements")["words"]["generic"].split()) - {"item", "action", "option", "type"}
 _QUOTED_VALUE = re.compile(r"`([a-z][a-z_ -]{1,20})`")
@@ -27,9 +28,12 @@ _MAX_DESCRIBED_CHOICES = 6
 _MAX_CHOICE_CHARS, _MAX_CHOICE_WORDS = 24, 3
 _MAX_CHOICES = 20
 _MAX_LABEL_WORDS = 2
+_TIME_UNITS = frozenset(("seconds", "minutes", "hours", "days", "weeks", "months", "years", "ms"))
 _MOMENTS = ("date", "datetime", "time", "past")
 """Kinds of values that nobody says for a number, which is a time stamp or the start of a page."""
 _MIN_CONFIDENCE = 0.5
+_UNKNOWN = "?"
+_COUNTS = ("count", "few")
 _OBJECT_TYPES = ("object", "dict", "map", "structure", "any", "file", "binary")
 
 
@@ -99,6 +103,8 @@ def arguments_of(
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
             argument = _argument(parameter, key, lexicon, required=needed)
+        if argument is not None:
+            argument = _fitting(argument, thing, lexicon)
         if lexicon.is_general and "[]." in parameter.name:
             raise GenerationError("it needs a list of things with several parts")
         if argument is None:
@@ -121,6 +127,41 @@ def _own_key(parameter: Parameter, thing: str) -> tuple[str, str] | None:
     named = "".join(front) in (thing.replace(" ", ""), thing.split()[-1])
     bare = not front and parameter.location == "path" and last != "name"
     return (thing, "name" if last in ("name", "username") else "id") if bare or (front and named) else None
+
+
+def _fitting(argument: Argument, thing: str, lexicon: Lexicon) -> Argument | None:
+    """An argument whose sample values fit its thing; None where no pool of values does.
+
+    A queue is called ``billing-events``, a project ``Harbour retrofit``, and nobody knows what a membership is called.
+    """
+    field, head = argument.field, thing.split()[-1]
+    if field is None or argument.choices:
+        return argument
+    noun = lexicon.noun(thing)
+    if argument.role == "text":
+        return argument if (noun is not None and noun.pool) or head in _FITTING["texts"] else None
+    if not lexicon.is_general:
+        return argument
+    if field.kind in ("name", "title", "slug"):
+        kind = _kind_of_name(thing)
+        return replace(argument, field=replace(field, kind=kind)) if kind else None
+    wanted = {"message": "messages", "remark": "messages", "url": "links", "company": "parties"}
+    needed = wanted.get(field.kind)
+    return argument if needed is None or head in _FITTING[needed] else None
+
+
+def _kind_of_name(thing: str) -> str:
+    """The kind of value that names a thing, or empty."""
+    noun, head = load_lexicon().noun(thing), thing.split()[-1]
+    if noun is not None and noun.pool in ("person", "company"):
+        return noun.pool
+    if noun is not None and noun.person:
+        return "person"
+    if head in _FITTING["troubles"]:
+        return "trouble"
+    if head == "domain":
+        return "domain"
+    return "title" if head in _FITTING["titled"] else "slug" if head in _FITTING["slugged"] else ""
 
 
 def _new_name(parameter: Parameter, lexicon: Lexicon, *, required: bool) -> Argument:
@@ -166,6 +207,14 @@ def _argument(
         many=type_family(parameter.type) == "array",
         label=_label(name),
     )
+    if _is_count(parameter):
+        field = lexicon.field(name)
+        if field is None or field.kind not in _COUNTS:
+            if not required:
+                return None
+            label = words(parameter.name)[-1]
+            field = Field(kind="few", phrases=(f"for {{v}} {label}",), label=label)
+        return replace(argument, role="value", field=field)
     key = key or _identified(parameter, name, lexicon)
     if key is not None and not parameter.enum:
         return _identifier(argument, parameter, key, lexicon)
@@ -173,6 +222,13 @@ def _argument(
         return None
     field = _place_field(parameter, name) or lexicon.field(name)
     return _plain(replace(argument, field=field, choices=_choices(parameter)), parameter, name)
+
+
+def _is_count(parameter: Parameter) -> bool:
+    """Whether an input is a number of things: ``persons`` that is an integer."""
+    last = (words(parameter.name.rsplit(".", 1)[-1]) or [""])[-1]
+    is_number = type_family(parameter.type) in ("integer", "number")
+    return is_number and last not in _WORDS["keys"] and last != noun_lemma(last) and last not in _TIME_UNITS
 
 
 def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str, str] | None:
@@ -184,9 +240,21 @@ def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str,
 
 def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
     noun = lexicon.noun(key[0])
-    if noun is None or (lexicon.is_general and key[0].split()[-1] in _GENERIC):
+    if (
+        noun is None
+        or not _WORDS["no_nouns"].isdisjoint(key[0].split())
+        or (lexicon.is_general and key[0].split()[-1] in _GENERIC)
+    ):
         return None
-    shape, pattern = shape_of(parameter, key[1], person=noun.person, number=noun.number)
+    unknown = "" if lexicon.is_general else _UNKNOWN
+    shape, pattern = shape_of(parameter, key[1], person=noun.person, number=noun.number or unknown)
+    if pattern == _UNKNOWN:  # the lexicon of a company has the numbers that its people type
+        pattern = ""
+    if lexicon.is_general and shape == "slug":
+        kind = _kind_of_name(key[0])
+        shape = kind if kind in ("slug", "domain") else ""
+    if lexicon.is_general and pattern and key[0].split()[-1] in _FITTING["unnumbered"]:
+        pattern = ""
     return replace(argument, noun=noun, shape=shape, pattern=pattern)
 
 
@@ -255,10 +323,12 @@ def _is_readable(choice: str) -> bool:
     """Whether people say an allowed value: it has plain words only, or is a short number."""
     if choice.isdigit():
         return True
+    if not _WORDS["no_choices"].isdisjoint(choice.lower().split()):
+        return False
     parts = choice.split()
     short = 1 < len(choice) <= _MAX_CHOICE_CHARS and len(parts) <= _MAX_CHOICE_WORDS
     return short and (
-        choice.isupper() or all(part.isalpha() and (len(part) < 3 or is_plain_word(part.lower())) for part in parts)
+        choice.isupper() or all(part.isalpha() and (len(part) < 3 or is_word(part.lower())) for part in parts)
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from datagen.generation.arguments import Argument
 from datagen.generation.data_files import word_classes
+from datagen.generation.dates import TIMES
 from datagen.generation.phrases import (
     Phrase,
     References,
@@ -18,7 +20,7 @@ from datagen.generation.phrases import (
     plain_value,
 )
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import ToolFrame, is_change
+from datagen.generation.tool_frame import GenerationError, ToolFrame, is_change, is_same, is_value
 
 __all__ = ["Change", "Clause", "clause_of"]
 
@@ -26,6 +28,10 @@ _WORDS = word_classes("phrases")
 _OPTIONAL = (0.55, 0.16)
 """How likely a first and a second optional value are stated."""
 _SYSTEM_PLACE = 2
+_MAX_STATED = 2.0
+"""What one clause states beside its thing, at most. Readers of the shipped company and of three other vendors took more for a
+form that is read aloud. A place, a time or an amount weighs half: people say from where, to where and when in one breath."""
+_LIGHT = frozenset((*TIMES, "city", "count", "money", "small", "few", "km", "currency"))
 
 
 class Change(NamedTuple):
@@ -45,6 +51,7 @@ class Clause:
     :param name: the name of a thing that is searched for, or empty.
     :param decision: the verb phrase of a decision, with ``~`` for the object, or empty.
     :param change: what an update changes, or None.
+    :param filters: number of values that are stated and select the thing, beside its name and its owner.
     """
 
     frame: ToolFrame
@@ -55,6 +62,13 @@ class Clause:
     name: str
     decision: str
     change: Change | None
+    filters: int = 0
+
+    @property
+    def selective(self) -> bool:
+        """Whether something selects the thing among others: its number, its name, its owner or a value."""
+        own = self.frame.own and not self.frame.many
+        return bool(self.identity or self.name or self.owner or self.filters or own)
 
     @property
     def tail(self) -> str:
@@ -94,31 +108,78 @@ def clause_of(
     :param short: with one optional value at most, for a noun phrase.
     """
     step = Step(frame=frame, references=references, sampler=sampler)
-    identity, owner = (identifier(step, argument) for argument in (frame.identity, frame.owner))
     chosen = _chosen(step, minimal=minimal, short=short)
+    _require_plain(step, chosen)
+    identity = _identity(step)
+    owner = "" if _is_stated(step, frame.owner) else identifier(step, frame.owner)
     decision = decision_phrase(step, frame.decision) if frame.decision is not None and frame.decision in chosen else ""
     change: Change | None = None
-    name = ""
+    name, filters = "", 0
     phrases: list[Phrase] = []
     for argument in chosen:
         if argument is frame.decision:
             continue
         reference = step.reference(argument)
+        if _is_stated(step, argument):
+            continue
         if change is None and frame.kind == "update" and is_change(argument):
             label = label_of(argument, sampler)
             change = Change(label, reference if reference is not None else plain_value(step, argument))
         elif not name and reference is None and _is_name(frame, argument):
-            name = sampler.value(frame.tool, argument, frame.noun.pool)
+            name = sampler.value(frame.tool, argument, frame.noun.pool or argument.kind)
+        elif change is not None and reference is None and is_value(argument):
+            raise GenerationError("it changes two things at once")
         else:
             phrases.append(phrase_of(step, argument, reference))
-    if frame.system:
+            filters += not argument.choices and (reference is not None or argument.role != "state")
+    if frame.kind == "update" and change is None:
+        raise GenerationError("nothing that it changes can be said")
+    if frame.system and frame.system not in sampler.systems:
+        sampler.systems.add(frame.system)
         phrases.append(Phrase(_SYSTEM_PLACE, f"in {frame.system}"))
     phrases.sort(key=lambda phrase: phrase.place)
     after = tuple(phrase.text for phrase in phrases)
     return Clause(
         frame=frame, sampler=sampler, identity=identity, owner=owner, after=after, name=name, decision=decision,
-        change=change,
+        change=change, filters=filters,
     )  # fmt: skip
+
+
+def _identity(step: Step) -> str:
+    """The thing itself; ``that order`` where its number stands in the text already."""
+    argument = step.frame.identity
+    if argument is None or argument.noun is None or not _is_stated(step, argument):
+        return identifier(step, argument)
+    return f"that {step.sampler.noun(argument.noun)}"
+
+
+def _is_stated(step: Step, argument: Argument | None) -> bool:
+    """Whether the text has the number of the thing of an argument already, so that nobody says it again; its value is noted."""
+    if argument is None or argument.role != "id" or step.reference(argument) is not None:
+        return False
+    if not argument.sayable or not step.sampler.is_stated(argument):
+        return False
+    step.sampler.number(step.frame.tool, argument)
+    return True
+
+
+def _require_plain(step: Step, chosen: Sequence[Argument]) -> None:
+    """Check that the values of a clause are few, and no two of them are numbers of one kind of thing.
+
+    :raises GenerationError: when they are not.
+    """
+    frame = step.frame
+    stated = [one for one in (frame.owner, *chosen) if one is not None and one is not frame.decision]
+    keys = [one.noun.key for one in (frame.identity, *stated) if one is not None and one.role == "id" and one.noun]
+    if len(set(keys)) < len(keys):
+        raise GenerationError("it takes two numbers of one kind of thing")
+    references = [one for one in (frame.identity, *stated) if one is not None and step.reference(one) is not None]
+    if len(references) > 1:
+        raise GenerationError("it takes two things from steps before it")
+    if frame.kind == "update" and any(one is not frame.identity and one is not frame.owner for one in references):
+        raise GenerationError("what it changes is not what a step before it gives")
+    if sum(0.5 if one.kind in _LIGHT else 1.0 for one in stated) > _MAX_STATED + 0.5 * (frame.kind == "update"):
+        raise GenerationError("it takes more values than people state in one request")
 
 
 def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
@@ -142,6 +203,11 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     if unspecific and able:
         count = max(1, count)
     able = [one for one in able if one not in needed]
+    names = [one for one in able if _is_name(frame, one)]
+    if any(_is_name(frame, one) for one in needed):  # who knows the name says nothing else
+        count = 0
+    elif names and count and frame.owner is None:
+        able, count = names[:1], 1
     needed.extend(sampler.rng.sample(able, min(count, len(able))))
     return sorted(needed, key=frame.arguments.index)
 
@@ -150,8 +216,11 @@ def _is_named(step: Step, argument: Argument) -> bool:
     """Whether a number would be stated twice: one more of the same thing, or of a thing that stands in the text."""
     if argument.noun is None:
         return False
-    sampler, key = step.sampler, argument.noun.key
-    return key == step.frame.noun.key or (sampler.shares_numbers and key in sampler.named)
+    sampler, key, frame = step.sampler, argument.noun.key, step.frame
+    mine = [one.noun.key for one in (frame.identity, frame.owner) if one is not None and one.noun is not None]
+    return any(is_same(key, one) for one in (frame.noun.key, *mine)) or (
+        sampler.shares_numbers and key in sampler.named
+    )
 
 
 def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
@@ -170,6 +239,10 @@ def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
 
 def _is_name(frame: ToolFrame, argument: Argument) -> bool:
     """Whether the argument is the name of the thing that is searched for."""
-    if not frame.many or frame.noun.pool not in _WORDS["name_pools"] or argument.role == "id":
+    if not frame.many or argument.role == "id":
+        return False
+    if argument.kind in ("slug", "title") and frame.is_general:
+        return argument.label in ("name", "title")
+    if frame.noun.pool not in _WORDS["name_pools"]:
         return False
     return argument.field is not None and (argument.role == "text" or argument.kind in ("name", "company", "title"))

@@ -7,6 +7,7 @@ stated ("the vendor behind bill 5105600211").
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from datagen.generation.arguments import Argument
 from datagen.generation.clause import Clause, clause_of
@@ -18,30 +19,67 @@ from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["anaphor", "anaphora", "descriptions"]
+__all__ = ["Choice", "anaphor", "anaphora", "descriptions"]
 
 _WORDS = word_classes("coreference")
 _TEMPLATES = templates("coreference")
-_MAX_STEPS = 2
-"""At most so many steps, one behind the other, stand in one description."""
-_MAX_WORDS = 13
+_MAX_STEPS = 1
+"""At most so many steps, one behind the other, stand in one description: of two, readers of four catalogues said that nobody
+can follow."""
+_MAX_WORDS = 10
 _SHORT_PART, _SHORT_OWNER = 3, 4  # words: a longer owner stands after the noun
 
 
+@dataclass(slots=True, kw_only=True)
+class Choice:
+    """What a text says of the things that a step returns.
+
+    :param single: whether one thing is meant: it was named, or singled out before.
+    :param selective: whether the text says which things are meant.
+    """
+
+    single: bool = False
+    selective: bool = False
+
+
 def anaphora(
-    frame: ToolFrame, edges: tuple[PathEdge, ...], frames: Mapping[str, ToolFrame], last: str, sampler: Sampler
+    frame: ToolFrame,
+    edges: tuple[PathEdge, ...],
+    frames: Mapping[str, ToolFrame],
+    last: str,
+    sampler: Sampler,
+    chosen: dict[str, Choice],
 ) -> References:
     """Input → anaphor, for a step that follows the steps that it depends on.
 
     :param last: the tool of the step before it.
+    :param chosen: tool → what the text says of the things that it returns; changed for those that are referred to.
+    :raises GenerationError: when nothing singles out the one thing of a list that is meant.
     """
     found: dict[str, str] = {}
     for edge in edges:
         argument = frame.argument(edge.parameter)
         if argument is not None and edge.parameter not in found and edge.source in frames:
+            source, state = frames[edge.source], chosen.setdefault(edge.source, Choice())
             near = edge.source == last and not {"it", "them"}.intersection(found.values())
-            found[edge.parameter] = anaphor(argument, frames[edge.source], sampler, near=near)
+            if source.many and not argument.many and not state.single:
+                _require_choice(frame, source, state)
+            found[edge.parameter] = anaphor(argument, source, sampler, near=near, single=state.single)
+            state.single = state.single or (not argument.many and _is_same_thing(argument, source))
     return found
+
+
+def _require_choice(frame: ToolFrame, source: ToolFrame, state: Choice) -> None:
+    """Check that one thing of a list can be told from the others: the latest of dated things, the first of selected ones.
+
+    :raises GenerationError: when nothing does, or when the first one that comes would be changed.
+    """
+    if _is_dated(source.noun):
+        return
+    if not state.selective:
+        raise GenerationError("nothing singles out one thing of the list that a step returns")
+    if not (frame.reads or frame.kind == "create" or _is_interchangeable(source.noun)):
+        raise GenerationError("the first thing of a list would be changed, whatever it is")
 
 
 def anaphor(argument: Argument, source: ToolFrame, sampler: Sampler, *, near: bool, single: bool = False) -> str:
@@ -55,7 +93,8 @@ def anaphor(argument: Argument, source: ToolFrame, sampler: Sampler, *, near: bo
         label = _value_label(argument)
         plural = label.endswith("s") and not label.endswith("ss")
         return sampler.phrase(_TEMPLATES["values" if plural else "value"], label=label)
-    same, word = _is_same_thing(argument, source), sampler.noun(noun)
+    same = _is_same_thing(argument, source)
+    word = sampler.noun(source.noun if source.noun.key.startswith(f"{noun.key} ") else noun)
     if source.many and not single:
         return _from_list(argument, noun, source, word, sampler, near=near, same=same)
     if same:
@@ -71,13 +110,16 @@ def _from_list(
     """A referring expression for one thing of a list, or for all of them."""
     if argument.many:
         return sampler.phrase(_TEMPLATES["near_all" if near else "far_all"], words=sampler.noun(noun, many=True))
-    if not same:
-        return sampler.phrase(_TEMPLATES["part_of_one"], word=word)
-    if source.noun.mass:
-        return f"that {word}"
     order = sampler.pick(_TEMPLATES["dated"]) if _is_dated(source.noun) else "first"
-    that_one = "that person" if source.noun.person else "that one"
-    return sampler.phrase(_TEMPLATES["near_one" if near else "far_one"], word=word, order=order, that_one=that_one)
+    if not same:
+        one = sampler.noun(source.noun)
+        return sampler.phrase(_TEMPLATES["part_of_one"], word=word, order=order, one=one)
+    return sampler.phrase(_TEMPLATES["near_one" if near else "far_one"], word=word, order=order)
+
+
+def _is_interchangeable(noun: Noun) -> bool:
+    """Whether any of the things of this noun will do."""
+    return noun.key.split()[-1] in _WORDS["interchangeable"]
 
 
 def _value_label(argument: Argument) -> str:
@@ -96,7 +138,8 @@ def _is_same_thing(argument: Argument, source: ToolFrame) -> bool:
         return False
     key, other = argument.noun.key, source.noun.key
     is_whole = other in {f"{key} {word}" for word in _WORDS["wholes"]}
-    return key == other or key.endswith(f" {other}") or other.endswith(f" {key}") or is_whole
+    same = key == other or key.endswith(f" {other}") or other.endswith(f" {key}") or other.startswith(f"{key} ")
+    return same or is_whole
 
 
 def descriptions(
@@ -121,9 +164,6 @@ def descriptions(
             continue
         if depth == 0:
             raise GenerationError("too many steps stand one behind the other for one description")
-        undone = frames[tool].reads or frames[tool].verb in _WORDS["undo_verbs"]
-        if frames[edge.source].kind == "create" and undone:
-            raise GenerationError("what a step before the last makes would only be looked at, or undone")
         references = descriptions(edge.source, path, frames, sampler, depth=depth - 1)
         text = _description(argument, frames[edge.source], references, sampler)
         if len(text.split()) > _MAX_WORDS:
@@ -140,18 +180,7 @@ def _description(argument: Argument, frame: ToolFrame, references: References, s
         return _one_of_list(argument, clause_of(frame, references, sampler, short=True), word)
     if frame.kind == "get":
         return _result(argument, clause_of(frame, references, sampler, minimal=True), word)
-    if frame.kind == "create":
-        return _new_thing(clause_of(frame, references, sampler, minimal=True))
     raise GenerationError("a step before the last changes something, which the text must state")
-
-
-def _new_thing(clause: Clause) -> str:
-    """What a step makes: ``a new trip for Jan``."""
-    noun, word = clause.frame.noun, clause.noun()
-    preposition = "for" if clause.preposition == "of" else clause.preposition
-    whose = f" {preposition} {clause.owner}" if clause.owner else ""
-    made = word if noun.uncountable else article(f"{clause.sampler.pick(_TEMPLATES['new'])} {word}")
-    return f"{made}{whose}{clause.tail}"
 
 
 def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
@@ -169,12 +198,12 @@ def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
             return f"everyone on {clause.owner}{clause.tail}"
         things = sampler.noun(noun, many=True)
         return f"{sampler.pick(_TEMPLATES['all'])} {things}{tail}"
-    one = _chosen_one(frame, _singular(tail), sampler)
+    one = _chosen_one(frame, _singular(tail), sampler, selective=clause.selective)
     return one if same else _part(word, one, argument, sampler)
 
 
-def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler) -> str:
-    """One of several things: the latest of dated ones, any of interchangeable ones, else the one that fits the tail."""
+def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler, *, selective: bool) -> str:
+    """One of several things: the latest of dated ones, any of interchangeable ones that something selects."""
     noun, one = frame.noun, sampler.noun(frame.noun)
     if noun.uncountable:
         return f"the {one}{tail}"
@@ -182,11 +211,9 @@ def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler) -> str:
     if _is_dated(noun):
         kind = "latest_selected" if tail else "latest"
         return sampler.phrase(_TEMPLATES[kind], order=sampler.pick(_TEMPLATES["dated"]), **slots)
-    interchangeable = noun.key.split()[-1] in _WORDS["interchangeable"]
-    if not interchangeable and not tail:
+    if not _is_interchangeable(noun) or not selective:
         raise GenerationError("nothing selects the one of several that a step before the last is to give")
-    many = sampler.noun(noun, many=True)
-    return sampler.phrase(_TEMPLATES["any" if interchangeable else "selected"], many=many, **slots)
+    return sampler.phrase(_TEMPLATES["any"], **slots)
 
 
 def _part(word: str, thing: str, argument: Argument, sampler: Sampler) -> str:
@@ -212,8 +239,7 @@ def _result(argument: Argument, clause: Clause, word: str) -> str:
         raise GenerationError("a step before the last only returns the number that is stated, so nothing needs it")
     thing = f"{clause.identity}{clause.whose}" if clause.identity else owner
     if not thing:
-        read = clause.noun()
-        return f"{f'the {read}' if same else f'the {word} of the {read}'}{clause.tail}"
+        raise GenerationError("nothing says which thing a step before the last looks up")
     if same:
         return f"the {word}{clause.whose}{clause.tail}"
     return f"{_part(word, thing, argument, sampler)}{clause.tail}"

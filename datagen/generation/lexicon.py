@@ -112,7 +112,7 @@ class Lexicon:
     @property
     def is_general(self) -> bool:
         """Whether it is without the words that were written for one company."""
-        return len(self.fields) == len(self.general_fields)
+        return self.general_fields.issuperset(self.fields)
 
     @cached_property
     def plain_words(self) -> frozenset[str]:

@@ -92,6 +92,8 @@ def _value_kind(frame: ToolFrame, argument: Argument) -> str:
     kind = argument.kind or "thing"
     if kind in ("name", "title", "thing", "topic") and frame.noun.pool:
         return frame.noun.pool
+    if kind == "problem":
+        return frame.noun.pool or ("problem" if frame.noun.key.split()[-1] in _WORDS["of_it"] else "fault")
     if kind == "city" and argument.names[0] in ("from", "to") and "rate" in frame.noun.key:
         return "currency"
     return "title" if kind == "name" and not frame.noun.person else kind
@@ -144,7 +146,9 @@ def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
         return f"that {'are' if frame.many else 'is'} {value}" if frame.reads else f"as {value}"
     if degree in _WORDS["degrees"]:
         return step.sampler.phrase(_TEMPLATES["degree"], value=value, degree=degree)
-    template = _TEMPLATES["choice_read" if frame.reads else "choice_write"]
+    if degree not in _WORDS["kinds"]:
+        raise GenerationError(f"nobody says the {argument.label or 'choice'} in a sentence")
+    template = _TEMPLATES["choice"]
     return step.sampler.phrase(template, value=value, label=argument.label)
 
 
@@ -155,6 +159,8 @@ def _thing_phrase(frame: ToolFrame, argument: Argument, text: str) -> str:
     name = argument.names[0].lower()
     if noun.key == frame.noun.key and frame.kind == "create":
         return f"as number {text}" if text[-1:].isdigit() else f"along the lines of {text}"
+    if name.startswith(("destination", "target")):
+        return f"to {text}"
     if name.startswith("from"):
         return f"from {text}"
     if _RECEIVER.match(name) and not name.startswith(tuple(_WORDS["no_receivers"])):

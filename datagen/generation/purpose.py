@@ -87,7 +87,7 @@ def purpose_of(tool: Tool, known: frozenset[str] = frozenset()) -> Purpose:
         raise GenerationError(_REASONS["no_sentence" if tool.description else "no_text"])
     reasons: list[str] = []
     for said in found:
-        said = _without_spare(_without_system(said, tool), named)
+        said = _without_spare(_without_search(_without_system(said, tool)), named)
         if said.several == "several_verbs" and _decides(tool):
             said = replace(said, several="")
         reason = _disagreement(said, named) or _fault_of(said, known)
@@ -199,6 +199,12 @@ def _without_system(said: Statement, tool: Tool) -> Statement:
     return replace(said, thing=_shorter(said.thing, system), links=links)
 
 
+def _without_search(said: Statement) -> Statement:
+    """Without a last word that is how the things are found: ``Supplier search`` is about suppliers."""
+    searched = len(said.thing) > 1 and said.thing[-1] in _WORDS["searches"]
+    return replace(said, thing=said.thing[:-1], many=True) if searched else said
+
+
 def _without_spare(said: Statement, named: _Named) -> Statement:
     """Without a last word that the name does not have: ``invoice receipt record``."""
     spare = len(said.thing) > 1 and said.thing[-1] in _WORDS["spare"] and said.thing[-1] not in named.words
@@ -255,6 +261,11 @@ def _fault_of(said: Statement, known: frozenset[str]) -> str:
         return "long"
     if head in _WORDS["generic"] and len(thing) == 1:
         return "generic"
+    reads = action_verbs().kinds.get(said.verb, "") in ("get", "list", "search", "check")
+    if reads and _WORDS["parts"].intersection(said.attribute.lower().split()[-1:]):
+        return "generic"
+    if head in _WORDS["calls"]:
+        return "technical"
     if any(_lemma(word.lower()) in _WORDS["technical"] for word in thing):
         return "technical"
     if any(part in _WORDS["unasked"] for word in thing for part in words(word)):

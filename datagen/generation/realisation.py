@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datagen.generation.clause import Change, Clause, clause_of
 from datagen.generation.data_files import fill, templates, word_classes
@@ -32,12 +32,16 @@ class Realisation:
     :param noun_phrase: what is needed, or empty.
     :param questions: without question marks.
     :param statements: sentences about how something should be.
+    :param named: whether it finds the thing by its name, so that there is one.
+    :param selective: whether it says which things are meant: of whom, or with which value.
     """
 
     order: str
     noun_phrase: str = ""
     questions: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
+    named: bool = False
+    selective: bool = False
 
 
 def realise(frame: ToolFrame, references: References, sampler: Sampler, *, minimal: bool = False) -> Realisation:
@@ -46,6 +50,11 @@ def realise(frame: ToolFrame, references: References, sampler: Sampler, *, minim
     :param minimal: without optional values.
     """
     clause = clause_of(frame, references, sampler, minimal=minimal)
+    return replace(_realised(clause), named=bool(clause.name), selective=clause.selective)
+
+
+def _realised(clause: Clause) -> Realisation:
+    frame = clause.frame
     if frame.kind == "get":
         return _get_identified(clause) if clause.identity else _get(clause)
     if frame.many:
@@ -139,12 +148,7 @@ def _create(clause: Clause) -> Realisation:
     noun, sampler, word = clause.frame.noun, clause.sampler, clause.noun()
     one = word if noun.uncountable else article(f"new {word}" if sampler.chance(0.12) else word)
     tail = f"{_for_owner(clause)}{clause.tail}"
-    return Realisation(
-        order=f"{_with_object(_verb_phrase(clause, one), one)}{tail}",
-        noun_phrase=f"{one}{tail}",
-        questions=(f"can we have {one}{tail}", f"could I get {one}{tail}") if sampler.chance(0.2) else (),
-        statements=(f"we need {one}{tail}", f"I want {one}{tail}") if sampler.chance(0.3) else (),
-    )
+    return Realisation(order=f"{_with_object(_verb_phrase(clause, one), one)}{tail}")
 
 
 def _act(clause: Clause) -> Realisation:

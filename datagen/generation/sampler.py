@@ -46,6 +46,7 @@ class Sampler:
     :param values: the values that were stated.
     :param numbers: the key of a thing → its number.
     :param named: the keys of things that stood in the text with their noun.
+    :param systems: the names of the systems that stood in the text.
     """
 
     rng: random.Random
@@ -55,6 +56,7 @@ class Sampler:
     values: list[SampleValue] = field(default_factory=list)
     numbers: dict[str, str] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
+    systems: set[str] = field(default_factory=set)
     dates: Dates = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,11 @@ class Sampler:
             self.numbers[key] = value
         self.record(tool, argument, value)
         return value
+
+    def is_stated(self, argument: Argument) -> bool:
+        """Whether the thing that an argument identifies stood in the text with its number, which all tools share."""
+        key = argument.noun.key if argument.noun is not None else ""
+        return self.shares_numbers and key in self.named and key in self.numbers
 
     def _new_number(self, argument: Argument) -> str:
         if argument.shape:
@@ -135,7 +142,7 @@ def draw(kind: str, rng: random.Random, lexicon: Lexicon) -> str:
 
 
 def number_like(pattern: str, rng: random.Random) -> str:
-    """A number of this pattern: ``#`` is a digit, ``@`` a capital; the first digit is never 0.
+    """A number of this pattern: ``#`` is a digit, ``@`` a capital; the first ``#`` in a run of digits is never 0.
 
     >>> len(number_like("INC00###", random.Random(1)))
     8
@@ -143,7 +150,7 @@ def number_like(pattern: str, rng: random.Random) -> str:
     made: list[str] = []
     for at, sign in enumerate(pattern):
         if sign == "#":
-            made.append(str(rng.randint(0 if at and pattern[at - 1] in "#0123456789" else 1, 9)))
+            made.append(str(rng.randint(0 if pattern[at - 1 : at] == "#" else 1, 9)))
         else:
             made.append(rng.choice(_CAPITALS) if sign == "@" else sign)
     return "".join(made)

@@ -13,7 +13,7 @@ __all__ = ["SPEAKER", "finish", "sentence_of", "with_names"]
 
 _TEMPLATES = templates("style")
 _WORDS = word_classes("style")
-_OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.14, 0.18, 0.2, 0.3
+_OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.1, 0.12, 0.2, 0.3
 _TELEGRAPHIC, _ABBREVIATED = 0.12, 0.05
 _MAX_TELEGRAPHIC_WORDS = 11
 _ABBREVIATIONS = (("with", "w/"), ("please", "plz"), ("you", "u"))

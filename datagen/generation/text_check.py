@@ -21,10 +21,16 @@ _FORBIDDEN = {
     for request_class, kinds in _FORBIDDEN_CUES.items()
 }
 _OWN_PART = re.compile(
-    r"\b(\w{4,}) (?:on|of|for|behind|at|in|with) (?:the|that|its|their|those|one of the) (?:\w+ ){0,2}\1s?\b", re.I
+    r"\b(?!(?:on|of|for|at|in|with|to|and|the)\b)(\w{2,}?)(?:e?s)? (?:on|of|for|behind|at|in|with|from|to) "
+    r"(?:(?:the|that|its|their|those|one of the) )?(?:\w+ ){0,2}\1(?:e?s)?\b",
+    re.I,
 )
 """A thing of itself: ``the order on the purchase order``."""
+_TWO_NAMES = re.compile(r"\bcalled\b[^.,;:?]{1,40}\bcalled\b", re.I)
+_NAME_IN_PARTS = re.compile(r"\bfirst name\b.*\bsurname\b", re.I)
+_DOUBLED = re.compile(r"\b([a-z]{3,}) \1\b", re.I)
 _INTERNAL_NAME = re.compile(r"\b[a-z]{2,}[A-Z]\w*|\b\w+_\w+\b")
+_MIN_CHARS = 3  # of a value that nobody says twice
 _QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
 
 
@@ -39,15 +45,28 @@ def fault_of(
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(plain)):
         return f"the text contains {cue[0]!r}, which is a cue of another class"
-    if repeated := _OWN_PART.search(plain):
-        return f"the text contains {repeated[1]!r} as a part of itself"
     if not values and _has_open_input(path, frames):
         return "the text contains no value for any input"
     for value in values:
-        plain = plain.replace(value.value, " ")
+        plain = plain.replace(value.value, " 0 ")
+    if repeated := _OWN_PART.search(plain):
+        return f"the text contains {repeated[1]!r} as a part of itself"
+    if twice := next((value.value for value in values if _times(value.value, text) > 1), ""):
+        return f"the text states {twice!r} twice"
+    if doubled := _DOUBLED.search(plain):
+        return f"the text contains {doubled[1]!r} twice in a row"
+    if _TWO_NAMES.search(plain) or _NAME_IN_PARTS.search(plain):
+        return "the text gives one thing two names"
     if (name := _INTERNAL_NAME.search(plain)) and name[0] != "iPhone":
         return f"the text contains {name[0]!r}, which looks like an internal name"
     return ""
+
+
+def _times(value: str, text: str) -> int:
+    """How often a value with a digit, or a name with a hyphen, stands in a text as words of its own."""
+    if len(value) < _MIN_CHARS or not re.search(r"[\d-]", value):
+        return 0
+    return len(re.findall(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text))
 
 
 def _has_open_input(path: ToolPath, frames: Mapping[str, ToolFrame]) -> bool:

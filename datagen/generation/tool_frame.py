@@ -16,11 +16,12 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "parse_tool"]
+__all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "is_value", "parse_tool"]
 
 _WORDS = word_classes("tool_frame")
 _REASONS = read_data("statements")["reasons"]
 _MAX_KEYS = 3  # identifiers that one request states for a tool
+_INTO = frozenset(("into", "onto"))
 _UNCHANGED = frozenset(("reason", "remark", "flag", "problem"))
 """Kinds of values that go with a change and are none."""
 
@@ -38,6 +39,7 @@ class ToolFrame:
     :param preposition: what stands before the owner; empty where the noun of the owner tells.
     :param decision: the argument that is a decision between values.
     :param own: whether the thing belongs to the user.
+    :param namespace: the system of its tool, as the catalogue has it.
     :param system: the name of the system, where the request must say it; or empty.
     :param is_general: whether it is worded without the words of one company.
     :param outputs: the outputs that a condition can test.
@@ -55,6 +57,7 @@ class ToolFrame:
     preposition: str = ""
     decision: Argument | None = None
     own: bool = False
+    namespace: str = ""
     system: str = ""
     is_general: bool = False
     outputs: tuple[ConditionOutput, ...] = ()
@@ -101,6 +104,10 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         arguments = tuple(named if one is identity else one for one in arguments)
         identity = named
     owner = _owner(arguments, identity, purpose)
+    if purpose.verb == "put" and any(link.preposition in _INTO for link in purpose.said.links):
+        raise GenerationError(
+            _REASONS["other_verb"]
+        )  # puts the invoice into the next run: it changes nothing of the invoice
     frame = ToolFrame(
         tool=tool_id,
         kind=_kind(purpose, identity),
@@ -113,6 +120,7 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         preposition=_preposition(owner, purpose),
         decision=next((one for one in arguments if one.role == "decision"), None),
         own=purpose.said.own or _is_own(tool, arguments),
+        namespace=tool.namespace,
         system=system,
         is_general=lexicon.is_general,
         outputs=condition_outputs(tool),
@@ -235,6 +243,8 @@ def _checked(frame: ToolFrame, *, several: bool) -> ToolFrame:
         raise GenerationError(_REASONS["no_keys"])
     if frame.kind == "update" and frame.decision is None and not any(map(is_change, frame.arguments)):
         raise GenerationError(_REASONS["no_change"])
+    if frame.kind == "update" and sum(one.required and is_value(one) for one in frame.arguments) > 1:
+        raise GenerationError(_REASONS["two_changes"])
     if frame.kind == "create" and frame.owner is None and not any(_is_optional_of_new(one) for one in frame.arguments):
         raise GenerationError(_REASONS["no_value"])
     if frame.kind == "act" and frame.identity is None and frame.owner is None and not frame.arguments and not frame.own:
@@ -253,8 +263,9 @@ def _is_optional_of_new(argument: Argument) -> bool:
 
 def is_change(argument: Argument) -> bool:
     """Whether an argument can be what an update changes."""
-    return (
-        argument.role in ("value", "state", "choice", "text")
-        and bool(argument.label)
-        and argument.kind not in _UNCHANGED
-    )
+    return is_value(argument) and bool(argument.label)
+
+
+def is_value(argument: Argument) -> bool:
+    """Whether an argument is a new value, and no reason or remark that goes with one."""
+    return argument.role in ("value", "state", "choice", "text") and argument.kind not in _UNCHANGED

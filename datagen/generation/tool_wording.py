@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
+from datagen.generation.data_files import read_data
 from datagen.generation.lexicon import load_lexicon
 from datagen.generation.phrases import References
 from datagen.generation.realisation import Realisation, realise
@@ -17,6 +18,8 @@ from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
 from datagen.profiled_catalogue import ProfiledCatalogue
 
 __all__ = ["ToolWording"]
+
+_REASONS = read_data("statements")["reasons"]
 
 
 class ToolWording:
@@ -35,7 +38,10 @@ class ToolWording:
         """
         if tool not in self._frames:
             try:
-                self._frames[tool] = parse_tool(self._catalogue, tool, self.lexicon, self._system(tool))
+                parsed = parse_tool(self._catalogue, tool, self.lexicon, self._system(tool))
+                if self._is_open(parsed):
+                    raise GenerationError(_REASONS["no_one"])
+                self._frames[tool] = parsed
             except GenerationError as error:
                 self._frames[tool] = error.with_traceback(None)
         found = self._frames[tool]
@@ -87,6 +93,22 @@ class ToolWording:
             tuple(one for one in candidates if one != tool and not self.reason(one) and _same(mine, self.frame(one)))
             if profile
             else ()
+        )
+
+    def _is_open(self, frame: ToolFrame) -> bool:
+        """Whether nothing says which one is meant of things that other tools of its system list or make."""
+        whole = frame.identity is None and frame.owner is None and not frame.own and not frame.arguments
+        if frame.many or frame.kind == "create" or not whole or not frame.is_general:
+            return False
+        return (frame.namespace, self._catalogue.profile(frame.tool).entity) in self._listed
+
+    @cached_property
+    def _listed(self) -> frozenset[tuple[str, str]]:
+        profiles = ((tool, self._catalogue.profile(tool.id)) for tool in self._catalogue.tools)
+        return frozenset(
+            (tool.namespace, profile.entity)
+            for tool, profile in profiles
+            if profile.action in ("list", "search", "create")
         )
 
     def _system(self, tool: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from datagen.generation.clause import Clause, clause_of
 from datagen.generation.condition_outputs import ConditionOutput
 from datagen.generation.coreference import anaphor, descriptions
@@ -17,6 +19,7 @@ from datagen.generation.tool_frame import GenerationError, ToolFrame
 __all__ = ["generate"]
 
 _TEMPLATES = templates("conditional")
+_MAX_GOALS = 2
 _VALUE_KINDS = {"money": "money", "rate": "rating", "count": "few"}
 """Kind of output → kind of the value that it is compared with."""
 
@@ -29,21 +32,33 @@ def generate(context: TemplateContext) -> str:
     context.require_dependence()
     sampler, path, frames = context.sampler, context.path, context.frames
     tested = _tested_step(context)
-    references = descriptions(tested.tool, path, frames, sampler, depth=1)
+    context.require_aim()
+    references = descriptions(tested.tool, path, frames, sampler, depth=0)
     single = tested.many and not _takes_all(context, tested)
     condition = _condition(tested, references, sampler, single=single)
+    _require_consequence(context.goals, tested)
     orders: list[str] = []
     for goal in context.goals:
         references = {
-            **descriptions(goal.tool, path, frames, sampler, skip=tested.tool, depth=1),
+            **descriptions(goal.tool, path, frames, sampler, skip=tested.tool, depth=0),
             **_anaphora(context, goal, tested, near=not orders, single=single),
         }
-        minimal = len(context.steps) > 2 or sampler.chance(0.8)
-        orders.append(realise(goal, references, sampler, minimal=minimal).order)
+        orders.append(realise(goal, references, sampler, minimal=True).order)
     text = sampler.phrase(_TEMPLATES["orders"], condition=condition, do=joined(orders))
     if sampler.chance(0.18) and not text.endswith("?"):
         text = f"{text}.{sampler.pick(_TEMPLATES['otherwise'])}"
     return finish(text, sampler)
+
+
+def _require_consequence(goals: Sequence[ToolFrame], tested: ToolFrame) -> None:
+    """Check that what is to be done follows from the condition: one change of the thing, and what is made or read beside it.
+
+    :raises GenerationError: when nobody would ask for it.
+    """
+    if tested.many and all(goal.reads and goal.noun.key == tested.noun.key for goal in goals):
+        raise GenerationError("what exists would only be looked at again")
+    if len(goals) > _MAX_GOALS or sum(goal.kind in ("act", "update") for goal in goals) > 1:
+        raise GenerationError("one condition would lead to several changes")
 
 
 def _tested_step(context: TemplateContext) -> ToolFrame:
@@ -78,6 +93,8 @@ def _condition(frame: ToolFrame, references: References, sampler: Sampler, *, si
     :param single: of a list, that there is one thing; else that there are some.
     """
     clause = clause_of(frame, references, sampler, minimal=frame.kind == "get", short=True)
+    if not clause.selective:
+        raise GenerationError("the condition would be on any thing at all")
     if frame.many:
         return _one_exists(clause) if single else _some_exist(clause)
     word = clause.noun()
@@ -86,14 +103,9 @@ def _condition(frame: ToolFrame, references: References, sampler: Sampler, *, si
     else:
         subject = f"my {word}" if frame.own and not clause.owner else f"the {word}{clause.whose}"
     tests = [test for output in frame.outputs for test in _tests(output, subject, sampler)]
-    if tests:
-        condition = sampler.pick(tests)
-    elif clause.owner and not clause.identity and not frame.noun.uncountable:
-        slots = {"a_thing": article(word), "whose": clause.whose, "owner": clause.owner}
-        condition = sampler.phrase(_TEMPLATES["owned"], **slots)
-    else:
-        known = clause.identity or not clause.owner
-        condition = sampler.phrase(_TEMPLATES["known" if known else "anything"], subject=subject)
+    if not tests:
+        raise GenerationError("the step before the goal returns nothing that a condition can test")
+    condition = sampler.pick(tests)
     return f"{condition}{clause.tail}"
 
 
@@ -101,8 +113,10 @@ def _tests(output: ConditionOutput, subject: str, sampler: Sampler) -> list[str]
     """Tests of one output of a thing."""
     label = output.label
     if output.kind == "state":
-        state = sampler.pick(output.choices or _TEMPLATES["states"])
-        return [f"{subject} is {state}", f"{subject} isn't {state} yet" if output.choices else f"{subject} is {state}"]
+        if not output.choices:
+            return []
+        state = sampler.pick(output.choices)
+        return [f"{subject} is {state}", f"{subject} isn't {state} yet"]
     if output.kind == "flag":
         return [f"{subject} is {label}", f"{subject} isn't {label}"]
     if output.kind == "date":
@@ -132,5 +146,4 @@ def _some_exist(clause: Clause) -> str:
     things = f"{clause.noun(many=True)}{clause.whose}{clause.tail}"
     if clause.frame.noun.mass:
         return clause.sampler.phrase(_TEMPLATES["some_mass"], things=things)
-    number = clause.sampler.pick(_TEMPLATES["numbers"])
-    return clause.sampler.phrase(_TEMPLATES["some"], number=number, things=things)
+    return clause.sampler.phrase(_TEMPLATES["some"], things=things)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datagen.generation.coreference import anaphora
+from datagen.generation.coreference import Choice, anaphora
 from datagen.generation.data_files import fill, templates
 from datagen.generation.grammar import gerund, lowered
 from datagen.generation.realisation import realise
@@ -21,34 +21,31 @@ def generate(context: TemplateContext) -> str:
     :raises GenerationError: when the steps do not depend on each other.
     """
     context.require_dependence()
+    context.require_aim()
     sampler, steps = context.sampler, context.steps
     orders: list[str] = []
-    questions: tuple[str, ...] = ()
     last = ""
+    chosen: dict[str, Choice] = {}
     for step in steps:
-        references = anaphora(step, context.into(step.tool), context.frames, last, sampler)
-        minimal = step is not steps[-1] or len(steps) > 2 or sampler.chance(0.6)
-        realisation = realise(step, references, sampler, minimal=minimal)
-        questions = questions if orders else realisation.questions
+        references = anaphora(step, context.into(step.tool), context.frames, last, sampler, chosen)
+        realisation = realise(step, references, sampler, minimal=not step.many or step is steps[-1])
+        chosen[step.tool] = Choice(single=realisation.named, selective=realisation.selective)
         orders.append(realisation.order)
         last = step.tool
     if len(orders) == 2 and sampler.chance(0.25):
         text = sampler.phrase(_TEMPLATES["reversed"], doing=gerund(orders[0]), do=orders[1])
     else:
-        text = _in_order(orders, questions, sampler)
+        text = _in_order(orders, sampler)
     return finish(text, sampler)
 
 
-def _in_order(orders: list[str], questions: tuple[str, ...], sampler: Sampler) -> str:
-    """Each step in a sentence of its own, or all in one; the first step may be a question."""
+def _in_order(orders: list[str], sampler: Sampler) -> str:
+    """Each step in a sentence of its own, or all in one."""
     start = sampler.pick(_TEMPLATES["starts"])
     first = fill(start, do=orders[0], doing=gerund(orders[0]))
-    if questions and sampler.chance(0.2):
-        text = f"{sampler.pick(questions)}?"
-    elif sampler.chance(0.45):
-        text = f"{first}{'?' if start.startswith(('could', 'can')) else '.'}"
-    else:
+    if sampler.chance(0.55):
         return _in_one_sentence(first, orders[1:], sampler)
+    text = f"{first}."
     for order in orders[1:]:
         text = f"{text} {sampler.phrase(_TEMPLATES['next_sentence'], do=lowered(order))}"
     return text

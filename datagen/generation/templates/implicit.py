@@ -10,7 +10,7 @@ from datagen.generation.tool_frame import GenerationError
 
 __all__ = ["generate"]
 
-_MAX_WORDS = 48
+_MAX_WORDS = 32
 
 
 def generate(context: TemplateContext) -> str:
@@ -19,11 +19,12 @@ def generate(context: TemplateContext) -> str:
     :raises GenerationError: when the steps do not depend on each other, have several goals, or make a long sentence.
     """
     context.require_dependence()
+    context.require_few()
     if len(context.goals) != 1:
         raise GenerationError("its steps have several goals, and a sentence without 'and' can state one")
     goal, sampler = context.goals[0], context.sampler
     references = descriptions(goal.tool, context.path, context.frames, sampler)
-    realisation = realise(goal, references, sampler, minimal=len(context.steps) > 2)
+    realisation = realise(goal, references, sampler, minimal=True)
     text = finish(sentence_of(realisation, sampler, plain=True), sampler, plain=True)
     if len(text.split()) > _MAX_WORDS:
         raise GenerationError("the description of what the steps look up is too long")

@@ -13,7 +13,9 @@ from datagen.generation.tool_frame import GenerationError
 __all__ = ["generate"]
 
 _TEMPLATES = templates("multi")
-_NUMBERS = ("", "", "two", "three", "four", "five")
+_NUMBERS = ("", "", "two", "three")
+_MAX_REQUESTS = 3
+"""At most so many requests stand in one message. Of four and five, readers of four catalogues found none plausible."""
 
 
 def generate(context: TemplateContext) -> str:
@@ -23,15 +25,19 @@ def generate(context: TemplateContext) -> str:
     """
     if len(context.path.tools) < 2:
         raise GenerationError("several requests need several tools")
+    context.require_one_subject()
+    if len(context.steps) > _MAX_REQUESTS:
+        raise GenerationError("so many requests are a list of work, not a message")
     sampler = context.sampler
     sampler.shares_numbers = False
     parts: list[Realisation] = []
-    for step in context.steps:
+    steps = list(context.steps)
+    if sampler.chance(0.4):
+        sampler.rng.shuffle(steps)
+    for step in steps:
         sampler.named.clear()
         sampler.dates.reset()
-        parts.append(realise(step, {}, sampler, minimal=len(context.steps) > 2 or sampler.chance(0.8)))
-    if sampler.chance(0.4):
-        sampler.rng.shuffle(parts)
+        parts.append(realise(step, {}, sampler, minimal=True))
     arrange = sampler.rng.choice((_sentences, _sentences, _one_sentence, _listed))
     return finish(arrange(parts, sampler), sampler)
 

@@ -68,9 +68,16 @@ def paths(count: int = 60) -> tuple[ToolPath, ...]:
     rng = random.Random(5)
     ids = [tool.id for tool in enterprise().tools]
     singles = [ToolPath(tools=(tool,)) for tool in rng.sample(ids, count)]
-    sets = [ToolPath(tools=tuple(rng.sample(ids, rng.choice((2, 2, 3)))), shape="set") for _ in range(count)]
+    sets = [ToolPath(tools=_of_one_system(rng), shape="set") for _ in range(count)]
     chains = {path.id: path for path in (_chain(rng) for _ in range(2 * count))}
     return (*singles, *sets, *list(chains.values())[:count])
+
+
+def _of_one_system(rng: random.Random) -> tuple[str, ...]:
+    systems = defaultdict(list)
+    for tool in enterprise().tools:
+        systems[tool.namespace].append(tool.id)
+    return tuple(rng.sample(systems[rng.choice(sorted(systems))], rng.choice((2, 2, 3))))
 
 
 def _chain(rng: random.Random) -> ToolPath:

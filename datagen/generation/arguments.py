@@ -104,7 +104,7 @@ def arguments_of(
         else:
             argument = _argument(parameter, key, lexicon, required=needed)
         if argument is not None:
-            argument = _fitting(argument, thing, lexicon)
+            argument = _fitting(argument, thing, lexicon, makes=makes)
         if lexicon.is_general and "[]." in parameter.name:
             raise GenerationError("it needs a list of things with several parts")
         if argument is None:
@@ -129,7 +129,7 @@ def _own_key(parameter: Parameter, thing: str) -> tuple[str, str] | None:
     return (thing, "name" if last in ("name", "username") else "id") if bare or (front and named) else None
 
 
-def _fitting(argument: Argument, thing: str, lexicon: Lexicon) -> Argument | None:
+def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -> Argument | None:
     """An argument whose sample values fit its thing; None where no pool of values does.
 
     A queue is called ``billing-events``, a project ``Harbour retrofit``, and nobody knows what a membership is called.
@@ -141,7 +141,9 @@ def _fitting(argument: Argument, thing: str, lexicon: Lexicon) -> Argument | Non
     if argument.role == "text":
         return argument if (noun is not None and noun.pool) or head in _FITTING["texts"] else None
     if not lexicon.is_general:
-        return argument
+        unnamed = field.kind in ("name", "title") and not argument.required and not makes
+        is_named = (noun is not None and bool(noun.pool or noun.person)) or head in _FITTING["titled"]
+        return argument if is_named or not unnamed else None
     if field.kind in ("name", "title", "slug"):
         kind = _kind_of_name(thing)
         return replace(argument, field=replace(field, kind=kind)) if kind else None

@@ -67,8 +67,13 @@ class Clause:
     @property
     def selective(self) -> bool:
         """Whether something selects the thing among others: its number, its name, its owner or a value."""
-        own = self.frame.own and not self.frame.many
-        return bool(self.identity or self.name or self.owner or self.filters or own)
+        frame = self.frame
+        owned = self.owner and (
+            frame.preposition or not frame.is_general
+        )  # else the document does not say what belongs to what
+        if not frame.many:
+            return bool(self.identity or self.owner or self.filters or frame.own)
+        return bool(self.name or owned or self.filters)
 
     @property
     def tail(self) -> str:

@@ -62,6 +62,8 @@ def anaphora(
         if argument is not None and edge.parameter not in found and edge.source in frames:
             source, state = frames[edge.source], chosen.setdefault(edge.source, Choice())
             near = edge.source == last and not {"it", "them"}.intersection(found.values())
+            if argument.many and source.many and frame.verb in _WORDS["undo_verbs"]:
+                raise GenerationError("all things of a list would be undone")
             if source.many and not argument.many and not state.single:
                 _require_choice(frame, source, state)
             found[edge.parameter] = anaphor(argument, source, sampler, near=near, single=state.single)
@@ -162,6 +164,8 @@ def descriptions(
         argument = frames[tool].argument(edge.parameter)
         if argument is None or edge.parameter in found or edge.source == skip:
             continue
+        if argument.many and frames[edge.source].many and frames[tool].verb in _WORDS["undo_verbs"]:
+            raise GenerationError("all things of a list would be undone")
         if depth == 0:
             raise GenerationError("too many steps stand one behind the other for one description")
         references = descriptions(edge.source, path, frames, sampler, depth=depth - 1)

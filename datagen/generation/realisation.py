@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from datagen.generation.action_verbs import action_verbs
 from datagen.generation.clause import Change, Clause, clause_of
 from datagen.generation.data_files import fill, templates, word_classes
 from datagen.generation.grammar import article, possessive
 from datagen.generation.lexicon import Noun
 from datagen.generation.phrases import References
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import ToolFrame
+from datagen.generation.tool_frame import GenerationError, ToolFrame
 
 __all__ = ["Realisation", "indefinite", "realise"]
 
@@ -146,6 +147,8 @@ def _search_by_name(clause: Clause) -> Realisation:
 
 def _create(clause: Clause) -> Realisation:
     noun, sampler, word = clause.frame.noun, clause.sampler, clause.noun()
+    if not clause.owner and not clause.filters:
+        raise GenerationError("nothing says what the new one is like")
     one = word if noun.uncountable else article(f"new {word}" if sampler.chance(0.12) else word)
     tail = f"{_for_owner(clause)}{clause.tail}"
     return Realisation(order=f"{_with_object(_verb_phrase(clause, one), one)}{tail}")
@@ -198,8 +201,11 @@ def _verb_phrase(clause: Clause, thing: str) -> str:
     """A verb phrase with ``~`` for the object."""
     frame, sampler = clause.frame, clause.sampler
     options: Sequence[str] = frame.phrases
-    if frame.kind == "create" and frame.noun.make_verbs and sampler.chance(_OWN_VERB):
-        options = [f"{verb} ~" for verb in frame.noun.make_verbs]
+    own_verbs = [f"{verb} ~" for verb in frame.noun.make_verbs if verb != "open"]  # "open the claim" may be show it
+    if frame.kind == "create" and own_verbs and sampler.chance(_OWN_VERB):
+        options = own_verbs
+    if frame.many and clause.name:
+        options = action_verbs().phrases["search"]
     if len(thing.split()) > _SHORT_OBJECT:
         options = [option for option in options if option.endswith("~")] or options
     return sampler.pick(options, frame.document_words)

@@ -63,8 +63,8 @@ def fault_of(
 
 
 def _times(value: str, text: str) -> int:
-    """How often a value with a digit, or a name with a hyphen, stands in a text as words of its own."""
-    if len(value) < _MIN_CHARS or not re.search(r"[\d-]", value):
+    """How often a value stands in a text as words of its own."""
+    if len(value) < _MIN_CHARS:
         return 0
     return len(re.findall(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text))
 

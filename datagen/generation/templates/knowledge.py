@@ -29,6 +29,8 @@ def generate(context: TemplateContext) -> str:
     if len(steps) > _MAX_TOOLS:
         raise GenerationError("a question stands beside so many requests")
     known = next((step for step in steps if step.noun.general_knowledge), None)
+    if known is None and len(steps) > 1:
+        context.require_dependence()
     question = _question_for(known, sampler) if known is not None else _definition(steps[0], sampler)
     sources = {edge.source for edge in context.path.edges if edge.kind == "R-P"}
     rest = [step for step in steps if step is not known and step.tool not in sources]

@@ -28,6 +28,9 @@ def generate(context: TemplateContext) -> str:
     context.require_one_subject()
     if len(context.steps) > _MAX_REQUESTS:
         raise GenerationError("so many requests are a list of work, not a message")
+    said = [(step.phrases, step.noun.key, step.owner_noun) for step in context.steps]
+    if any(one in said[:at] for at, one in enumerate(said)):
+        raise GenerationError("two of its requests would be the same")
     sampler = context.sampler
     sampler.shares_numbers = False
     parts: list[Realisation] = []

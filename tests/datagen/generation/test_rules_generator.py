@@ -53,7 +53,7 @@ def test_it_is_a_generator() -> None:
     assert generator.name == "rules.v2"
 
 
-_SHARES = dict(zip(CLASSES, (0.85, 0.5, 0.25, 0.15, 0.15, 0.35), strict=True))
+_SHARES = dict(zip(CLASSES, (0.8, 0.5, 0.25, 0.15, 0.15, 0.25), strict=True))
 """Smallest share of the paths that have a text. A text of several steps must say which thing each step means: many cannot."""
 
 
@@ -254,12 +254,10 @@ def test_a_condition_needs_something_to_test() -> None:
     assert "condition" in _rejection(catalogue_of(first, last), path, "conditional-multi-step").reason
 
 
-def test_tools_all_alike_and_without_inputs_have_a_text() -> None:
+def test_tools_all_alike_are_not_two_requests() -> None:
     tools = [Tool(id=f"t{number}", name="list_invoices", description="List all invoices") for number in range(3)]
     path = ToolPath(tools=("t0", "t1"), shape="set")
-    result = RulesGenerator(catalogue_of(*tools)).generate(path, "multi-intent", seed=0)
-    assert isinstance(result, GeneratedText)
-    assert result.values == ()
+    assert "the same" in _rejection(catalogue_of(*tools), path, "multi-intent").reason
 
 
 def test_words_of_a_description_that_gives_orders_come_into_no_request() -> None:

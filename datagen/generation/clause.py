@@ -205,6 +205,10 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
             telling = [one for one in changeable if one.kind not in _WORDS["unasked_kinds"]]
             needed.append(sampler.rng.choice(telling or changeable))
         count = 0
+    if frame.kind == "create" and frame.is_general and all(one.role == "id" for one in needed):
+        needed.extend([one for one in able if one.role != "id"][:1])  # who makes something says what it is like
+        if all(one.role == "id" for one in needed):
+            raise GenerationError("nothing says what the new one is like")
     if unspecific and able:
         count = max(1, count)
     able = [one for one in able if one not in needed]

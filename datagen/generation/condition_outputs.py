@@ -36,11 +36,12 @@ class ConditionOutput:
 def condition_outputs(tool: Tool) -> tuple[ConditionOutput, ...]:
     """The outputs of a tool that a condition can test, one for each label; those inside of lists are left out."""
     found: dict[str, ConditionOutput] = {}
+    listed = any("[]" in output.name.removeprefix("value[]").removeprefix("[]") for output in tool.returns)
     for output in tool.returns:
         path = output.name.removeprefix("value[].").removeprefix("[].")
         name = canonical(path)
         kind = _kind(output, path, name) if "[]" not in path and path.count(".") <= 1 else ""
-        if kind:
+        if kind and not (listed and name in _WORDS["counts"]):
             label = name.split()[-1] if kind == "flag" else _LABELS.get(name, name)
             choices = tuple(in_words(value) for value in output.enum) if kind == "state" else ()
             found.setdefault(label, ConditionOutput(name=output.name, kind=kind, label=label, choices=choices))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from datagen.generation.data_files import word_classes
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import GenerationError, ToolFrame
+from datagen.generation.tool_frame import GenerationError, ToolFrame, is_same
 from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = ["TemplateContext"]
@@ -70,15 +70,32 @@ class TemplateContext:
             if mine and (looks or undoes):
                 raise GenerationError("a step only looks at what a step before it found or made, or undoes it")
 
+    def require_news(self) -> None:
+        """Check that no step only looks up the number that the request states for another step.
+
+        :raises GenerationError: when one does.
+        """
+        for step in self.steps:
+            for edge in self.into(step.tool):
+                source, argument = self.frames[edge.source], step.argument(edge.parameter)
+                stated = source.kind == "get" and source.identity is not None and not self.into(source.tool)
+                same = (
+                    argument is not None and argument.noun is not None and is_same(argument.noun.key, source.noun.key)
+                )
+                if stated and same:
+                    raise GenerationError("a step only returns the number that is stated, so nothing needs it")
+
     def require_one_subject(self) -> None:
-        """Check that the tools are of one system, or each is about a thing of another one.
+        """Check that the tools are of one system, or each is about a thing of another one; of an unknown company's only the latter.
+
+        A system of an unknown company may have a thousand tools of many subjects.
 
         :raises GenerationError: when nobody would ask for them in one message.
         """
         groups: list[set[str]] = []
         for step in self.steps:
-            mine = {f"system {step.namespace}"} if step.namespace else set()
-            mine |= {noun.key.split()[-1] for noun in (step.noun, step.owner_noun) if noun is not None}
+            mine = {f"system {step.namespace}"} if step.namespace and not step.is_general else set()
+            mine |= {word for noun in (step.noun, step.owner_noun) if noun is not None for word in noun.key.split()}
             joined = [group for group in groups if group & mine]
             groups = [group for group in groups if not group & mine]
             groups.append(mine.union(*joined))

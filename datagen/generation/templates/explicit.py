@@ -22,6 +22,7 @@ def generate(context: TemplateContext) -> str:
     """
     context.require_dependence()
     context.require_aim()
+    context.require_news()
     sampler, steps = context.sampler, context.steps
     orders: list[str] = []
     last = ""

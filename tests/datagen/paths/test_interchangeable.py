@@ -29,6 +29,7 @@ def _edge(source: str, target: str) -> PathEdge:
         (tool("get_user_v1", "user_id"), tool("get_user_v2", "user_id"), True),
         (tool("search_users", "query"), tool("search_users_post", "query"), True),
         (tool("get_user", "user_id", namespace="a"), tool("get_user", "user_id", namespace="b"), True),
+        (tool("list_all_users"), tool("list_users_paged", "page?"), True),
         (tool("delete_user", "user_id"), tool("cancel_user", "user_id"), False),
         (tool("create_user", "name"), tool("create_users", "name"), False),
         (tool("delete_user", "user_id"), tool("delete_user", "email", namespace="b"), False),
@@ -94,3 +95,41 @@ def test_alternatives_are_those_that_the_request_leaves_open(text: str, value: s
     )
     found = _tools(tools).narrowed(_request(text, value, (("support/get_user",),)))
     assert found.path.slots[0][1:] == kept
+
+
+ROW = "order_id status country"
+RECORDS = (
+    tool("read_order", "order_id", ROW),
+    tool("query_orders", "order_id? status?", " ".join(f"value[].{name}" for name in ROW.split())),
+    tool("query_open_orders", "order_id?", " ".join(f"value[].{name}" for name in ROW.split())),
+    tool("query_order_totals", "order_id?", "total"),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "stated", "alternatives"),
+    [
+        ("read_order", {"order_id": "4711"}, [("shop/query_orders",)]),
+        ("query_orders", {"order_id": "4711"}, [("shop/read_order",)]),
+        ("query_orders", {"status": "open"}, []),
+        ("query_orders", {"order_id": "4711", "status": "open"}, []),
+    ],
+)
+def test_reading_by_key_and_a_list_that_filters_by_the_key_do_the_same(
+    asked: str, stated: dict[str, str], alternatives: list[tuple[str, ...]]
+) -> None:
+    found = _tools(RECORDS)
+    path = found.with_alternatives(ToolPath(tools=(f"shop/{asked}",)))
+    values = tuple(SampleValue(tool=f"shop/{asked}", parameter=name, value=value) for name, value in stated.items())
+    request = SyntheticRequest(id="r", text="Order 4711", request_class="single-intent", path=path, values=values)
+    assert list(found.narrowed(request).path.alternatives) == alternatives
+
+
+def test_lists_that_differ_by_what_they_are_restricted_to_do_the_same() -> None:
+    found = _tools(
+        (
+            tool("get_tags", "workspace?", "data[].gid data[].name"),
+            tool("get_tags_for_workspace", "workspace_gid", "data[].gid data[].name"),
+        )
+    )
+    assert found.filtering["shop/get_tags"] == ("shop/get_tags_for_workspace",)

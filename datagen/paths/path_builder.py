@@ -103,7 +103,10 @@ class PathBuilder:
         return next((path for path in found if path is not None), None)
 
     def independent(self, start: Sequence[str], length: int) -> ToolPath | None:
-        """Return independent tools: some with similar inputs, some of the same group, some of another group."""
+        """Return independent tools that somebody has to do with at once: of one system, one group or one object.
+
+        Some have similar inputs, some are of the same group.
+        """
         tools = list(start)
         while len(tools) < length:
             found = next(self._independent_of(tools), None)
@@ -170,7 +173,18 @@ class PathBuilder:
             start = self._rng.randrange(len(pool)) if len(pool) > _MAX_COMPARED else 0
             compared = (pool[start:] + pool[:start])[:_MAX_COMPARED]
             by_use = sorted(compared, key=lambda tool: (self._usage.tools[tool], self._rank[tool]))
-            yield from (tool for tool in by_use if self.is_independent(tool, tools))
+            yield from (tool for tool in by_use if self._belongs(tool, tools) and self.is_independent(tool, tools))
+
+    def _belongs(self, tool: str, others: Iterable[str]) -> bool:
+        """Whether a tool has the system, the group or the object of one of the others, or takes the same object."""
+        own, group = self._profiles[tool], self._usage.group[tool]
+        for other in others:
+            theirs = self._profiles[other]
+            if own.system == theirs.system or group == self._usage.group[other] or own.entity == theirs.entity != "":
+                return True
+            if not _required_objects(own).isdisjoint(_required_objects(theirs)):
+                return True
+        return False
 
     def _next_step(self, tools: Sequence[str], rules: StepRules) -> _Step | None:
         last = tools[-1]
@@ -231,3 +245,8 @@ class PathBuilder:
             if tool == other or (same and own.entity and own.action != "act"):
                 return False
         return True
+
+
+def _required_objects(profile: ToolProfile) -> frozenset[str]:
+    """The entities of which a tool requires an identifier."""
+    return frozenset(one.key[0] for one in profile.consumes if one.required and one.identifier and one.key[0])

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from datagen.extended_profiles import only_reads
+from datagen.extended_profiles import is_paging, only_reads
+from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_path import PathEdge, ToolPath
-from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile
+from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile, type_family
+from ontology.names import words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["PathNeeds"]
+__all__ = ["PathNeeds", "find_unsayable"]
 
+_CONDITIONAL = "conditional-multi-step"
 _TAKES_WORDS = 0.8  # free-text score of an input for a query or a name
 _Inputs = frozenset[str]
+
+
+def find_unsayable(tool: Tool, context: Collection[str]) -> str:
+    """Return the required input of a tool that has parts, of which none is required; empty where there is none.
+
+    The document does not say which part is to be given, so a request that states none of them is incomplete. Found on the
+    documents of Logs, WorkSpaces and Cognito.
+
+    :param context: its context parameters.
+    """
+    for one in tool.parameters:
+        parts = [part for part in tool.parameters if part.name.startswith((f"{one.name}.", f"{one.name}[]."))]
+        given = one.default or one.name in context or "." in one.name
+        if one.required and parts and not given and not any(part.required for part in parts):
+            return one.name
+    return ""
 
 
 class PathNeeds:
@@ -22,15 +41,20 @@ class PathNeeds:
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
 
-    def find_fault(self, path: ToolPath) -> str:
-        """Return why a tool of the path is needless or an input stays open, one sentence without a full stop; else empty."""
+    def find_fault(self, path: ToolPath, request_class: str = "") -> str:
+        """Return why a tool of the path is needless or an input stays open, one sentence without a full stop; else empty.
+
+        :param request_class: a condition asks for more: that the tool before the action can say whether it holds.
+        """
         edges = [edge for edge in path.edges if edge.kind == "R-P"]
         feeding = {edge.source for edge in edges}
         faults = (
             *map(self._fault_of_edge, edges),
+            *_filled_twice(edges),
             *(self._needless_filter(edge) for edge in edges if edge.target in feeding),
             *self._needless(path),
             *self._open(path, edges),
+            *(self._untestable(path, edges) if request_class == _CONDITIONAL else ()),
         )
         return next(filter(None, faults), "")
 
@@ -41,7 +65,15 @@ class PathNeeds:
             return f"{edge.parameter} of {edge.target} is a context parameter, which no tool fills"
         if parameter is not None and parameter.default and not parameter.required:
             return f"{edge.parameter} of {edge.target} has a default, so nothing needs to fill it"
+        optional = parameter is not None and not parameter.required
+        if optional and self._is_single(edge):
+            return f"{edge.source} needs nothing and gives one thing, which {edge.target} takes without being told"
         return ""
+
+    def _is_single(self, edge: PathEdge) -> bool:
+        """Whether a tool reads the only thing of its kind: the registry of the account. Found on the document of ECR."""
+        tool, profile = self._catalogue.tool(edge.source), self._catalogue.profiles[edge.source]
+        return profile.action == "get" and "[]" not in edge.output and not any(one.required for one in tool.parameters)
 
     def _needless_filter(self, edge: PathEdge) -> str:
         """A search that takes words needs no tool before it that only fills an optional filter. Found on the document of Jira."""
@@ -62,6 +94,32 @@ class PathNeeds:
             if filled <= others:
                 yield f"what {tool} gives, other tools of the path give too"
 
+    def _untestable(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:
+        """A condition is on a documented output of one thing, or on whether a thing exists that a filter or a search names.
+
+        That a list without a filter has anything says nothing.
+        """
+        goals = {tool for tool in path.tools if all(edge.source != tool for edge in edges)}
+        tested = [edge.source for edge in edges if edge.target in goals and only_reads(self._profile(edge.source))]
+        if not tested:
+            return
+        tool, profile = self._catalogue.tool(tested[-1]), self._profile(tested[-1])
+        if profile.action in ("search", "list"):
+            filled = any(edge.target == tool.id for edge in edges)
+            if not filled and not any(map(self._is_filter, profile.consumes)):
+                yield f"{tool.id} has no filter, so that it finds something is no condition"
+        elif not any(map(_is_testable, tool.returns)):
+            yield f"{tool.id} documents no output that a condition could test"
+
+    def _is_filter(self, value: ConsumedValue) -> bool:
+        """Whether an input says which things are wanted, not how many or in which form."""
+        number = not value.identifier and type_family(value.type) in ("integer", "number", "boolean")
+        paging = is_paging(value.parameter, self._catalogue.names) or value.parameter.startswith("$")
+        return not (value.context or number or paging)
+
+    def _profile(self, tool: str) -> ToolProfile:
+        return self._catalogue.extended_profiles[tool]
+
     def _open(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:
         """Of nested identifiers the inner one stays open while the outer one is looked up.
 
@@ -76,6 +134,24 @@ class PathNeeds:
     def _parameter(self, edge: PathEdge) -> Parameter | None:
         tool = self._catalogue.tool(edge.target)
         return next((one for one in tool.parameters if one.name == edge.parameter), None)
+
+
+def _is_testable(output: Parameter) -> bool:
+    """Whether a documented output can be compared: a flag, a number, a date, or a state; one value, not one of a list."""
+    if "[]" in output.name:
+        return False
+    last = words(output.name)[-1:]
+    typed = type_family(output.type) in ("boolean", "integer", "number", "time") or output.format.startswith("date")
+    return typed or bool(output.enum) or not load_patterns("paths/words").words("states").isdisjoint(last)
+
+
+def _filled_twice(edges: list[PathEdge]) -> Iterator[str]:
+    """One value fills two inputs of a tool: it would go from a thing to the same thing."""
+    filled: dict[tuple[str, str, str], str] = {}
+    for edge in edges:
+        other = filled.setdefault((edge.source, edge.output, edge.target), edge.parameter)
+        if other != edge.parameter:
+            yield f"one {edge.output} would fill both {other} and {edge.parameter} of {edge.target}"
 
 
 def _open_inner(tool: Tool, profile: ToolProfile, filled: _Inputs) -> str:

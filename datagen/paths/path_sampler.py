@@ -14,7 +14,7 @@ from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.interchangeable import InterchangeableTools
 from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import PathBuilder, StepRules
-from datagen.paths.path_needs import PathNeeds
+from datagen.paths.path_needs import PathNeeds, find_unsayable
 from datagen.paths.rp_graph import MIN_CONFIDENCE
 from datagen.paths.usage import Anchors, Usage, shuffled_ranks
 from datagen.profiled_catalogue import ProfiledCatalogue
@@ -46,7 +46,7 @@ _RULES: Mapping[str, tuple[StepRules, ...]] = {
 }
 _WHY_NONE = {
     "single-intent": "every tool has a path of its own",
-    "multi-intent": "no other tool is independent of it",
+    "multi-intent": "no other tool of its system, its group or its object is independent of it",
     "ir-multi-intent": "no further action or chain goes with a question",
 }
 _NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
@@ -131,6 +131,7 @@ class _Finder:
         no_words: Callable[[str], str],
         seed: int,
     ) -> None:
+        self._catalogue = catalogue
         self._profiles = catalogue.extended_profiles
         self._seed = seed
         self._usage = Usage(catalogue)
@@ -170,6 +171,8 @@ class _Finder:
         if self.alternatives.is_ambiguous(tool):
             return f"{len(self.alternatives.doubles(tool)):,} other tools do the same, so no request could mean it"
         why = no_words(tool)
+        if not why and (name := find_unsayable(self._catalogue.tool(tool), self._profiles[tool].context)):
+            why = f"its required input {name} has only optional parts"
         return f"it cannot be put into words: {why}" if why else ""
 
     def _between_able(self, links: ToolLinks) -> ToolLinks:
@@ -202,7 +205,7 @@ class _Finder:
         """Return the path if each of its tools is needed and no input stays open; else None."""
         if path is None or any(not set(path.tools).isdisjoint(self.alternatives.doubles(tool)) for tool in path.tools):
             return None
-        if fault := self._needs.find_fault(path):
+        if fault := self._needs.find_fault(path, name):
             rejected = RejectedRequest(stage="path", subject=path.tools, reason=fault, request_class=name)
             self.rejected.append(rejected)
             return None

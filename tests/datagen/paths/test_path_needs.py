@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from datagen.paths.path_needs import PathNeeds
+from datagen.paths.path_needs import PathNeeds, find_unsayable
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.tool import Parameter, Tool
 from tests.datagen.catalogues import catalogue_of, tool
@@ -26,7 +26,33 @@ EVENTS = _http("list_events", "/calendars/{calendarId}/events", _in_path("calend
 SEARCH = tool("search_orders", "query customer_id?", "orders[].order_id")
 CUSTOMERS, STATUS = tool("list_customers", "", "customer_id"), tool("get_status", "order_id", "status")
 DEFAULT = Tool(id="shop/list_pages", name="list_pages", parameters=(Parameter(name="size_id", default="10"),))
-TOOLS = (EVENT, CALENDARS, EVENTS, SEARCH, CUSTOMERS, STATUS, DEFAULT)
+REGISTRY, SCAN = tool("get_registry", "", "registry_id"), tool("scan_image", "image_id registry_id?")
+FIRST = tool("search_budgets", "query", "budget_id")
+TRANSFER = tool("transfer", "from_budget_id to_budget_id")
+FLAGS, FLAG, SWITCH = (
+    tool("list_flags", "next_token?", "flags[].flag_id"),
+    tool("get_flag", "flag_id"),
+    tool("set_flag", "flag_id"),
+)
+JOB, RETRY = tool("get_job", "job_id", "job_id status"), tool("retry_job", "job_id")
+TOOLS = (
+    REGISTRY,
+    SCAN,
+    FIRST,
+    TRANSFER,
+    FLAGS,
+    FLAG,
+    SWITCH,
+    JOB,
+    RETRY,
+    EVENT,
+    CALENDARS,
+    EVENTS,
+    SEARCH,
+    CUSTOMERS,
+    STATUS,
+    DEFAULT,
+)
 
 
 def _edge(source: Tool, target: Tool, parameter: str) -> PathEdge:
@@ -35,9 +61,11 @@ def _edge(source: Tool, target: Tool, parameter: str) -> PathEdge:
     )
 
 
-def _fault(*edges: PathEdge) -> str:
+def _fault(*edges: PathEdge, request_class: str = "") -> str:
     tools = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
-    return PathNeeds(catalogue_of(TOOLS)).find_fault(ToolPath(tools=tuple(tools), edges=edges, shape="chain"))
+    return PathNeeds(catalogue_of(TOOLS)).find_fault(
+        ToolPath(tools=tuple(tools), edges=edges, shape="chain"), request_class
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,11 +78,37 @@ def _fault(*edges: PathEdge) -> str:
         ([_edge(CUSTOMERS, SEARCH, "customer_id")], ""),
         ([_edge(SEARCH, STATUS, "order_id"), _edge(CUSTOMERS, STATUS, "order_id")], "other tools of the path give too"),
         ([_edge(CUSTOMERS, DEFAULT, "size_id")], "has a default"),
+        ([_edge(REGISTRY, SCAN, "registry_id")], "takes without being told"),
+        ([_edge(FIRST, TRANSFER, "from_budget_id")], ""),
+        ([_edge(FIRST, TRANSFER, "from_budget_id"), _edge(FIRST, TRANSFER, "to_budget_id")], "would fill both"),
     ],
 )
 def test_needless_tools_and_open_inputs_are_found(edges: list[PathEdge], because: str) -> None:
     fault = _fault(*edges)
     assert because in fault and bool(fault) is bool(because)
+
+
+@pytest.mark.parametrize(
+    ("edges", "because"),
+    [
+        ([_edge(FLAGS, SWITCH, "flag_id")], "no condition"),
+        ([_edge(FLAG, SWITCH, "flag_id")], "documents no output"),
+        ([_edge(JOB, RETRY, "job_id")], ""),
+        ([_edge(SEARCH, STATUS, "order_id")], ""),
+    ],
+)
+def test_a_condition_is_on_what_the_tool_before_the_action_can_say(edges: list[PathEdge], because: str) -> None:
+    fault = _fault(*edges, request_class="conditional-multi-step")
+    assert because in fault and bool(fault) is bool(because)
+    assert not _fault(*edges, request_class="explicit-multi-step")
+
+
+def test_a_required_input_of_optional_parts_can_be_said_by_no_request() -> None:
+    rules, name = Parameter(name="rules", type="array", required=True), Parameter(name="name", required=True)
+    part = Parameter(name="rules[].range")
+    able = replace(part, required=True)
+    found = [find_unsayable(Tool(id="t", name="t", parameters=(name, rules, one)), ()) for one in (part, able)]
+    assert found == ["rules", ""]
 
 
 def test_two_parts_of_a_set_may_take_the_same() -> None:

@@ -20,7 +20,8 @@ __all__ = ["RulesSequence"]
 
 _FINDING = ("search", "list")
 _MIN_CONFIDENCE = 0.2
-_MAX_MISSING = 0.1  # share of the fields that a tool reads, and the one before it does not give
+_MAX_MISSING = 0.2  # share of the fields that a tool reads, and a list before it does not give
+_MAX_UNTOLD = 0.5  # the same where what was made or changed is read again
 _WORDS = load_patterns("paths/words")
 _VERBS = {"search": "find", "list": "list", "get": "read", "create": "make", "update": "change"}
 
@@ -95,6 +96,8 @@ class RulesSequence:
         step = self._step(edge)
         fault = (
             self._other_thing(step)
+            or _other_kind(step)
+            or self._has_own_finder(step)
             or _repetition(step)
             or self._known_before(step)
             or _is_said(step)
@@ -129,13 +132,23 @@ class RulesSequence:
         """
         if step.second.action != "get" or not step.same_entity or step.kind == TYPED_RESOURCE:
             return ""
-        gives, reads = self._outputs(step.first.id), self._outputs(step.second.id)
-        return (
-            f"the first gives the whole {step.first.entity} that the second reads" if reads and reads <= gives else ""
-        )
+        gives, reads = self._outputs(step.first.id), self._fields(step.second.id)
+        most = _MAX_MISSING if only_reads(step.first) else _MAX_UNTOLD
+        if not reads or len(reads - gives) > most * len(reads):
+            return ""
+        return f"the first gives the whole {step.first.entity} that the second reads"
 
     def _outputs(self, tool_id: str) -> frozenset[str]:
         return frozenset(self._canonical(output.name) for output in self._catalogue.tool(tool_id).returns)
+
+    def _fields(self, tool_id: str) -> frozenset[str]:
+        """The outputs of the outermost object that has more than one field: a tool may wrap what it gives."""
+        names = [output.name.split(".") for output in self._catalogue.tool(tool_id).returns]
+        for depth in range(1, 1 + max(map(len, names), default=0)):
+            found = frozenset(self._canonical(".".join(name)) for name in names if len(name) == depth)
+            if len(found) > 1 or all(len(name) <= depth for name in names):
+                return found
+        return frozenset()
 
     def _other_thing(self, step: _Step) -> str:
         """Two things have one name: each system makes its own, or the name alone does not say of which kind it is."""
@@ -144,6 +157,8 @@ class RulesSequence:
             return ""
         if not step.same_system and {step.first.system, step.second.system} <= self._makers.get(entity, set()):
             return f"each of the two systems makes a {entity} of its own"
+        if not step.same_system and step.is_first and (finder := self._own_finder(step, entity)):
+            return f"the {entity} of the second's own system is meant, {finder}"
         if entity in self._entities or step.is_first:
             return ""
         telling = _lemmas(step.second) - set(entity.split())
@@ -155,6 +170,37 @@ class RulesSequence:
             if alike and telling & _lemmas(other):
                 return f"the {entity} of another tool is meant, {edge.source}"
         return ""
+
+    def _has_own_finder(self, step: _Step) -> str:
+        """What a tool reads, changes or deletes has a tool that finds it, and the first finds something else.
+
+        Two kinds of things may have identifiers of one name, each in a collection of its own. Found on the document of an
+        application store.
+        """
+        path = str(self._catalogue.tool(step.second.id).metadata.get("path") or "")
+        is_own = path.rstrip("/").endswith("{" + step.edge.parameter + "}")
+        keyed = step.second.action in ("get", "update", "delete") and is_own
+        if not keyed or not step.entity or step.is_second or step.same_entity:
+            return ""
+        finder = self._own_finder(step, step.second.entity)
+        return f"the {step.second.entity} is found by {finder}, not by its {step.passed}" if finder else ""
+
+    def _own_finder(self, step: _Step, entity: str) -> str:
+        """The tool of the second's system that finds an entity and gives a value of the same name, or empty."""
+        for other in self._finders.get(step.second.system, ()):
+            if other != step.first.id and _is_a(entity, self._profiles[other].entity):
+                if step.passed in self._outputs(other) or self._rp.between(other, step.second.id):
+                    return other
+        return ""
+
+    @cached_property
+    def _finders(self) -> dict[str, list[str]]:
+        """System → its tools that find something."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for tool, profile in self._profiles.items():
+            if profile.action in _FINDING:
+                found[profile.system].append(tool)
+        return found
 
 
 def _makers(profiles: Iterable[ToolProfile]) -> dict[str, set[str]]:
@@ -170,6 +216,14 @@ def _makers(profiles: Iterable[ToolProfile]) -> dict[str, set[str]]:
 
 def _lemmas(profile: ToolProfile) -> frozenset[str]:
     return frozenset(noun_lemma(word) for word in profile.words)
+
+
+def _other_kind(step: _Step) -> str:
+    """The two tools are about two kinds of one thing, and the input has the name that both share: the id of an ``order``."""
+    kinds = [tool.entity for tool in (step.first, step.second)]
+    if not step.entity or step.same_entity or not all(kind.endswith(f" {step.entity}") for kind in kinds):
+        return ""
+    return f"a {kinds[0]} is no {kinds[1]}, though both are called {step.entity}"
 
 
 def _repetition(step: _Step) -> str:

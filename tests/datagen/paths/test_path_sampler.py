@@ -174,6 +174,8 @@ def test_a_question_goes_with_an_action_or_a_chain_and_mostly_with_a_tool_that_a
         ("search_travel_policy", "query", True),
         ("get_faq", "", True),
         ("search_documents", "query", True),
+        ("list_policies", "page", False),
+        ("list_policies", "question", True),
         ("get_article", "article_id", False),
         ("search_orders", "query", False),
         ("update_handbook", "text", False),

@@ -11,6 +11,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from ingest.sources import read_catalog
+from ontology.tool import Parameter, Tool
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
 from tests.datagen.sequence_pairs import HELD_OUT, LABELLED_FIRST, Pair
@@ -106,6 +107,10 @@ NEEDLESS = (
     tool("list_flags", "project_id", "flags[].member_id"),
     tool("delete_member", "member_id"),
     tool("get_member", "member_id"),
+    tool("create_tag", "title", "tag_id name colour"),
+    tool("get_tag", "tag_id", "tag.tag_id tag.name tag.colour tag.rights"),
+    tool("read_repair_order", "repair_order_id", "repair_order_id", path="/RepairOrders({repair_order_id})"),
+    tool("update_production_order", "order_id note", path="/ProductionOrders({order_id})"),
 )
 
 
@@ -119,9 +124,37 @@ NEEDLESS = (
         ("watch_calendars", "calendar_id", "list_events", "calendar_id", "waits for changes"),
         ("list_flags", "flags[].member_id", "delete_member", "member_id", "only refers"),
         ("list_flags", "flags[].member_id", "get_member", "member_id", ""),
+        ("create_tag", "tag_id", "get_tag", "tag_id", "gives the whole tag"),
+        ("read_repair_order", "repair_order_id", "update_production_order", "order_id", "is no production order"),
     ],
 )
 def test_needless_first_tools_are_told(source: str, output: str, target: str, parameter: str, because: str) -> None:
     edge = _edge((f"shop/{source}", output, f"shop/{target}", parameter, False))
     verdict = RulesSequence(catalogue_of(NEEDLESS), ToolLinks()).validate(edge)
     assert verdict.passed is not bool(because) and because in verdict.reason, verdict.reason
+
+
+def test_what_has_a_finder_of_its_own_is_not_found_by_another() -> None:
+    def plan(name: str, path: str) -> Tool:
+        return Tool(
+            id=f"store/{name}",
+            name=name,
+            parameters=(Parameter(name="product_id", required=True, location="path"),) if "{" in path else (),
+            returns=(Parameter(name="items[].product_id"),),
+            metadata={"path": path, "method": "get", "namespace": "store"},
+        )
+
+    tools = (
+        plan("list_products", "/products"),
+        plan("list_subscriptions", "/subscriptions"),
+        plan("get_subscription", "/subscriptions/{product_id}"),
+    )
+    catalogue = catalogue_of(tools)
+    pairs = [
+        (f"store/{name}", "items[].product_id", "store/get_subscription", "product_id", True)
+        for name in ("list_products", "list_subscriptions")
+    ]
+    validator = RulesSequence(catalogue, ToolLinks(tuple(map(_edge, pairs))))
+    reasons = [validator.validate(_edge(pair)).reason for pair in pairs]
+    assert "found by store/list_subscriptions" in reasons[0]
+    assert "found by" not in reasons[1]

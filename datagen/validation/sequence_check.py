@@ -24,6 +24,7 @@ def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: Ob
         _wrong_order(request, parsed, fit)
         or _disconnected(request, parsed, fit)
         or _missing_input(request, parsed, fit)
+        or _unanswered_condition(request, parsed, fit)
     )
     if fault:
         return fault
@@ -92,3 +93,21 @@ def _disconnected(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit
     unused = (fit.tools[at].id for at in fit.unused if not mentioned[at] and not fit.tools[at].knowledge)
     tool = "" if conditional else next(unused, "")
     return f"nothing that {tool} gives is what a tool after it takes" if tool else ""
+
+
+def _unanswered_condition(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """No tool of the path gives what the condition compares, or a list is asked whether it has anything at all.
+
+    Only a generated request records all its values, so only there a filter is known to be left out.
+    """
+    if request.request_class != "conditional-multi-step":
+        return ""
+    for clause in parsed.clauses:
+        compared = [value for value in parsed.within(clause) if value.kind in ("money", "percent")]
+        if clause.kind == "condition" and compared and not any(tool.reads and tool.measures for tool in fit.tools):
+            return f"no tool of the path gives a number to compare with {compared[0].text!r}"
+    filtered = {value.tool for value in request.values} | {slot[0] for slot in fit.supplied | fit.passed}
+    tested = [tool for at, tool in enumerate(fit.tools) if tool.reads and at not in fit.ends]
+    if request.generator and tested and tested[-1].lists and tested[-1].id not in filtered:
+        return f"that {tested[-1].id} finds something is no condition, as nothing says what is looked for"
+    return ""

@@ -9,7 +9,7 @@ from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
 from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
-from ingest.linking import GENERIC_NAMES, ToolProfile, local_name
+from ingest.linking import GENERIC_NAMES, ToolProfile, local_name, type_family
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -33,6 +33,8 @@ class ToolSlots:
     :param keys: entities whose identifiers it takes.
     :param takes: canonical names of its inputs.
     :param outputs: canonical names of its outputs that are more than plain values.
+    :param measures: whether it documents a number among its outputs, or documents no outputs.
+    :param lists: whether it gives several things.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     """
 
@@ -51,6 +53,8 @@ class ToolSlots:
     keys: frozenset[str]
     takes: frozenset[str]
     outputs: frozenset[str]
+    measures: bool
+    lists: bool
     vocabulary: frozenset[str]
 
 
@@ -102,6 +106,8 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         keys=frozenset(slot.entity for slot in top_level if slot.kind == "id" and (slot.required or not slot.person)),
         takes=frozenset(names.canonical(slot.parameter) for slot in top_level) - GENERIC_NAMES,
         outputs=frozenset(_telling(names.canonical(output.name.rsplit(".", 1)[-1]) for output in tool.returns)),
+        measures=not tool.returns or any(type_family(one.type) in ("number", "integer") for one in tool.returns),
+        lists=profile.action in ("search", "list"),
         vocabulary=_vocabulary(said, profile.entity),
     )
 

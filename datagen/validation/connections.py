@@ -32,8 +32,15 @@ def supplies(source: ToolSlots, slot: Slot, edges: Edges) -> bool:
 
 def _gives(source: ToolSlots, entity: str) -> bool:
     """Whether a tool returns an entity, compared by its name or by the head noun of its name."""
-    head = _head(entity)
-    return entity in source.gives or any(_head(given) == head for given in source.gives)
+    return any(_same_kind(entity, given) for given in source.gives)
+
+
+def _same_kind(entity: str, given: str) -> bool:
+    """Whether one names the other, or a kind of it; two kinds of one thing, such as two sorts of orders, are not the same."""
+    if _head(entity) != _head(given):
+        return False
+    one, other = entity.split(), given.split()
+    return set(one) <= set(other) or set(other) <= set(one)
 
 
 def _head(entity: str) -> str:

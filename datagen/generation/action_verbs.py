@@ -24,6 +24,7 @@ class ActionVerbs:
     :param phrases: kind or verb → phrases, ``~`` for the object.
     :param pairs: verb → the preposition before the second thing that it takes (``to``).
     :param weak: verbs of names beside which a document may name any action that changes something.
+    :param alike: pairs of kinds that documents use for each other: a name says create where the text says record.
     :param methods: method of HTTP → kind.
     """
 
@@ -31,6 +32,7 @@ class ActionVerbs:
     phrases: Mapping[str, tuple[str, ...]]
     pairs: Mapping[str, str]
     weak: frozenset[str]
+    alike: frozenset[frozenset[str]]
     methods: Mapping[str, str]
 
     def base(self, word: str) -> str:
@@ -53,18 +55,8 @@ class ActionVerbs:
         return (
             not reads
             and not names
-            and (named in self.weak or {self.kinds[said], self.kinds[self.base(named)]} in _LIKE)
+            and (named in self.weak or {self.kinds[said], self.kinds[self.base(named)]} in self.alike)
         )
-
-
-_LIKE = (
-    {"create", "set"}, {"delete", "cancel"}, {"delete", "revoke"}, {"delete", "clear"}, {"delete", "unassign"}, {"delete", "detach"},
-    {"delete", "unlink"}, {"delete", "uninstall"}, {"delete", "stop"}, {"create", "assign"}, {"create", "attach"}, {"create", "register"},
-    {"create", "upload"}, {"create", "schedule"}, {"create", "book"}, {"create", "record"}, {"create", "log"}, {"create", "open"},
-    {"create", "post"}, {"create", "save"}, {"create", "place"}, {"create", "start"}, {"create", "submit"}, {"create", "request"},
-    {"open", "start"}, {"transfer", "move"}, {"plan", "schedule"}, {"report", "create"}, {"register", "announce"}, {"create", "send"}, {"create", "link"}, {"create", "invite"}, {"create", "issue"}, {"create", "draft"}, {"create", "deploy"},
-)  # fmt: skip
-"""Kinds that documents use for each other: a name says create where the text says record."""
 
 
 @cache
@@ -83,4 +75,11 @@ def action_verbs() -> ActionVerbs:
                 phrases.setdefault(verb, tuple(act["phrases"]))
                 if "pair" in act:
                     pairs[verb] = act["pair"]
-    return ActionVerbs(kinds=kinds, phrases=phrases, pairs=pairs, weak=frozenset(data["weak"]), methods=data["methods"])
+    return ActionVerbs(
+        kinds=kinds,
+        phrases=phrases,
+        pairs=pairs,
+        weak=frozenset(data["weak"]),
+        alike=frozenset(frozenset((kind, other)) for kind, row in data["alike"].items() for other in row.split()),
+        methods=data["methods"],
+    )

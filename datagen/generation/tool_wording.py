@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
 from datagen.generation.data_files import read_data
 from datagen.generation.lexicon import load_lexicon
-from datagen.generation.phrases import References
-from datagen.generation.realisation import Realisation, realise
 from datagen.generation.sampler import Sampler
 from datagen.generation.system_names import system_name
 from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
@@ -60,40 +58,10 @@ class ToolWording:
             return str(error)
         return ""
 
-    def left_out(self) -> Mapping[str, int]:
-        """Reason → number of the catalogue's tools without a wording, the most frequent reason first."""
-        reasons = Counter(reason for tool in self._catalogue.tools if (reason := self.reason(tool.id)))
-        return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-
-    def order(
-        self, tool: str, sampler: Sampler, references: References | None = None, *, minimal: bool = True
-    ) -> Realisation:
-        """One request for a tool as an order, as questions and as a noun phrase; its values are in ``sampler.values``.
-
-        :param references: input → what stands in its place (``it``, ``that user``), of inputs that another step fills.
-        :param minimal: without optional values.
-        :raises GenerationError: when there are no plain words for it.
-        """
-        return realise(self.frame(tool), references or {}, sampler, minimal=minimal)
-
     def sampler(self, *key: str, verbose: bool = False) -> Sampler:
         """A sampler whose choices depend on the key alone."""
         digest = hashlib.sha256("\n".join(key).encode()).digest()
         return Sampler(rng=random.Random(int.from_bytes(digest[:8], "big")), lexicon=self.lexicon, verbose=verbose)
-
-    def alike(self, tool: str) -> tuple[str, ...]:
-        """The other tools of its system that are said in the same way: the same action on the same thing of the same owner.
-
-        :raises GenerationError: when the tool has no wording.
-        """
-        mine, profile = self.frame(tool), self._catalogue.profile(tool)
-        head = mine.noun.key.split()[-1]
-        candidates = self._by_head.get((self._catalogue.tool(tool).namespace, head), ())
-        return (
-            tuple(one for one in candidates if one != tool and not self.reason(one) and _same(mine, self.frame(one)))
-            if profile
-            else ()
-        )
 
     def _is_open(self, frame: ToolFrame) -> bool:
         """Whether nothing says which one is meant of things that other tools of its system list or make."""
@@ -124,20 +92,3 @@ class ToolWording:
             profile = self._catalogue.profile(tool.id)
             found[profile.action, profile.entity].add(tool.namespace)
         return {key: frozenset(names) for key, names in found.items()}
-
-    @cached_property
-    def _by_head(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
-        found: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for tool in self._catalogue.tools:
-            for entity in dict.fromkeys(self._catalogue.profile(tool.id).entities):
-                head = entity.split()[-1:]
-                if head:
-                    found[tool.namespace, head[0]].append(tool.id)
-        return {key: tuple(dict.fromkeys(tools)) for key, tools in found.items()}
-
-
-def _same(one: ToolFrame, other: ToolFrame) -> bool:
-    """Whether two frames give the same requests."""
-    owners = [frame.owner_noun.key if frame.owner_noun is not None else "" for frame in (one, other)]
-    things = [(frame.kind, frame.phrases, frame.noun.key, frame.own) for frame in (one, other)]
-    return things[0] == things[1] and owners[0] == owners[1]

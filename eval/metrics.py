@@ -1,7 +1,8 @@
 """Metrics: the value of one answer, given the gold set of its request.
 
 Where a gold set has alternatives, an answer is measured leniently, against the tools that suit it best: of each slot the
-tool that it ranks first. With the set of :func:`eval.queries.strict_queries` it is measured strictly. A slot without a tool in the answer counts as one missing tool. A tool that fills several slots counts once.
+tool that it ranks first. With the set of :func:`eval.queries.strict_queries` it is measured strictly. A slot without a tool
+in the answer counts as one missing tool. A tool that fills several slots counts once.
 
 A measure is a metric at a cutoff, ``CompleteRecall@10``. ``ir_measures`` computes all of them and parses their names.
 A new metric is one entry of :data:`METRICS`: the name of a metric of ``ir_measures`` (https://ir-measur.es), or a name

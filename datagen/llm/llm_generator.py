@@ -18,16 +18,16 @@ NAME = "llm.v2"
 class LlmGenerator:
     """Generates requests by rules, and rewords them with a chat model.
 
-    :param worder: words the request that is reworded.
-    :param check: the check of the paraphraser; what ``worder`` words is not reworded unless it passes the validators.
-    :param fallback: keep the wording of ``worder`` where no paraphrase passes; else the request is rejected. A text
+    :param rules: the generator of the request that is reworded.
+    :param check: the check of the paraphraser; what ``rules`` generates is not reworded unless it passes the validators.
+    :param fallback: keep the wording of ``rules`` where no paraphrase passes; else the request is rejected. A text
         says by whom it is.
     """
 
     def __init__(
-        self, worder: Generator, check: ParaphraseCheck, paraphraser: Paraphraser, *, fallback: bool = True
+        self, rules: Generator, check: ParaphraseCheck, paraphraser: Paraphraser, *, fallback: bool = True
     ) -> None:
-        self._worder = worder
+        self._rules = rules
         self._check = check
         self._paraphraser = paraphraser
         self._fallback = fallback
@@ -35,11 +35,11 @@ class LlmGenerator:
     @property
     def name(self) -> str:
         """``llm.v2``, with the name of the generator whose wording may be kept."""
-        return f"{NAME}+{self._worder.name}" if self._fallback else NAME
+        return f"{NAME}+{self._rules.name}" if self._fallback else NAME
 
     def no_words(self, tool: str) -> str:
         """Why the rules have no plain words for a tool, or empty."""
-        return self._worder.no_words(tool)
+        return self._rules.no_words(tool)
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the reworded text, or a rejection; see :class:`datagen.interfaces.Generator`.
@@ -49,19 +49,19 @@ class LlmGenerator:
         :raises NotFoundError: when a tool of the path is not in the catalogue.
         :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
         """
-        worded = self._worder.generate(path, request_class, seed=seed)
+        worded = self._rules.generate(path, request_class, seed=seed)
         if isinstance(worded, RejectedRequest):
             return worded
         request = SyntheticRequest(
             id="", text=worded.text, request_class=request_class, path=path, values=worded.values
         )
         if self._check.find_fault(request):
-            return replace(worded, by=self._worder.name)  # the run rejects it with the reason
+            return replace(worded, by=self._rules.name)  # the run rejects it with the reason
         made = self._paraphraser.paraphrase(request, seed=seed)
         if made.text:
             return replace(worded, text=made.text, by=NAME)
         if self._fallback and made.failure is None:
-            return replace(worded, by=self._worder.name)
+            return replace(worded, by=self._rules.name)
         return RejectedRequest(
             stage="generate", subject=path.tools, reason=_reason(made), request_class=request_class, text=worded.text
         )

@@ -84,14 +84,14 @@ class PathNeeds:
 
     def _needless(self, path: ToolPath) -> Iterator[str]:
         """Of two tools that fill the same inputs of a third, one is needless."""
-        fills: dict[str, list[frozenset[tuple[str, str]]]] = {}
+        if path.shape == "set":
+            return
+        fills: dict[str, frozenset[tuple[str, str]]] = {}
         for tool in path.tools:
-            filled = frozenset((edge.target, edge.parameter) for edge in path.edges if edge.source == tool)
-            if filled and path.shape != "set":
-                fills.setdefault(tool, []).append(filled)
-        for tool, (filled, *_) in fills.items():
-            others = frozenset[tuple[str, str]]().union(*(one for other, (one, *_) in fills.items() if other != tool))
-            if filled <= others:
+            if filled := frozenset((edge.target, edge.parameter) for edge in path.edges if edge.source == tool):
+                fills[tool] = filled
+        for tool, filled in fills.items():
+            if filled <= frozenset[tuple[str, str]]().union(*(fills[other] for other in fills if other != tool)):
                 yield f"what {tool} gives, other tools of the path give too"
 
     def _untestable(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:

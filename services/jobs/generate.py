@@ -96,11 +96,11 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
 
 def _rules_steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
     """The rule-based steps."""
-    worder = RulesGenerator(catalogue)
+    generator = RulesGenerator(catalogue)
     return Steps(
         outputs=RulesOutputs(catalogue),
         sequence=lambda rp: RulesSequence(catalogue, rp),
-        generator=lambda rp: worder,
+        generator=lambda rp: generator,
         validators=lambda rp: (rules_validators(catalogue, rp),),
         encoder=encoder,
     )

@@ -86,11 +86,11 @@ def test_a_model_rewords_and_the_rules_validate(call: Call, tmp_path: Path) -> N
     assert len(queries) == 5, rows(tmp_path / "out" / "rejected.jsonl")
     assert len([row for row in queries if row["generator"] == "llm.v2"]) > 2
     for row in queries:
-        assert row["generator"] == ("llm.v2" if row["query"].endswith(THANKS) else "rules.v1")
+        assert row["generator"] == ("llm.v2" if row["query"].endswith(THANKS) else "rules.v2")
         assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3
         assert all(value["value"] in row["query"] for value in row["values"])
     figures = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
-    assert figures["by"]["generator"] == ["llm.v2+rules.v1"]
+    assert figures["by"]["generator"] == ["llm.v2+rules.v2"]
 
 
 def test_a_model_may_take_every_step(call: Call, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_texts_that_cannot_be_used_leave_the_wording_of_the_rules_or_nothing(
         assert call(server)[0] == 0
         code, _, err = call(server, "only", "--reworded-only")
     kept = texts(tmp_path / "out")
-    assert len(kept) == 5 and {row["generator"] for row in kept} == {"rules.v1"}
+    assert len(kept) == 5 and {row["generator"] for row in kept} == {"rules.v2"}
     assert code == 4 and "no request could be generated" in err
     assert texts(tmp_path / "only") == []
     assert any(told in row["reason"] for row in rows(tmp_path / "only" / "rejected.jsonl"))

@@ -1,4 +1,4 @@
-"""Fetch a fresh catalogue into a folder: ``python -m research.fresh_catalogues NAME OUT``; NAME is aws, google or vendors.
+"""Fetch a fresh catalogue into a folder: ``python -m research.fresh_catalogues NAME OUT``; NAME is a file of this folder.
 
 ``OUT/documents`` gets the documents. The archives are kept in ``OUT/archives``. Nothing of them is stored in the repository. Nobody reads
 these documents to write a rule: they measure.
@@ -19,8 +19,11 @@ class Fresh(StrEnum):
     """The names of the catalogues."""
 
     AWS = "aws"
+    AWS2 = "aws2"
     GOOGLE = "google"
+    GOOGLE2 = "google2"
     VENDORS = "vendors"
+    VENDORS2 = "vendors2"
 
 
 def main(name: Fresh, out: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from datagen.interfaces import SequenceValidator
 from datagen.profiled_catalogue import ProfiledCatalogue
@@ -23,13 +23,20 @@ class EdgeFilter:
     """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand.
 
     :param min_confidence: edges with a lower confidence make no step; two tools that one connects are not independent.
+    :param fault: why an edge makes no step, whatever the validator says; empty where it may.
     """
 
     def __init__(
-        self, catalogue: ProfiledCatalogue, rp: ToolLinks, validator: SequenceValidator, min_confidence: float
+        self,
+        catalogue: ProfiledCatalogue,
+        rp: ToolLinks,
+        validator: SequenceValidator,
+        min_confidence: float,
+        fault: Callable[[PathEdge], str] = lambda edge: "",
     ) -> None:
         self._connected = rp.pairs
         self._validator = validator
+        self._fault = fault
         self._profiles = catalogue.profiles
         pairs: dict[_Pair, list[PathEdge]] = defaultdict(list)
         for edge in rp:
@@ -83,8 +90,13 @@ class EdgeFilter:
         return self._passed[pair]
 
     def _validated(self, pair: _Pair) -> tuple[PathEdge, ...]:
-        edges = self._edges.get(pair, [])
         reason = ""
+        edges: list[PathEdge] = []
+        for edge in self._edges.get(pair, ()):
+            if fault := self._fault(edge):
+                reason = reason or fault
+            else:
+                edges.append(edge)
         for edge in edges[:_MAX_TRIES]:
             verdict = self._validator.validate(edge)
             if verdict.passed:

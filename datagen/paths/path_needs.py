@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from datagen.extended_profiles import is_paging, only_reads
+from datagen.paths.own_object import gives_own_object
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_path import PathEdge, ToolPath
@@ -49,7 +50,7 @@ class PathNeeds:
         edges = [edge for edge in path.edges if edge.kind == "R-P"]
         feeding = {edge.source for edge in edges}
         faults = (
-            *map(self._fault_of_edge, edges),
+            *map(self.fault_of_edge, edges),
             *_filled_twice(edges),
             *(self._needless_filter(edge) for edge in edges if edge.target in feeding),
             *self._needless(path),
@@ -58,22 +59,19 @@ class PathNeeds:
         )
         return next(filter(None, faults), "")
 
-    def _fault_of_edge(self, edge: PathEdge) -> str:
-        """An edge fills nothing where the value is a context parameter or has a default."""
+    def fault_of_edge(self, edge: PathEdge) -> str:
+        """Return why an edge makes no step; empty where it may.
+
+        It fills nothing where the value is a context parameter, has a default, or belongs to the caller.
+        """
         parameter = self._parameter(edge)
         if edge.parameter in self._catalogue.profiles[edge.target].context:
             return f"{edge.parameter} of {edge.target} is a context parameter, which no tool fills"
         if parameter is not None and parameter.default and not parameter.required:
             return f"{edge.parameter} of {edge.target} has a default, so nothing needs to fill it"
-        optional = parameter is not None and not parameter.required
-        if optional and self._is_single(edge):
-            return f"{edge.source} needs nothing and gives one thing, which {edge.target} takes without being told"
+        if gives_own_object(edge, self._catalogue):
+            return f"{edge.source} needs nothing and gives the one {edge.output} that belongs to the caller anyway"
         return ""
-
-    def _is_single(self, edge: PathEdge) -> bool:
-        """Whether a tool reads the only thing of its kind: the registry of the account. Found on the document of ECR."""
-        tool, profile = self._catalogue.tool(edge.source), self._catalogue.profiles[edge.source]
-        return profile.action == "get" and "[]" not in edge.output and not any(one.required for one in tool.parameters)
 
     def _needless_filter(self, edge: PathEdge) -> str:
         """A search that takes words needs no tool before it that only fills an optional filter. Found on the document of Jira."""

@@ -145,7 +145,8 @@ class _Finder:
         ]
         self._needs = PathNeeds(catalogue)
         self.rejected: list[RejectedRequest] = []
-        self.steps = EdgeFilter(catalogue, self._between_able(rp), validator, MIN_CONFIDENCE)
+        able = self._between_able(rp)
+        self.steps = EdgeFilter(catalogue, able, validator, MIN_CONFIDENCE, self._needs.fault_of_edge)
         self.why_none: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
 
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:

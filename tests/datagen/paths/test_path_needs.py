@@ -78,7 +78,7 @@ def _fault(*edges: PathEdge, request_class: str = "") -> str:
         ([_edge(CUSTOMERS, SEARCH, "customer_id")], ""),
         ([_edge(SEARCH, STATUS, "order_id"), _edge(CUSTOMERS, STATUS, "order_id")], "other tools of the path give too"),
         ([_edge(CUSTOMERS, DEFAULT, "size_id")], "has a default"),
-        ([_edge(REGISTRY, SCAN, "registry_id")], "takes without being told"),
+        ([_edge(REGISTRY, SCAN, "registry_id")], "belongs to the caller anyway"),
         ([_edge(FIRST, TRANSFER, "from_budget_id")], ""),
         ([_edge(FIRST, TRANSFER, "from_budget_id"), _edge(FIRST, TRANSFER, "to_budget_id")], "would fill both"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from datagen.extended_profiles import extend_profiles
+from datagen.extended_profiles import extend_profiles, without_said_context
 from datagen.parameter_index import ParameterIndex
 from ingest.linking import CanonicalNames, ToolProfile, canonical_names, profile_tools
 from ontology.errors import NotFoundError
@@ -76,8 +76,8 @@ class ProfiledCatalogue:
 
     @cached_property
     def profiles(self) -> Mapping[str, ToolProfile]:
-        """Map from tool id to profile, as in a build."""
-        return {profile.id: profile for profile in profile_tools(self.tools, self.ontology)}
+        """Map from tool id to profile, as in a build but for context parameters that a request must say."""
+        return {profile.id: without_said_context(profile) for profile in profile_tools(self.tools, self.ontology)}
 
     @cached_property
     def extended_profiles(self) -> Mapping[str, ToolProfile]:

@@ -234,14 +234,21 @@ def _is_count(parameter: Parameter) -> bool:
 
 
 def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str, str] | None:
-    """The thing with a number whose name an input has: ``plant``."""
-    noun = lexicon.nouns.get(name)
+    """The thing with a number whose name an input has: ``plant``, ``to plant``."""
+    noun = lexicon.nouns.get(_without_way(name))
     able = type_family(parameter.type) in ("string", "array", "integer") and lexicon.field(name) is None
     return (name, "id") if noun is not None and noun.number and able else None
 
 
+def _without_way(name: str) -> str:
+    """The name of an input without the preposition that tells a start from an end: two plants, not one."""
+    return name.removeprefix("from ").removeprefix("to ")
+
+
 def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
-    noun = lexicon.noun(key[0])
+    noun = lexicon.noun(_without_way(key[0]))
+    if noun is not None and _without_way(key[0]) != key[0]:
+        noun = replace(noun, key=key[0])
     if (
         noun is None
         or not _WORDS["no_nouns"].isdisjoint(key[0].split())

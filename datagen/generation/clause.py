@@ -183,8 +183,13 @@ def _require_plain(step: Step, chosen: Sequence[Argument]) -> None:
         raise GenerationError("it takes two things from steps before it")
     if frame.kind == "update" and any(one is not frame.identity and one is not frame.owner for one in references):
         raise GenerationError("what it changes is not what a step before it gives")
-    if sum(0.5 if one.kind in _LIGHT else 1.0 for one in stated) > _MAX_STATED + 0.5 * (frame.kind == "update"):
+    if sum(0.5 if _is_light(one) else 1.0 for one in stated) > _MAX_STATED + 0.5 * (frame.kind == "update"):
         raise GenerationError("it takes more values than people state in one request")
+
+
+def _is_light(argument: Argument) -> bool:
+    """Whether an argument is a place, a time or an amount; a place may be said by its code."""
+    return argument.kind in _LIGHT or (argument.noun is not None and argument.noun.pool in _LIGHT)
 
 
 def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:

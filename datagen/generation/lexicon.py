@@ -90,13 +90,23 @@ class Lexicon:
     pools: Mapping[str, tuple[str, ...]]
     general_fields: frozenset[str] = frozenset()
 
-    def for_things(self, things: Collection[str]) -> Lexicon:
+    def for_things(self, things: Collection[str], coded: Collection[str] = ()) -> Lexicon:
         """The lexicon for a catalogue.
 
         :param things: the canonical names of the things that its tools are about.
+        :param coded: those of which a tool gives both the code and the name: an input called like one takes its code, and
+            who says its name needs that tool first.
         """
         known = sum(thing in self.nouns for thing in things)
-        return self if len(things) >= _MIN_THINGS and known >= _MIN_KNOWN * len(things) else self.general
+        if len(things) < _MIN_THINGS or known < _MIN_KNOWN * len(things):
+            return self.general
+        fields = {name: field for name, field in self.fields.items() if not self._names_one(name, field, coded)}
+        return replace(self, fields=fields)
+
+    def _names_one(self, name: str, field: Field, coded: Collection[str]) -> bool:
+        """Whether the values of an input name a thing that has a code: the town of a plant."""
+        noun = self.nouns.get(name.split()[-1])
+        return noun is not None and noun.key in coded and bool(noun.number) and field.kind == noun.pool
 
     @cached_property
     def general(self) -> Lexicon:

@@ -14,10 +14,17 @@ from datagen.generation.sampler import Sampler
 from datagen.generation.system_names import system_name
 from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
 from datagen.profiled_catalogue import ProfiledCatalogue
+from ingest.linking import ToolProfile
 
 __all__ = ["ToolWording"]
 
 _REASONS = read_data("statements")["reasons"]
+
+
+def _coded(profile: ToolProfile) -> frozenset[str]:
+    """The things of which a tool gives both the identifier and the name."""
+    given = {field: {value.key[0] for value in profile.produces if value.key[1] == field} for field in ("id", "name")}
+    return frozenset(given["id"] & given["name"])
 
 
 class ToolWording:
@@ -25,7 +32,10 @@ class ToolWording:
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
-        self.lexicon = load_lexicon().for_things({profile.entity for profile in catalogue.profiles.values()})
+        profiles = catalogue.profiles.values()
+        self.lexicon = load_lexicon().for_things(
+            {profile.entity for profile in profiles}, frozenset().union(*map(_coded, profiles))
+        )
         self._frames: dict[str, ToolFrame | GenerationError] = {}
 
     def frame(self, tool: str) -> ToolFrame:

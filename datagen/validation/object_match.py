@@ -53,7 +53,8 @@ class ObjectNames:
         may mention anything else besides.
         """
         known = {entity for tool in fit.tools for entity in (tool.entity, *tool.keys, *tool.gives) if entity}
-        words = {word for entity in known for phrase in _phrases(entity) for word in phrase.split()}
+        named = known.union(*(tool.takes for tool in fit.tools))
+        words = {word for entity in named for phrase in _phrases(entity) for word in phrase.split()}
         words = words.union(*(tool.vocabulary for tool in fit.tools))
         for phrase in self._announced(parsed):
             if not self._named[phrase] & known and not set(phrase.split()) <= words:

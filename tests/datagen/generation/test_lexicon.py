@@ -23,7 +23,7 @@ def test_every_verb_phrase_has_one_object() -> None:
 def test_the_words_of_one_company_are_said_in_its_catalogue_alone() -> None:
     lexicon = load_lexicon()
     own, other = lexicon.for_things(list(lexicon.nouns)), lexicon.for_things(["volume", "image", "firewall rule"] * 9)
-    assert own is lexicon
+    assert own == lexicon
     assert own.noun("volume").words[0] == "loudness"  # type: ignore[union-attr]
     assert other.noun("volume").words == ("volume",)  # type: ignore[union-attr]
     assert other.noun("user").person  # type: ignore[union-attr]
@@ -67,3 +67,10 @@ def test_compounds_and_strange_words() -> None:
     assert lexicon.noun("zzqx") is None
     assert lexicon.noun("счет") is None
     assert lexicon.noun("lighthouse") is not None
+
+
+def test_an_input_called_like_a_thing_with_a_code_takes_its_code() -> None:
+    lexicon = load_lexicon()
+    coded = lexicon.for_things(list(lexicon.nouns), ["plant"])
+    assert coded.field("plant") is None and coded.field("to plant") is None
+    assert coded.field("warehouse") is not None

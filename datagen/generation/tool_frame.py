@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from datagen.generation.action_verbs import action_verbs
@@ -16,7 +16,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "is_value", "parse_tool"]
+__all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "is_value", "parse_tool", "with_argument_nouns"]
 
 _WORDS = word_classes("tool_frame")
 _REASONS = read_data("statements")["reasons"]
@@ -127,6 +127,18 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         document_words=_document_words(tool),
     )
     return _checked(frame, several=purpose.said.many)
+
+
+def with_argument_nouns(frame: ToolFrame, noun_of: Callable[[Noun | None], Noun | None]) -> ToolFrame:
+    """The frame with other nouns of its arguments."""
+    changed = {one: replace(one, noun=noun_of(one.noun)) for one in frame.arguments}
+    return replace(
+        frame,
+        arguments=tuple(changed.values()),
+        identity=changed.get(frame.identity, frame.identity) if frame.identity is not None else None,
+        owner=changed.get(frame.owner, frame.owner) if frame.owner is not None else None,
+        decision=changed.get(frame.decision, frame.decision) if frame.decision is not None else None,
+    )
 
 
 def _makes(purpose: Purpose) -> bool:

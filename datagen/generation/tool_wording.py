@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from datagen.generation.data_files import read_data
-from datagen.generation.lexicon import load_lexicon
+from datagen.generation.lexicon import Noun, load_lexicon
 from datagen.generation.sampler import Sampler
 from datagen.generation.system_names import system_name
-from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
+from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool, with_argument_nouns
 from datagen.profiled_catalogue import ProfiledCatalogue
-from ingest.linking import ToolProfile
+from ingest.linking import ToolProfile, local_name
+from ontology.names import noun_lemma, words
 
 __all__ = ["ToolWording"]
 
@@ -25,6 +27,16 @@ def _coded(profile: ToolProfile) -> frozenset[str]:
     """The things of which a tool gives both the identifier and the name."""
     given = {field: {value.key[0] for value in profile.produces if value.key[1] == field} for field in ("id", "name")}
     return frozenset(given["id"] & given["name"])
+
+
+def _renamed(frame: ToolFrame, noun: Noun, said: tuple[str, ...]) -> ToolFrame:
+    """The frame whose thing is called by some of the words of a noun."""
+    key, told = frame.noun.key, noun if said == noun.words else replace(noun, words=said, plurals=())
+    if told is frame.noun:
+        return frame
+    return with_argument_nouns(
+        replace(frame, noun=told), lambda one: told if one is not None and one.key == key else one
+    )
 
 
 class ToolWording:
@@ -46,7 +58,7 @@ class ToolWording:
         """
         if tool not in self._frames:
             try:
-                parsed = parse_tool(self._catalogue, tool, self.lexicon, self._system(tool))
+                parsed = self._told_apart(parse_tool(self._catalogue, tool, self.lexicon, self._system(tool)))
                 if self._is_open(parsed):
                     raise GenerationError(_REASONS["no_one"])
                 self._frames[tool] = parsed
@@ -91,14 +103,54 @@ class ToolWording:
 
     def _system(self, tool: str) -> str:
         """The name of the system, where another system does the same to a thing of the same name; else empty."""
-        profile = self._catalogue.profile(tool)
-        others = self._systems_of.get((profile.action, profile.entity), frozenset())
+        others = self._systems_of.get(self._done(tool), frozenset())
         return system_name(self._catalogue.tool(tool)) if len(others) > 1 else ""
+
+    def _done(self, tool: str) -> tuple[str, str]:
+        """What a tool does to what; a search is a list."""
+        profile = self._catalogue.profile(tool)
+        return "list" if profile.action == "search" else profile.action, profile.entity
+
+    def _told_apart(self, frame: ToolFrame) -> ToolFrame:
+        """The frame without the words for its thing that are words for another thing, with which tools do the same.
+
+        Where another system has a thing of the same name, and no system has a name of its own, it is the full name that
+        tells. Two readers could not tell a purchase contract from a legal one where the text said "agreement" alone.
+        """
+        action, entity = self._done(frame.tool)
+        is_doubled = not frame.system and len(self._systems_of.get((action, entity), ())) > 1
+        own = frozenset(() if is_doubled else (frame.noun.key, entity))
+        for noun in self._nouns(frame, entity):
+            told = (one for one in noun.words if not self._called.get((action, one), frozenset()) - {noun.key} - own)
+            if not (is_doubled and noun.key == entity) and (words_left := tuple(told)):
+                return _renamed(frame, noun, words_left)
+        return frame
+
+    def _nouns(self, frame: ToolFrame, entity: str) -> Iterator[Noun]:
+        """The noun of a thing, then longer ones: that of its entity, and that of the tool's name."""
+        yield frame.noun
+        named = words(local_name(self._catalogue.tool(frame.tool)))
+        for name in (entity, " ".join(map(noun_lemma, named[1:]))):
+            noun = self.lexicon.noun(name) if name else None
+            if noun is not None and noun.key.endswith(f" {frame.noun.key}"):
+                yield noun
+
+    def _words_for(self, thing: str) -> tuple[str, ...]:
+        noun = self.lexicon.noun(thing) if thing else None
+        return noun.words if noun is not None else ()
+
+    @cached_property
+    def _called(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """(Action, word) → the things that the word stands for, with which a tool does that."""
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for action, thing in self._systems_of:
+            for word in self._words_for(thing):
+                found[action, word].add(thing)
+        return {key: frozenset(things) for key, things in found.items()}
 
     @cached_property
     def _systems_of(self) -> Mapping[tuple[str, str], frozenset[str]]:
         found: dict[tuple[str, str], set[str]] = defaultdict(set)
         for tool in self._catalogue.tools:
-            profile = self._catalogue.profile(tool.id)
-            found[profile.action, profile.entity].add(tool.namespace)
+            found[self._done(tool.id)].add(tool.namespace)
         return {key: frozenset(names) for key, names in found.items()}

@@ -7,12 +7,13 @@ from datagen.validation.fluency import DocumentLeaks, find_incompleteness
 from datagen.validation.minimality import find_unneeded_tool, find_unresolved_name
 from datagen.validation.parsed_request import parse_request
 from datagen.validation.path_fit import PathFitter
+from datagen.validation.rivals import Rivals
 from datagen.validation.value_mismatch import find_mismatch
 
 __all__ = ["find_error"]
 
 
-def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks) -> str:
+def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks, rivals: Rivals) -> str:
     """The first error of a request, or empty.
 
     :raises NotFoundError: when the catalogue lacks a tool of the path.
@@ -29,4 +30,5 @@ def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLea
         or find_mismatch(parsed, slots, request.values)
         or find_unresolved_name(parsed, fit)
         or find_unneeded_tool(request, parsed, fit)
+        or rivals.find_open_choice(request, parsed)
     )

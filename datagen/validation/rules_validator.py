@@ -14,6 +14,7 @@ from datagen.validation.error_check import find_error
 from datagen.validation.fluency import DocumentLeaks
 from datagen.validation.object_match import ObjectNames
 from datagen.validation.path_fit import PathFitter
+from datagen.validation.rivals import Rivals
 from datagen.validation.sequence_check import find_sequence_fault
 
 __all__ = ["RulesValidator", "rules_validators", "validate"]
@@ -49,6 +50,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
     """
     fitter = PathFitter(catalogue, rp)
     names, leaks = ObjectNames(fitter.slots.all()), DocumentLeaks(catalogue)
+    rivals = Rivals(catalogue, fitter.slots)
     return (
         RulesValidator(
             check="class",
@@ -62,7 +64,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
         ),
         RulesValidator(
             check="error",
-            find_fault=lambda request: find_error(request, fitter, leaks),
+            find_fault=lambda request: find_error(request, fitter, leaks, rivals),
             passed="it is complete, its values go with its inputs and it needs each of its tools",
         ),
     )

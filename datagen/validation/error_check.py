@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.fluency import DocumentLeaks, find_incompleteness
 from datagen.validation.minimality import find_unneeded_tool, find_unresolved_name
 from datagen.validation.parsed_request import parse_request
@@ -13,7 +14,9 @@ from datagen.validation.value_mismatch import find_mismatch
 __all__ = ["find_error"]
 
 
-def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks, rivals: Rivals) -> str:
+def find_error(
+    request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks, needs: EdgeNeeds, rivals: Rivals
+) -> str:
     """The first error of a request, or empty.
 
     :raises NotFoundError: when the catalogue lacks a tool of the path.
@@ -30,5 +33,6 @@ def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLea
         or find_mismatch(parsed, slots, request.values)
         or find_unresolved_name(parsed, fit)
         or find_unneeded_tool(request, parsed, fit)
+        or needs.find_fault(request, parsed)
         or rivals.find_open_choice(request, parsed)
     )

@@ -16,7 +16,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.slots import Slot
-from datagen.validation.synonyms import everyday_words
+from datagen.validation.synonyms import content_words, everyday_words
 from datagen.validation.tool_slots import CatalogueSlots
 from ingest.linking import AUTH_KEY, ToolProfile, action_of, local_name
 from ontology.names import noun_lemma, verb_lemma, words
@@ -44,7 +44,8 @@ class _Names:
     :param name: the words of its name in the document.
     :param phrases: the words of each of its names: of the document, and in everyday words.
     :param heads: the nouns that say what it is: ``contact``, ``person``.
-    :param said: the words that may tell it: those of its names, of its system, and of the things that it requires.
+    :param said: the words that may tell it: those of its names, of the first sentence of its document, of its system, and
+        of the things that it requires.
     """
 
     name: _Lemmas
@@ -155,16 +156,19 @@ def _named(tool: Tool, profile: ToolProfile) -> _Names:
     thing = takewhile(lambda word: word not in _WORDS.words("joining"), tokens)
     own = [word for word in thing if word not in verbs and word not in _SKIPPED]
     name = " ".join(map(noun_lemma, own)) if 0 < len(own) <= _MAX_OWN_WORDS else profile.entity
-    entity = (profile.entity,) if set(profile.entity.split()) <= set(name.split()) else ()
+    is_head = set(profile.entity.split()) <= set(name.split()) and profile.entity.split()[-1:] == name.split()[-1:]
+    entity = (profile.entity,) if is_head else ()
     called = [called for called in (name, *everyday_words(name), *entity) if called]
     owners = [value.key[0] for value in profile.consumes if value.required and value.identifier and value.key[0]]
     others = [*owners, *name.split(), *(one for each in (*owners, *name.split()) for one in everyday_words(each))]
+    described = re.split(r"[.;:]\s", f"{tool.title} {tool.description}", maxsplit=1)[0]
     phrases = frozenset(map(_lemmas, map(_words, called)))
     return _Names(
         name=_lemmas(words(name)),
         phrases=phrases,
         heads=_lemmas(_words(_OF.split(one)[0])[-1] for one in called if _words(_OF.split(one)[0])),
-        said=_lemmas(word for one in (*called, *others, tool.namespace, system_name(tool)) for word in _words(one)),
+        said=_lemmas(word for one in (*called, *others, tool.namespace, system_name(tool)) for word in _words(one))
+        | _lemmas(content_words(described)),
     )
 
 

@@ -10,6 +10,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.tool_links import ToolLinks
 from datagen.validation.class_check import find_class_fault
+from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.error_check import find_error
 from datagen.validation.fluency import DocumentLeaks
 from datagen.validation.object_match import ObjectNames
@@ -50,7 +51,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
     """
     fitter = PathFitter(catalogue, rp)
     names, leaks = ObjectNames(fitter.slots.all()), DocumentLeaks(catalogue)
-    rivals = Rivals(catalogue, fitter.slots)
+    needs, rivals = EdgeNeeds(catalogue, rp, fitter.slots), Rivals(catalogue, fitter.slots)
     return (
         RulesValidator(
             check="class",
@@ -64,7 +65,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
         ),
         RulesValidator(
             check="error",
-            find_fault=lambda request: find_error(request, fitter, leaks, rivals),
+            find_fault=lambda request: find_error(request, fitter, leaks, needs, rivals),
             passed="it is complete, its values go with its inputs and it needs each of its tools",
         ),
     )

@@ -93,8 +93,10 @@ class Rivals:
         if mine.heads.isdisjoint(theirs.heads) or mine.heads.isdisjoint(said):
             return False
         kinds = frozenset(head for head in mine.heads if frozenset((head,)) not in mine.phrases)
-        if mine.name.issubset(said) or not (mine.said - theirs.said - kinds).isdisjoint(said):
-            return mine.name == theirs.name and mine.said <= theirs.said
+        if not (mine.said - theirs.said - kinds).isdisjoint(said):
+            return False
+        if mine.name.issubset(said):
+            return mine.name == theirs.name
         asked = not (theirs.name - theirs.heads).isdisjoint(said)
         if theirs.is_said(said) or asked:
             return True

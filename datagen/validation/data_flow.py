@@ -14,6 +14,8 @@ __all__ = ["DataFlow", "ForwardReference", "find_sources"]
 
 _BY_DEFAULT = frozenset(("paging", "flag", "date", "enum", "count"))
 """Kinds of inputs that have a default, or that no other tool supplies."""
+_OWN_TEXTS = frozenset(("name", "title"))
+"""Last words of texts that name what a tool makes or changes: nobody reads them off another thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,4 +117,4 @@ def _informs(source: ToolSlots, target: ToolSlots, slot: Slot) -> bool:
         return True
     if slot.kind == "code":
         return slot.entity in source.gives or (source.undocumented and not source.resolves)
-    return not target.reads and not source.resolves
+    return not target.reads and not source.resolves and slot.last_word not in _OWN_TEXTS

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from datagen.patterns import load_patterns
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
-from datagen.validation.slots import Slot
+from datagen.validation.slots import Slot, SlotKey
 from datagen.validation.stated_values import StatedValue
 
-__all__ = ["find_missing_value"]
+__all__ = ["find_missing_value", "find_unrecorded_input"]
 
 _VALUES = load_patterns("validation/values")
+_READ_OFF = ("code", "list", "email")
+"""Kinds of inputs whose value a person takes from an answer."""
 _NUMBERS = ("money", "percent", "number")
 _MAX_BEFORE_NUMBER = 30  # characters before a number that are looked at
 _MAX_BEFORE_NAME = 10
@@ -36,6 +38,41 @@ def find_missing_value(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
         or _missing_code([slot for slot in open_slots if slot.kind == "code"], parsed, fit)
         or _missing_address([slot for slot in open_slots if slot.kind == "email"], parsed)
     )
+
+
+def find_unrecorded_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> Slot | None:
+    """The first required input without a recorded value that no tool before it gives.
+
+    Only a generated request, and one with values, records all that it states. What a person can read off the answer of an
+    earlier tool, a code or a list, may be left out, and so may the one who asks. Found on the first two sets of requests with
+    planted faults: 1 of 215 right requests lacks a value by this rule, and 20 of 38 of those with a missing input do.
+    """
+    if not (request.values or request.generator):
+        return None
+    known = {(value.tool, value.parameter) for value in request.values}
+    apart = request.request_class in INDEPENDENT_CLASSES and not (parsed.refers_back or parsed.dependence_cues)
+    if not (apart and parsed.max_wants >= len(fit.tools)):  # Else each tool is a want, with values of its own.
+        known |= fit.supplied | fit.passed | {one.slot.key for one in fit.stated}
+    for position, tool in enumerate(fit.tools):
+        looked_up = any(earlier.reads for earlier in fit.tools[:position])
+        for slot in tool.slots:
+            open_kind = slot.kind != "paging" and not slot.person and not (looked_up and slot.kind in _READ_OFF)
+            if slot.required and open_kind and not _is_known(slot, known):
+                return slot
+    return None
+
+
+def _is_known(slot: Slot, known: Collection[SlotKey]) -> bool:
+    """Whether there is a value for an input, for the object around it or for a field of it."""
+    return any(
+        tool == slot.tool
+        and (name == slot.parameter or _is_within(name, slot.parameter) or _is_within(slot.parameter, name))
+        for tool, name in known
+    )
+
+
+def _is_within(name: str, whole: str) -> bool:
+    return name.startswith((f"{whole}.", f"{whole}[]"))
 
 
 def _is_measure(slot: Slot) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datagen.synthetic_request import SyntheticRequest
-from datagen.validation.missing_values import find_missing_value
+from datagen.validation.missing_values import find_missing_value, find_unrecorded_input
 from datagen.validation.object_match import ObjectNames
 from datagen.validation.parsed_request import ParsedRequest, is_read_request, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
@@ -71,7 +71,7 @@ def _missing_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFi
         return f"{fit.missing[0]} is neither said in the request nor given by a tool before it"
     if fit.underspecified:
         return f"{fit.underspecified[0]} has no record of its own in the request"
-    slot = find_missing_value(request, parsed, fit)
+    slot = find_missing_value(request, parsed, fit) or find_unrecorded_input(request, parsed, fit)
     return f"no value is said for {slot}" if slot is not None else ""
 
 

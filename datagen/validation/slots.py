@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.synonyms import PERSONS, announcing_nouns, is_person
-from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
+from ingest.linking import AUTH_KEY, GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 
@@ -38,6 +38,8 @@ class Slot:
     :param entity: what an ``id`` identifies, canonical.
     :param findable: whether some tool of the catalogue gives what an ``id`` identifies, as far as documents tell.
     :param announced_by: nouns that people put before its values: ``vendor`` for a supplier's.
+    :param required: whether a call lacks it where the request says nothing: an input with a default, and one that a login
+        fills, is not.
     :param person: whether it identifies a person; the one who asks may then be meant.
     :param clock: whether a ``date`` has a time of day.
     """
@@ -125,7 +127,7 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             parameter=parameter.name,
             kind=kind,
             entity=entity,
-            required=parameter.required and all(part in required for part in _ancestors(parameter.name)),
+            required=_is_required(parameter, consumed.get(parameter.name), required),
             person=role or (kind == "id" and is_person(entity)),
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
             announced_by=announcing_nouns(entity) if entity else frozenset(),
@@ -146,6 +148,12 @@ def _entity(parameter: Parameter, name: str, value: ConsumedValue | None, known:
             return value.key[0]
     is_key = name in known.keys and name not in GENERIC_NAMES
     return name if is_key and type_family(parameter.type) in ("string", "integer", "array") else ""
+
+
+def _is_required(parameter: Parameter, value: ConsumedValue | None, required: Collection[str]) -> bool:
+    if parameter.default or (value is not None and value.key == AUTH_KEY):
+        return False
+    return parameter.required and all(part in required for part in _ancestors(parameter.name))
 
 
 def _ancestors(name: str) -> Iterator[str]:

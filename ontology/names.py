@@ -69,6 +69,13 @@ _IDENTIFIER_WORDS = frozenset(
     "id ids identifier identifiers uid uids uuid uuids guid guids arn arns key keys code number no num nr ref reference slug iban".split()
 )
 _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)$")
+_PARTS = {
+    "adj": 12401032943472870168,
+    "adv": 10054248821341768113,
+    "noun": 16833663260455505849,
+    "verb": 6360137228241296794,
+}
+"""spaCy's hashes of the parts of speech, which are the keys of its tables."""
 
 
 class _LemmaTables(NamedTuple):
@@ -254,12 +261,14 @@ def _tables(part: str) -> _LemmaTables | None:
     if folder is None:
         _LOG.warning("no spaCy English model: irregular plurals and verb forms are not recognised")
         return None
-    from spacy.lookups import Lookups
+    import srsly  # what spaCy reads the file with; spaCy itself takes a second of a processor to import
 
-    lookups = Lookups().from_disk(folder)
-    rules = tuple((old, new) for old, new in lookups.get_table("lemma_rules")[part])
-    exceptions = {word: forms[0] for word, forms in lookups.get_table("lemma_exc")[part].items() if forms}
-    return _LemmaTables(frozenset(lookups.get_table("lemma_index")[part]), exceptions, rules)
+    lookups = srsly.read_msgpack(folder / "lookups.bin")
+    rules, exceptions, base_forms = (
+        lookups[name][_PARTS[part]] for name in ("lemma_rules", "lemma_exc", "lemma_index")
+    )
+    irregular = {word: forms[0] for word, forms in exceptions.items() if forms}
+    return _LemmaTables(frozenset(base_forms), irregular, tuple((old, new) for old, new in rules))
 
 
 @cache

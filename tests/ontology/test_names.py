@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import doctest
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.lookups import Lookups
 
 import ontology.names
 from ontology.names import canonical_name, identified_entity, is_comparative, is_noun, noun_lemma, verb_lemma, words
+from tests.conftest import ROOT
 
 
 def test_doctests() -> None:
     outcome = doctest.testmod(ontology.names)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_the_word_lists_are_what_spacy_reads() -> None:
+    folder = ontology.names._lookups_folder()
+    assert folder is not None
+    lookups = Lookups().from_disk(folder)
+    for part in ("adj", "adv", "noun", "verb"):
+        tables = ontology.names._tables(part)
+        assert tables is not None
+        assert tables.base_forms == set(lookups.get_table("lemma_index")[part])
+        assert tables.exceptions == {word: forms[0] for word, forms in lookups.get_table("lemma_exc")[part].items()}
+        assert [list(rule) for rule in tables.rules] == lookups.get_table("lemma_rules")[part]
+
+
+def test_a_lemma_imports_no_spacy() -> None:
+    code = "import sys, ontology.names as names; print(names.noun_lemma('boxes'), 'spacy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["box", "False"]
 
 
 @pytest.mark.parametrize(

@@ -82,15 +82,23 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "egotools needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.default: requirements/default.txt pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/default.txt
+# uv installs a lock for a tenth of the processor that pip takes; where it cannot, since only pip knows the index, pip does.
+$(BIN)/uv: | $(BIN)/python
+	sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt >$(VENV)/uv.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/uv.txt
+
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1) || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(1)
+
+$(VENV)/.default: requirements/default.txt pyproject.toml | $(BIN)/uv
+	$(call install,requirements/default.txt)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.default
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
+	$(call install,requirements/dev.txt)
 	touch $@
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.default
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/docs.txt
+	$(call install,requirements/docs.txt)
 	touch $@

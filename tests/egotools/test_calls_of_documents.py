@@ -20,6 +20,7 @@ from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+from tests.read_documents import ToolsOf
 
 
 def tools_of(path: Path) -> dict[str, Tool]:
@@ -117,11 +118,11 @@ def sample(schema: Any, root: Any, depth: int = 0) -> Any:
     ("name", "base", "count"), [("spotify", "/v1", 40), ("tmdb", "", 54), ("k8s_core_v1", "", 248)]
 )
 def test_every_operation_of_a_public_document_arrives_as_it_was_meant(
-    shared: Path, name: str, base: str, count: int
+    tools_of: ToolsOf, shared: Path, name: str, base: str, count: int
 ) -> None:
     path = shared / "specs" / f"{name}.openapi.json"
     root = json.loads(path.read_text(encoding="utf-8"))
-    tools = read_catalog([str(path)]).tools
+    tools = tools_of(str(path))
     assert len(tools) == count
     document = DocumentServer(root, base)
     with loopback(document) as server:

@@ -6,18 +6,18 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.ingest.sources.random_instances import instances, original_validator
 from tests.ingest.sources.source_keywords import keywords_of, openapi_inputs, schema_keywords
+from tests.read_documents import ToolsOf
 
 OPENAPI = ("k8s_core_v1", "spotify", "tmdb")
 ODATA = (
@@ -32,16 +32,25 @@ _STRIDE, _CHECKED = 20, 25
 _PLACE = re.compile(r"\{\+?([^{}]+)\}")
 
 
-@cache
-def catalogue(address: str) -> dict[str, Tool]:
-    if address.startswith("google"):
-        pytest.importorskip("googleapiclient", reason="the extra google is not installed")
-    if address.startswith("aws"):
-        pytest.importorskip("botocore", reason="the extra aws is not installed")
-    return {tool.name: Tool.from_json(tool.to_json()) for tool in read_catalog([address]).tools}
+Catalogue: TypeAlias = Callable[[str], dict[str, Tool]]
 
 
-def document(shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:
+@pytest.fixture(scope="module")
+def catalogue(tools_of: ToolsOf) -> Catalogue:
+    """From the address of a document to its tools by name."""
+
+    @cache
+    def of(address: str) -> dict[str, Tool]:
+        if address.startswith("google"):
+            pytest.importorskip("googleapiclient", reason="the extra google is not installed")
+        if address.startswith("aws"):
+            pytest.importorskip("botocore", reason="the extra aws is not installed")
+        return {tool.name: Tool.from_json(tool.to_json()) for tool in tools_of(address)}
+
+    return of
+
+
+def document(catalogue: Catalogue, shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:
     path = shared / "specs" / f"{name}.openapi.json"
     if not path.is_file():
         pytest.skip(f"no {path.name} among the public specifications")
@@ -50,8 +59,8 @@ def document(shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", OPENAPI)
-def test_every_default_pattern_bound_and_allowed_value_arrives(shared: Path, name: str) -> None:
-    data, tools = document(shared, name)
+def test_every_default_pattern_bound_and_allowed_value_arrives(catalogue: Catalogue, shared: Path, name: str) -> None:
+    data, tools = document(catalogue, shared, name)
     counted: Counter[str] = Counter()
     for operation, schemas in openapi_inputs(data):
         stated = keywords_of(schemas, data)
@@ -61,7 +70,7 @@ def test_every_default_pattern_bound_and_allowed_value_arrives(shared: Path, nam
 
 
 @pytest.mark.parametrize("address", LIVE[2:])
-def test_every_default_and_pattern_of_a_discovery_document_arrives(address: str) -> None:
+def test_every_default_and_pattern_of_a_discovery_document_arrives(catalogue: Catalogue, address: str) -> None:
     from googleapiclient import discovery_cache
 
     tools = catalogue(address)
@@ -82,7 +91,7 @@ def test_every_default_and_pattern_of_a_discovery_document_arrives(address: str)
 
 
 @pytest.mark.parametrize("address", LIVE[2:])
-def test_a_discovery_call_has_the_server_of_the_document_and_its_scopes(address: str) -> None:
+def test_a_discovery_call_has_the_server_of_the_document_and_its_scopes(catalogue: Catalogue, address: str) -> None:
     for tool in catalogue(address).values():
         assert tool.call is not None
         assert tool.call.servers[0].startswith("https://") and ".googleapis.com" in tool.call.servers[0]
@@ -96,7 +105,7 @@ def test_a_discovery_call_has_the_server_of_the_document_and_its_scopes(address:
 
 
 @pytest.mark.parametrize("address", LIVE[:2])
-def test_an_aws_call_names_service_and_operation(address: str) -> None:
+def test_an_aws_call_names_service_and_operation(catalogue: Catalogue, address: str) -> None:
     for tool in catalogue(address).values():
         assert tool.call is not None
         assert (tool.call.protocol, f"aws:{tool.call.service}", tool.call.operation) == ("aws", address, tool.name)
@@ -111,12 +120,12 @@ def methods(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", (*(f"{each}.openapi.json" for each in OPENAPI), *ODATA))
-def test_files_have_whole_schemas_and_calls(shared: Path, name: str) -> None:
+def test_files_have_whole_schemas_and_calls(catalogue: Catalogue, shared: Path, name: str) -> None:
     check_catalogue(catalogue(str(shared / "specs" / name)))
 
 
 @pytest.mark.parametrize("address", LIVE)
-def test_installed_documents_have_whole_schemas_and_calls(address: str) -> None:
+def test_installed_documents_have_whole_schemas_and_calls(catalogue: Catalogue, address: str) -> None:
     check_catalogue(catalogue(address))
 
 
@@ -158,9 +167,9 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", OPENAPI)
-def test_the_same_values_are_valid_as_in_the_document(shared: Path, name: str) -> None:
+def test_the_same_values_are_valid_as_in_the_document(catalogue: Catalogue, shared: Path, name: str) -> None:
     """Random values, right and wrong ones: our schema and that of the document have the same verdict."""
-    data, tools = document(shared, name)
+    data, tools = document(catalogue, shared, name)
     validator = original_validator(data)
     randomness = random.Random(12)
     verdicts: Counter[bool] = Counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
-from ingest.sources import read_catalog
 from ontology.tool import Tool
 from services.schemas.call_schema import call_schema, tool_schema
 from services.schemas.strict_schema import strict_schema
+from tests.read_documents import ToolsOf
 from tests.services.schemas.strict_rules import broken_rules
 from tests.services.schemas.test_call_schema import tools
 
@@ -138,23 +139,22 @@ def test_any_tool_is_strict_or_has_a_note(tool: Tool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("address", LIVE)
-def test_installed_documents_are_strict_or_have_a_reason(address: str) -> None:
+def test_installed_documents_are_strict_or_have_a_reason(tools_of: ToolsOf, address: str) -> None:
     pytest.importorskip(
         "botocore" if address.startswith("aws") else "googleapiclient", reason="an extra is not installed"
     )
-    check_share(address, LIVE[address])
+    check_share(tools_of(address), LIVE[address])
 
 
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", FILES)
-def test_public_documents_are_strict_or_have_a_reason(shared: Path, name: str) -> None:
-    check_share(str(shared / "specs" / name), FILES[name])
+def test_public_documents_are_strict_or_have_a_reason(tools_of: ToolsOf, shared: Path, name: str) -> None:
+    check_share(tools_of(str(shared / "specs" / name)), FILES[name])
 
 
-def check_share(address: str, least: float) -> None:
+def check_share(catalogue: Sequence[Tool], least: float) -> None:
     made = 0
-    catalogue = read_catalog([address]).tools
     for tool in catalogue:
         found = strict_schema(tool.to_json().get("input_schema", {}))
         assert (found.schema is None) is bool(found.reasons)

@@ -8,7 +8,8 @@ import importlib
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,15 @@ FLOORS = {
 CLIENT = "egotools"  # the public contract: whoever talks to a server imports it
 
 
+@cache
+def _imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """What a file imports, inside functions too; most tests here look at all files."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def _imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _imports(path):
         if isinstance(node, ast.Import):
             yield from (name.name.split(".")[0] for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -109,7 +117,7 @@ BESIDE_ROOMS = {
 
 
 def _modules(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _imports(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -177,21 +185,21 @@ def _project_modules() -> dict[str, Path]:
     return found
 
 
-def _targets(path: Path, known: Collection[str]) -> set[str]:
-    """The modules of the project that a file imports, inside functions too."""
+def _targets(path: Path, known: Set[str]) -> set[str]:
+    """The modules of the project that a file imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _imports(path):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             inner = {f"{node.module}.{name.name}" for name in node.names}
-            found |= inner if inner <= set(known) else inner | {node.module}
-    return found & set(known)
+            found |= inner if inner <= known else inner | {node.module}
+    return found & known
 
 
 def test_no_module_imports_itself_through_others() -> None:
     modules = _project_modules()
-    graph = {name: _targets(path, modules) - {name} for name, path in modules.items()}
+    graph = {name: _targets(path, modules.keys()) - {name} for name, path in modules.items()}
     assert len(graph) > 300
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -205,7 +213,7 @@ def test_no_package_imports_itself_through_others(folder: str) -> None:
     packages = {name: ".".join(path.parent.relative_to(ROOT).parts) for name, path in modules.items()}
     graph: dict[str, set[str]] = defaultdict(set)
     for name, path in modules.items():
-        graph[packages[name]] |= {packages[each] for each in _targets(path, modules)} - {packages[name]}
+        graph[packages[name]] |= {packages[each] for each in _targets(path, modules.keys())} - {packages[name]}
     assert len(graph) > 5
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -245,7 +253,7 @@ def imported_from() -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for folder in [*FLOORS, CLIENT, "scripts", "research", "examples", "tests"]:
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in _imports(path):
                 if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     for name in node.names:
                         found[f"{node.module}.{name.name}"].add(str(path.relative_to(ROOT)))

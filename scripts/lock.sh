@@ -14,7 +14,8 @@ for extra in llm mcp aws google ladybug neo4j rdf files sandbox ocr eval otel we
 done
 uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra rdf --extra files --extra sandbox --extra ocr --extra eval --extra otel --extra web --extra rest \
   --extra ray --extra langchain --extra llamaindex --extra openai-agents --extra pydantic-ai --extra fastmcp --extra haystack \
-  --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
+  --group dev -c requirements/default.txt "${options[@]}" \
+  --no-emit-package rfc3987-syntax --no-emit-package lark -o requirements/dev.txt # jsonschema without the format iri: 3 s less at its import
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
 for peer in research/peers/*.in; do
   uv pip compile "$peer" -c requirements/default.txt "${options[@]}" -o "${peer%.in}.txt"

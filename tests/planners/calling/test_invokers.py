@@ -21,6 +21,7 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calling.protocol_invoker import ProtocolInvoker
 from planners.calling.python_invoker import PythonInvoker
+from tests.conftest import ROOT
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, mcp, python, tool
@@ -268,27 +269,37 @@ class TestMcp:
         assert "s3cret" not in repr(McpAddress(session="mcp:x", env={"TOKEN": "s3cret"}))
 
 
-_COUNTER = """
+_COUNTER = f"""
+import json
 import os
-from mcp.server.mcpserver import MCPServer
+import sys
 
-server = MCPServer("counter")
+sys.path.insert(0, {str(ROOT)!r})
+from tests.plain_mcp import serve
+
+PROPERTIES = {{"visit": {{"characters": {{"type": "integer"}}}}, "leave": {{}}}}
 visits = 0
 
 
-@server.tool()
-def visit(characters: int) -> dict:
+def listed(_):
+    return {{
+        "tools": [
+            {{"name": name, "inputSchema": {{"type": "object", "properties": properties, "required": list(properties)}}}}
+            for name, properties in PROPERTIES.items()
+        ]
+    }}
+
+
+def call(params):
     global visits
+    if params["name"] == "leave":
+        os._exit(1)
     visits += 1
-    return {"process": os.getpid(), "visits": visits, "text": "x" * characters}
+    answer = {{"process": os.getpid(), "visits": visits, "text": "x" * params["arguments"]["characters"]}}
+    return {{"content": [{{"type": "text", "text": json.dumps(answer)}}], "structuredContent": answer}}
 
 
-@server.tool()
-def leave() -> None:
-    os._exit(1)
-
-
-server.run()
+serve("counter", listed, call)
 """
 CHARACTERS = {"type": "object", "properties": {"characters": {"type": "integer"}}}
 

@@ -3,7 +3,7 @@
 In a folder of results::
 
     runs/<name>.json     the header: all fields of a Run except its answers
-    runs/<name>.jsonl    the answers, appended one by one: id, tools, ms, fallbacks, error
+    runs/<name>.jsonl    the answers, appended one by one: id, tools, ms, fallbacks, error, abstained
 
 A request that was sent again has several lines; the last one counts. A last line without a newline is incomplete, because
 the process was killed; it is dropped. The file name comes from the name of the system; the header has the exact name.
@@ -56,6 +56,7 @@ class Answer:
     :param ms: map from stage to milliseconds, with ``total``.
     :param fallbacks: parts that the system left out, and why.
     :param error: why there is no answer, or empty.
+    :param abstained: whether it says that no tool serves the request.
     """
 
     query_id: Annotated[str, Field(alias="id")]
@@ -63,6 +64,7 @@ class Answer:
     ms: Mapping[str, float] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     error: str = ""
+    abstained: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Labelled requests: a request in plain words, with the tools that it needs."""
+"""Labelled requests: a request in plain words, with the tools that it needs; none where no tool serves it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _NAMED = 10  # number of errors that a message names
 _USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
 _REQUIRED = {"id": str, "query": str, "tools": list}
 _OPTIONAL = {"class": str, "split": str}
+_NO_TOOLS = "none"  # the class that datagen gives to every request that no tool serves
 _KINDS = {str: "a text", list: "a list of texts; a list in it has the tools that would do equally"}
 
 
@@ -39,9 +40,10 @@ class LabelledQuery:
 
     :param id: unique in its set.
     :param text: the request in plain words.
-    :param slots: what it needs, at least one slot, in the order given; one tool of each slot is enough.
+    :param slots: what it needs, in the order given; one tool of each slot is enough. Empty: no tool serves the request.
     :param request_class: the class of the request, or empty.
     :param split: ``dev``, ``test`` or another part of its set, or empty.
+    :param kind: why no tool serves it (``missing-action``, ``other-domain``, ``chit-chat``), or empty.
     """
 
     id: str
@@ -49,6 +51,7 @@ class LabelledQuery:
     slots: Annotated[tuple[Slot, ...], Field(alias="tools"), BeforeValidator(gold_slots), PlainSerializer(row_tools)]
     request_class: Annotated[str, Field(alias="class")] = ""
     split: str = ""
+    kind: str = ""
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -72,12 +75,20 @@ class QuerySet:
     """Labelled requests that are measured together.
 
     :param name: the set's name in reports.
+    :param queries: the answerable requests: each needs at least one tool.
     :param sha256: digest of the requests' canonical JSON in their order; runs are comparable only if it is equal.
+    :param unanswerable: the requests that no tool serves. Only abstention is measured on them.
     """
 
     name: str
     queries: tuple[LabelledQuery, ...]
     sha256: str
+    unanswerable: tuple[LabelledQuery, ...] = ()
+
+    @property
+    def asked(self) -> tuple[LabelledQuery, ...]:
+        """All requests that a system is sent: the answerable ones, then the others."""
+        return self.queries + self.unanswerable
 
     @property
     def has_alternatives(self) -> bool:
@@ -95,16 +106,18 @@ class _RowError(Exception):
     """The reason why a row is not a labelled request."""
 
 
-def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
+def read_queries(files: Sequence[Path], *, name: str = "", split: str = "", unanswerable: bool = False) -> QuerySet:
     """Read labelled requests from JSON Lines files as one set, in the given order.
 
     A row is an object with ``id``, ``query``, ``tools`` and optionally ``class`` and ``split``; other keys and blank
     lines are ignored. ``tools`` has an entry for each needed tool: its id, or a list of the ids of tools that would do
-    equally. A repeated entry counts once. One invalid row is an error for the whole set,
+    equally. A repeated entry counts once. A row whose ``tools`` is empty is a request that no tool serves; its kind is ``kind``, or else its
+    ``class``. One invalid row is an error for the whole set,
     because a mean over the remaining requests would be another figure.
 
     :param name: name of the set; by default the stem of each file, or the folder's name where the file is ``queries.jsonl``.
     :param split: read only rows of this split; all rows where empty.
+    :param unanswerable: whether rows without tools are read; where they are not, each is an invalid row.
     :raises InvalidArgumentError: when no file is given, or the split has no row.
     :raises DocumentError: when a file cannot be read or has no request, or for invalid rows: the message counts them and
         names the first ten with file and line.
@@ -119,7 +132,7 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> Q
     for path in files:
         for place, line in _lines(path):
             try:
-                query = _parse_row(line)
+                query = _parse_row(line, unanswerable=unanswerable)
                 _check_unique(query.id, place, first_at)
             except _RowError as error:
                 errors.append((place, str(error)))
@@ -127,7 +140,7 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> Q
                 queries.append(query)
     if errors:
         raise _invalid_rows(errors)
-    return of_split(QuerySet(name=name or _name(files), queries=tuple(queries), sha256=""), split)
+    return of_split(_query_set(name or _name(files), queries), split)
 
 
 def of_split(queries: QuerySet, split: str) -> QuerySet:
@@ -135,15 +148,15 @@ def of_split(queries: QuerySet, split: str) -> QuerySet:
 
     :raises InvalidArgumentError: when the split has no request; the remedy lists the splits.
     """
-    kept = tuple(query for query in queries.queries if split in ("", query.split))
+    kept = [query for query in queries.asked if split in ("", query.split)]
     if not kept:
-        known = sorted({query.split for query in queries.queries} - {""})
+        known = sorted({query.split for query in queries.asked} - {""})
         raise InvalidArgumentError(
             f"no request has the split {split!r}",
             subject="split",
             remedy=f"There are: {', '.join(known)}" if known else "The rows have no split",
         )
-    return QuerySet(name=queries.name, queries=kept, sha256=_sha256(kept))
+    return _query_set(queries.name, kept)
 
 
 def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -181,9 +194,14 @@ def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
     """
     if limit < 1:
         raise InvalidArgumentError(f"at least one request must be measured, not {limit}", subject="limit")
-    ids = {query.id for query in sorted(queries.queries, key=lambda query: _hash(query.id))[:limit]}
-    chosen = tuple(query for query in queries.queries if query.id in ids)
-    return QuerySet(name=queries.name, queries=chosen, sha256=_sha256(chosen))
+    ids = {query.id for query in sorted(queries.asked, key=lambda query: _hash(query.id))[:limit]}
+    return _query_set(queries.name, [query for query in queries.asked if query.id in ids])
+
+
+def _query_set(name: str, queries: Sequence[LabelledQuery]) -> QuerySet:
+    answerable = tuple(query for query in queries if query.slots)
+    unanswerable = tuple(query for query in queries if not query.slots)
+    return QuerySet(name=name, queries=answerable, sha256=_sha256(answerable + unanswerable), unanswerable=unanswerable)
 
 
 def _hash(text: str) -> str:
@@ -206,7 +224,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     yield from written
 
 
-def _parse_row(line: bytes) -> LabelledQuery:
+def _parse_row(line: bytes, *, unanswerable: bool) -> LabelledQuery:
     try:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -220,7 +238,7 @@ def _parse_row(line: bytes) -> LabelledQuery:
     _check_types(row)
     if not row["id"]:
         raise _RowError("'id' is empty")
-    if not row["tools"]:
+    if not row["tools"] and not unanswerable:
         raise _RowError("'tools' is empty: a request needs at least one gold tool")
     try:
         Request(query=row["query"])
@@ -232,7 +250,20 @@ def _parse_row(line: bytes) -> LabelledQuery:
         slots=gold_slots(row["tools"]),
         request_class=row.get("class") or "",
         split=row.get("split") or "",
+        kind=_kind(row),
     )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    """Why no tool serves the request: its kind, or else its class where that says more than that there is none."""
+    if row["tools"]:
+        return ""
+    kind, request_class = row.get("kind"), str(row.get("class") or "")
+    if kind is not None and not isinstance(kind, str):
+        raise _RowError(f"'kind' must be {_KINDS[str]}")
+    if _has_surrogate(kind or ""):
+        raise _RowError("'kind' is not valid Unicode")
+    return kind or ("" if request_class == _NO_TOOLS else request_class)
 
 
 def _check_types(row: Mapping[str, Any]) -> None:
@@ -291,5 +322,8 @@ def _name(files: Sequence[Path]) -> str:
 
 
 def _sha256(queries: Sequence[LabelledQuery]) -> str:
-    rows = [[query.id, query.text, row_tools(query.slots), query.request_class] for query in queries]
+    rows = [
+        [query.id, query.text, row_tools(query.slots), query.request_class, *([query.kind] if query.kind else [])]
+        for query in queries
+    ]
     return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()

@@ -56,7 +56,11 @@ def groups(sets: Sequence[Scored], *, resamples: int, seed: int) -> Iterator[Gro
     """Yield each set and its classes, then the averages over all sets, for the systems that ran on all of them.
 
     Draws are within a set, so the draws of the averages are stratified by set.
+
+    :param sets: each with at least one answerable request.
     """
+    if not sets:
+        return
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)]
     total = sum(len(queries.queries) for queries, _ in sets)
     macro: Group | None = None

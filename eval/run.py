@@ -101,12 +101,12 @@ def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Ru
 def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Path, Path], progress: Progress) -> Run:
     header, rows = files
     run = _resume(fresh, header, rows)
-    left = [query for query in queries.queries if query.id not in run.answers or run.answers[query.id].error]
+    left = [query for query in queries.asked if query.id not in run.answers or run.answers[query.id].error]
     if not left:
         return run
     answers = dict(run.answers)
-    done = len(queries.queries) - len(left)
-    progress(run.system, done, len(queries.queries))
+    done = len(queries.asked) - len(left)
+    progress(run.system, done, len(queries.asked))
     resources = {**run.resources, **fresh.resources, "warm_up_s": client.warm_up(left[0].text)}
     run = replace(run, resources=resources, failure="")
     write_header(header, run)
@@ -118,7 +118,7 @@ def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Pa
             file.write(answer_line(answer))
             file.flush()  # before the next request is sent, so that a killed process loses no answer
             done += 1
-            progress(run.system, done, len(queries.queries))
+            progress(run.system, done, len(queries.asked))
             in_a_row = in_a_row + 1 if result.system_failed else 0
             if in_a_row == _MAX_FAILURES:
                 break
@@ -198,7 +198,13 @@ class _MeasuredSystem:
             failed = isinstance(error, _UNAVAILABLE) or not isinstance(error, EgotoolsError)
             return _Result(Answer(query_id=query_id, tools=(), ms=spent, error=_text(error)), failed)
         ms = {stage: round(spent, 3) for stage, spent in {"total": spent_s * 1e3, **ranked.ms}.items()}
-        answer = Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, fallbacks=tuple(ranked.fallbacks))
+        answer = Answer(
+            query_id=query_id,
+            tools=tuple(ranked.tools),
+            ms=ms,
+            fallbacks=tuple(ranked.fallbacks),
+            abstained=ranked.abstained,
+        )
         return _Result(answer, False)
 
     def _check(self, ranked: Ranked, spent_s: float) -> None:

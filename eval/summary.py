@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from eval.abstention_rates import AbstentionRate, abstention_rates
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value
 from eval.measured_set import MeasuredSet
@@ -87,8 +88,9 @@ class SetFacts:
     """One set of requests.
 
     :param tools: size of the catalogue.
-    :param queries: number of requests; ``missing_gold`` of them have gold tools that the catalogue does not have.
-    :param classes: map from class to number of requests.
+    :param queries: number of answerable requests; ``missing_gold`` of them have gold tools that the catalogue does not have.
+    :param classes: map from class to number of answerable requests.
+    :param unanswerable: number of requests that no tool serves.
     """
 
     tools: int
@@ -97,6 +99,7 @@ class SetFacts:
     queries_sha256: str
     classes: Mapping[str, int]
     missing_gold: int
+    unanswerable: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +110,7 @@ class Summary:
     :param sets: the facts of each set, by its name.
     :param baseline: the system that all others are compared with.
     :param resamples: number of bootstrap resamples; ``seed`` is their seed.
+    :param abstention: the rates of each set with unanswerable requests; all other figures are over the answerable ones.
     """
 
     systems: tuple[str, ...]
@@ -116,6 +120,7 @@ class Summary:
     baseline: str
     resamples: int
     seed: int
+    abstention: tuple[AbstentionRate, ...] = ()
 
 
 _COLUMNS = tuple(column.name for column in fields(Figure))
@@ -132,7 +137,8 @@ def summarise(
 ) -> Summary:
     """Compute every figure of the evaluation, rounded to six digits.
 
-    A set with alternatives also has strict figures. Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
+    A set with alternatives also has strict figures, one with unanswerable requests also rates of abstention. Figures are over the
+    answerable requests; a set without any has none. Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
     class are in no class figure. All draws are within a set (or class), so the intervals of the averages show the
     variation of requests within these sets. A system that did not run on every set has no average, because an average over
     fewer sets is not comparable. Where the baseline did not run, there are no differences.
@@ -148,7 +154,10 @@ def summarise(
         for run in measured.runs:
             _check_run(run, measured, max(cutoffs, default=0))
     strict = (_strict(each, cutoffs, resamples, seed) for each in sets if each.runs and each.queries.has_alternatives)
-    scored = [(each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in sets]
+    answerable = [each for each in sets if each.queries.queries]
+    scored = [
+        (each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in answerable
+    ]
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
         sets={measured.queries.name: _set_facts(measured) for measured in sets},
@@ -161,6 +170,9 @@ def summarise(
         baseline=baseline,
         resamples=resamples,
         seed=seed,
+        abstention=tuple(
+            rate for measured in sets for rate in abstention_rates(measured, resamples=resamples, seed=seed)
+        ),
     )
 
 
@@ -181,7 +193,7 @@ def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:
     ]
     if twice:
         raise InvalidArgumentError("measured more than once", subject=", ".join(twice), remedy="Give each its own name")
-    empty = [measured.queries.name for measured in sets if not measured.queries.queries]
+    empty = [measured.queries.name for measured in sets if not measured.queries.asked]
     if empty:
         raise InvalidArgumentError("there is no request", subject=", ".join(empty))
     known = dict.fromkeys(run.system for measured in sets for run in measured.runs)
@@ -202,7 +214,7 @@ def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
             subject=subject,
             remedy=again,
         )
-    unknown = set(run.answers) - {query.id for query in measured.queries.queries}
+    unknown = set(run.answers) - {query.id for query in measured.queries.asked}
     if unknown:
         raise InvalidArgumentError(
             f"the run has {len(unknown):,} answers to requests that the set does not have, such as {min(unknown)!r}",
@@ -225,11 +237,12 @@ def _set_facts(measured: MeasuredSet) -> SetFacts:
         queries_sha256=measured.queries.sha256,
         classes=classes(measured.queries),
         missing_gold=len(measured.missing_gold),
+        unanswerable=len(measured.queries.unanswerable),
     )
 
 
 def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
-    ids = [query.id for query in measured.queries.queries if is_answered(run, query.id)]
+    ids = [query.id for query in measured.queries.asked if is_answered(run, query.id)]
     stages: dict[str, list[float]] = {}
     for query_id in ids:
         for stage, ms in run.answers[query_id].ms.items():
@@ -240,7 +253,7 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
         config_hash=run.config_hash,
         snapshot_id=run.snapshot_id,
         answered=len(ids),
-        unanswered=len(measured.queries.queries) - len(ids),
+        unanswered=len(measured.queries.asked) - len(ids),
         fallbacks=sum(bool(run.answers[query_id].fallbacks) for query_id in ids),
         stages_ms={stage: (_percentile(ms, 50), _percentile(ms, 95)) for stage, ms in stages.items()},
         resources=dict(run.resources),

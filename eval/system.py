@@ -16,11 +16,13 @@ class Ranked:
     :param tools: tool ids, best first, distinct.
     :param ms: map from stage to milliseconds; always has ``total``.
     :param fallbacks: parts that the system left out, and why.
+    :param abstained: whether it says that no tool serves the request; it may return tools all the same.
     """
 
     tools: tuple[str, ...]
     ms: Mapping[str, float]
     fallbacks: tuple[str, ...] = ()
+    abstained: bool = False
 
 
 class System(Protocol):

@@ -227,7 +227,7 @@ def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
 def _check_common(
     paired: Sequence[LabelledQuery], runs: Sequence[tuple[Run, Run]], cutoffs: Sequence[int], subject: str
 ) -> None:
-    for common, what in ((paired, "request"), (runs, "system"), (cutoffs, "cutoff")):
+    for common, what in ((paired, "answerable request"), (runs, "system"), (cutoffs, "cutoff")):
         if not common:
             raise InvalidArgumentError(
                 f"the two evaluations have no {what} in common",

@@ -40,13 +40,14 @@ _RESOURCES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 def sets_table(summary: Summary) -> Table:
     """The sets: catalogue, requests, classes, snapshot."""
     rows = []
+    unanswerable = any(facts.unanswerable for facts in summary.sets.values())
     for name, facts in summary.sets.items():
         classes = ", ".join(f"{one or 'no class'} {count}" for one, count in sorted(facts.classes.items()))
-        sizes = (f"{facts.tools:,}", f"{facts.queries:,}")
+        sizes = (f"{facts.tools:,}", f"{facts.queries:,}", *([f"{facts.unanswerable:,}"] if unanswerable else []))
         rows.append((name, *sizes, classes, facts.snapshot_id, facts.queries_sha256[:12]))
     columns = (
         *text_columns("set"),
-        *number_columns("tools", "requests"),
+        *number_columns("tools", "requests", *(["unanswerable"] if unanswerable else [])),
         *text_columns("classes", "snapshot", "requests' SHA-256"),
     )
     return make_table(columns, rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eval.measured_set import MeasuredSet
 from eval.metrics import COMPLETE, METRICS, cutoff_of
+from eval.report.abstention_table import abstention_table
 from eval.report.blocks import Block, Document, Paragraph, Picture, Section
 from eval.report.facts import (
     configs_table,
@@ -33,7 +34,7 @@ def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str
 
     :param sets: the measured sets of the summary.
     """
-    several = len(summary.sets) > 1
+    several = sum(facts.queries > 0 for facts in summary.sets.values()) > 1
     sections = [_measured(summary, sets)]
     if several:
         sections.append(_over_sets(summary))
@@ -51,8 +52,8 @@ def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str
 def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
     cutoffs = ", ".join(map(str, _cutoffs(summary)))
     described = Paragraph(
-        text=f"{len(summary.systems)} systems, {sum(len(one.queries.queries) for one in sets):,} requests, cutoffs "
-        f"{cutoffs}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
+        text=f"{len(summary.systems)} systems, {sum(len(one.queries.asked) for one in sets):,} requests"
+        f"{f', cutoffs {cutoffs}' if cutoffs else ''}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
         f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to "
         f"{summary.baseline}, paired."
     )
@@ -95,9 +96,13 @@ def _over_sets(summary: Summary) -> Section:
 
 def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
     name = measured.queries.name
-    yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
-    yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
-    yield Section(title=f"All measures, {name}", blocks=tuple(_metrics(summary, name)))
+    if measured.queries.queries:
+        yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
+    if measured.queries.unanswerable:
+        yield Section(title=f"Abstention, {name}", blocks=(abstention_table(summary, name),))
+    if measured.queries.queries:
+        yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
+        yield Section(title=f"All measures, {name}", blocks=tuple(_metrics(summary, name)))
     if measured.queries.has_alternatives:
         yield Section(title=f"Strict, {name}", blocks=tuple(_strict(summary, measured)))
     cost = cost_table(summary, name)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from eval.abstention_rates import abstains
 from eval.analysis.failures import Failure
 from eval.gold_slots import row_tools
 from eval.measured_set import MeasuredSet
@@ -58,15 +59,18 @@ def write_document(folder: Path, name: str, document: Document) -> tuple[Path, .
 
 
 def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
-    """A row for each request: the rank of each gold tool in each system's answer, and the least k that completes it."""
+    """A row for each request: the rank of each gold tool in each system's answer, the least k that completes it, and, in a set with
+    unanswerable requests, whether the system abstains.
+    """
     for measured in sets:
-        for query in measured.queries.queries:
+        for query in measured.queries.asked:
             systems = {}
             for run in measured.runs:
                 ranks = gold_ranks(answered_tools(run, query.id), query.tools)
                 systems[run.system] = {
                     "ranks": dict(zip(query.tools, ranks, strict=True)),
-                    "complete_at": complete_at(ranks_of(run, query)),
+                    "complete_at": complete_at(ranks_of(run, query)) if query.slots else None,
+                    **({"abstains": abstains(run, query.id)} if measured.queries.unanswerable else {}),
                 }
             yield {
                 "id": query.id,

@@ -70,4 +70,5 @@ class LocalSystem:
             tools=tuple(tool.id for tool in response.tools),
             ms=response.timings_ms,
             fallbacks=response.fallbacks,
+            abstained=response.unanswerable,
         )

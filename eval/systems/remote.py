@@ -87,7 +87,10 @@ class RemoteSystem:
             raise NotReadyError(f"the server now serves snapshot {answer.snapshot_id}", subject=self._address)
         stages = {"server" if stage == "total" else stage: spent for stage, spent in answer.timings_ms.items()}
         return Ranked(
-            tools=tuple(tool.id for tool in answer.tools), ms={**stages, "total": total}, fallbacks=answer.fallbacks
+            tools=tuple(tool.id for tool in answer.tools),
+            ms={**stages, "total": total},
+            fallbacks=answer.fallbacks,
+            abstained=answer.unanswerable,
         )
 
 

@@ -12,11 +12,14 @@ from typer.core import TyperGroup
 from ontology.errors import ModelError
 from services.cli.console import print_json, stderr, stdout, table
 from services.cli.options import Json, command
+from services.cli.printable import printable
 from services.cli.progress_display import shown_progress
 from services.jobs.plans import EvaluationPlan
 from services.threads import pin_threads
 
 if TYPE_CHECKING:  # these import numeric libraries, which must come after the thread variables are set
+    from rich.table import Table
+
     from eval.summary import Summary
     from services.jobs.evaluate import Evaluation
 
@@ -109,6 +112,10 @@ def _show(done: Evaluation) -> None:
     from eval.report.plots import missing_plots
 
     for set_name, facts in done.summary.sets.items():
+        if facts.unanswerable:
+            stdout.print(_abstention(done.summary, set_name))
+        if not facts.queries:
+            continue
         title = (
             f"{_MEASURE} in % [95 % interval] · {set_name} · {facts.queries:,} requests · {facts.tools:,} tools · "
             f"snapshot {facts.snapshot_id}"
@@ -120,6 +127,26 @@ def _show(done: Evaluation) -> None:
     for warning in missing_plots():
         stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
     stdout.print(f"Report: [bold]{escape(str(done.page))}[/]", soft_wrap=True)
+
+
+def _abstention(summary: Summary, set_name: str) -> Table:
+    from eval.abstention_rates import ANSWERABLE, KIND
+
+    facts = summary.sets[set_name]
+    rates = [rate for rate in summary.abstention if rate.set_name == set_name]
+    groups = dict.fromkeys((rate.scope, rate.kind) for rate in rates)
+    shares = {
+        (rate.system, rate.scope, rate.kind): f"{rate.share * 100:.1f} [{rate.low * 100:.1f}, {rate.high * 100:.1f}]"
+        for rate in rates
+    }
+    names = {KIND: "", ANSWERABLE: "answerable (false)"}
+    title = (
+        f"Abstention in % [95 % interval] · {set_name} · {facts.unanswerable:,} unanswerable requests, "
+        f"{facts.queries:,} answerable ones"
+    )
+    columns = ("system", *(names.get(scope, scope) or printable(kind) for scope, kind in groups))
+    rows = [(system, *(shares[system, *group] for group in groups)) for system in summary.systems]
+    return table(title, columns, rows)
 
 
 def _shown(summary: Summary, set_name: str) -> list[int]:

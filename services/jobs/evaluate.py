@@ -85,7 +85,7 @@ def _measured(
 ) -> tuple[MeasuredSet, SnapshotEngine, str]:
     _require_measures()
     _cutoffs(plan.k)
-    queries = read_queries(plan.queries, name=plan.name, split=plan.split)
+    queries = read_queries(plan.queries, name=plan.name, split=plan.split, unanswerable=True)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
     reranker = open_reranker(plan.reranker)
@@ -154,7 +154,7 @@ def _run(
     if not measurable or "load_s" in run.resources or run.failure:
         return run
     cost = measure_footprint(
-        plan.store, system.name, queries.queries[0].text, reranker=plan.reranker, allowed_models=plan.allowed_models
+        plan.store, system.name, queries.asked[0].text, reranker=plan.reranker, allowed_models=plan.allowed_models
     )
     return keep_resources(plan.out, run, cost)
 
@@ -165,7 +165,7 @@ def _graph(snapshot: Snapshot, queries: QuerySet, plan: EvaluationPlan, progress
         snapshot,
         gold_edges=plan.gold_edges,
         external_edges=read_external_edges(plan.external_edges),
-        queries=queries,
+        queries=queries if queries.queries else None,
         build_report=find_build_report(snapshot),
     )
 

@@ -297,8 +297,8 @@ class EvaluationPlan:
         Option(
             "--queries",
             "-q",
-            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Repeat for several "
-            "files.",
+            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Of rows whose tools "
+            "are empty (datagen --unanswerable) it is measured whether a system abstains. Repeat for several files.",
         ),
     ]
     out: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eval.answers import Answer, Run
@@ -42,6 +43,14 @@ def query_set(
         for (query_id, tools), request_class in zip(gold.items(), named, strict=True)
     )
     return QuerySet(name=name, queries=queries, sha256=hashlib.sha256(repr(queries).encode()).hexdigest())
+
+
+def with_unanswerable(queries: QuerySet, kinds: Mapping[str, str]) -> QuerySet:
+    """The set with requests that no tool serves: id → kind."""
+    none = tuple(
+        LabelledQuery(id=query_id, text=f"request {query_id}", slots=(), kind=kind) for query_id, kind in kinds.items()
+    )
+    return replace(queries, unanswerable=none)
 
 
 def run_of(queries: QuerySet, answers: Mapping[str, Sequence[str] | Answer], system: str = "a", **others: Any) -> Run:

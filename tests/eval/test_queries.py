@@ -52,6 +52,50 @@ def test_a_gold_set_without_alternatives_has_the_hash_that_it_always_had(tmp_pat
     assert other.sha256 != known
 
 
+def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path) -> None:
+    none = {"id": "n1", "query": "play some music", "tools": [], "class": "none", "kind": "other-domain"}
+    by_class = {"id": "n2", "query": "thank you", "tools": [], "class": "chit-chat", "split": "test"}
+    without: dict[str, Any] = {"id": "n3", "query": "hi there", "tools": [], "class": "none", "kind": None}
+    path = _write(tmp_path / "mine.jsonl", none, GOOD | {"kind": 7}, by_class, without)
+    queries = read_queries([path], unanswerable=True)
+    assert [query.id for query in queries.queries] == ["q1"]
+    assert [(query.id, query.kind, query.tools) for query in queries.unanswerable] == [
+        ("n1", "other-domain", ()),
+        ("n2", "chit-chat", ()),
+        ("n3", "", ()),
+    ]
+    assert [query.id for query in queries.asked] == ["q1", "n1", "n2", "n3"]
+    assert queries.sha256 != read_queries([_write(tmp_path / "good.jsonl", GOOD)]).sha256
+    assert [query.id for query in read_queries([path], split="test", unanswerable=True).asked] == ["n2"]
+    assert len(sample_queries(queries, 2).asked) == 2
+    with pytest.raises(DocumentError, match="3 rows are not labelled requests"):
+        read_queries([path])
+
+
+def test_the_kind_of_a_request_without_tools_counts_in_the_hash(tmp_path: Path) -> None:
+    row = {"id": "n1", "query": "play some music", "tools": []}
+    paths = [_write(tmp_path / f"{kind}.jsonl", row | {"kind": kind}) for kind in ("chit-chat", "other-domain")]
+    first, second = (read_queries([path], unanswerable=True).sha256 for path in paths)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ('{"id": "n1", "query": "hi", "tools": [], "kind": ["talk"]}', "'kind' must be a text"),
+        ('{"id": "n1", "query": "hi", "tools": [], "kind": "\\ud800"}', "'kind' is not valid Unicode"),
+        ('{"id": "n1", "query": "hi", "tools": null}', "'tools' must be a list of texts"),
+        ('{"id": "n1", "query": "hi", "tools": [[]]}', "'tools' has an empty id"),
+        ('{"id": "n1", "query": "hi"}', "it has no 'tools'"),
+    ],
+)
+def test_a_faulty_row_without_tools_is_named(tmp_path: Path, row: str, fault: str) -> None:
+    path = _write(tmp_path / "mine.jsonl", GOOD, row)
+    with pytest.raises(DocumentError) as caught:
+        read_queries([path], unanswerable=True)
+    assert caught.value.subject == f"{path}:2" and fault in caught.value.problem
+
+
 def test_an_unknown_alternative_is_found_as_any_other_tool() -> None:
     queries = query_set({"q1": [["a", "typo"], "b"]})
     assert missing_gold(queries, ["a", "b"]) == {"q1": ("typo",)}

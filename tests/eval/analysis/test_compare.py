@@ -165,7 +165,7 @@ def test_what_has_nothing_in_common_is_refused() -> None:
     before = measured(BEFORE)
     with pytest.raises(InvalidArgumentError, match="no set of requests in common"):
         compare([before], [measured(AFTER, name="it"), measured(AFTER, name="fin")])
-    with pytest.raises(InvalidArgumentError, match="no request in common"):
+    with pytest.raises(InvalidArgumentError, match="no answerable request in common"):
         compare([before], [measured({"z": ["a"]}, {"z": ["a"]})])
     with pytest.raises(InvalidArgumentError, match="no system in common"):
         compare([before], [replace(before, runs=(replace(before.runs[0], system="paper"),))])

@@ -37,13 +37,14 @@ from eval.report import (
     table_to_markdown,
     write_report,
 )
+from eval.report.abstention_table import abstention_table
 from eval.report.facts import cost_table, latency_table
 from eval.report.numbers import bytes_of, milliseconds, p_value, percent, points
 from eval.report.plots import averages_figure, by_group_figure
 from eval.summary import Summary, summarise, summary_from_json
 from ontology.errors import StorageError
 from ontology.markdown_text import escape_markdown
-from tests.eval.planted import query_set, run_of
+from tests.eval.planted import query_set, run_of, with_unanswerable
 
 # flat finds everything, late; graph finds what it finds at once, and has no answer to q4.
 GOLD = {"q1": ["a"], "q2": ["b"], "q3": ["a", "b"], "q4": ["a", "b", "c", "d"]}
@@ -100,6 +101,57 @@ def test_table_3_as_the_paper_prints_it_with_the_share_that_none_can_complete() 
         "than k gold tools, which no system can complete. Snapshot s1; config hash of flat ffffffffffff, "
         "graph aaaaaaaaaaaa.",
     ]
+
+
+def abstaining(gold: dict[str, list[str]]) -> MeasuredSet:
+    """Flat never abstains; graph does on n1, by n2 without a tool, falsely on q1, and has no answer to n3."""
+    queries = with_unanswerable(query_set(gold, "hr"), {"n1": "chit-chat", "n2": "other-domain", "n3": "chit-chat"})
+    answers = {
+        "q1": Answer(query_id="q1", tools=("a",), abstained=True),
+        "q2": Answer(query_id="q2", tools=("b",)),
+        "n1": Answer(query_id="n1", tools=("a",), abstained=True),
+        "n2": Answer(query_id="n2", tools=()),
+        "n3": Answer(query_id="n3", tools=(), error="ModelError: gone."),
+    }
+    asked = [query.id for query in queries.asked]
+    runs = (
+        run_of(queries, {query_id: ["x"] for query_id in asked}, "flat"),
+        run_of(queries, {query_id: answers[query_id] for query_id in asked}, "graph"),
+    )
+    return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1")
+
+
+def test_abstention_is_right_on_unanswerable_requests_and_false_on_others(tmp_path: Path) -> None:
+    measured = abstaining({"q1": ["a"], "q2": ["b"]})
+    summary = summary_of(measured)
+    header, _, *rows = table_to_markdown(abstention_table(summary, "hr")).splitlines()[:4]
+    assert header == (
+        "| system | config | unanswerable (3) | chit-chat (2) | other-domain (1) | answerable: false (2) | CompleteRecall@10 |"
+    )
+    assert rows == [
+        "| flat | 000000000000 | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 0.0 |",
+        "| graph | 000000000000 | 66.7 [0.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 [100.0, 100.0] | 50.0 [0.0, 100.0] | 100.0 |",
+    ]
+    write_report(tmp_path, summary, [measured], title="hr")
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert header in page and "graph on hr left 1 request without an answer" in page
+    assert summary_from_json(json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))) == summary
+    written = [json.loads(line) for line in (tmp_path / "per_query.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["systems"]["graph"]["abstains"] for row in written] == [True, False, True, True, False]
+    assert [row["systems"]["graph"]["complete_at"] for row in written] == [1, 1, None, None, None]
+
+
+def test_unanswerable_requests_alone_have_no_figure_but_abstention(tmp_path: Path) -> None:
+    measured = abstaining({})
+    summary = summary_of(measured)
+    assert summary.figures == () and [rate.abstained for rate in summary.abstention] == [0, 2, 0, 1, 0, 1]
+    write_report(tmp_path, summary, [measured], title="hr")
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Abstention, hr" in page and "CompleteRecall@10" not in page and "Differences" not in page
+
+
+def test_a_set_with_answerable_requests_alone_has_no_rate_of_abstention() -> None:
+    assert summary_of(planted()).abstention == ()
 
 
 def test_many_systems_stand_below_each_other() -> None:

@@ -51,6 +51,8 @@ class Clause:
     :param name: the name of a thing that is searched for, or empty.
     :param decision: the verb phrase of a decision, with ``~`` for the object, or empty.
     :param change: what an update changes, or None.
+    :param narrowed: whether a value, also one of a few allowed ones, is stated beside the thing.
+    :param verbs: the name of the verb phrases of an order, or empty for those of the tool.
     :param filters: number of values that are stated and select the thing, beside its name and its owner.
     """
 
@@ -63,6 +65,8 @@ class Clause:
     decision: str
     change: Change | None
     filters: int = 0
+    narrowed: bool = False
+    verbs: str = ""
 
     @property
     def selective(self) -> bool:
@@ -137,8 +141,9 @@ def clause_of(
         else:
             phrases.append(phrase_of(step, argument, reference))
             filters += not argument.choices and (reference is not None or argument.role != "state")
-    if frame.kind == "update" and change is None:
+    if frame.changes_value and change is None and not decision:
         raise GenerationError("nothing that it changes can be said")
+    narrowed = bool(phrases)
     if frame.system and frame.system not in sampler.systems:
         sampler.systems.add(frame.system)
         phrases.append(Phrase(_SYSTEM_PLACE, f"in {frame.system}"))
@@ -146,7 +151,7 @@ def clause_of(
     after = tuple(phrase.text for phrase in phrases)
     return Clause(
         frame=frame, sampler=sampler, identity=identity, owner=owner, after=after, name=name, decision=decision,
-        change=change, filters=filters,
+        change=change, filters=filters, narrowed=narrowed,
     )  # fmt: skip
 
 

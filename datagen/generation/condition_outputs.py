@@ -63,6 +63,8 @@ def _kind(output: Parameter, path: str, name: str) -> str:
         return "date" if readable or last in ("until", "to") else ""
     if family not in ("number", "integer") or not readable:
         return ""
+    if last in _WORDS["stamps"]:
+        return ""
     if path.endswith(".amount") or last in _WORDS["amounts"]:
         return "money"
     return "rate" if _WORDS["rates"].intersection(name.split()) else "count"

@@ -8,10 +8,26 @@ from functools import lru_cache
 
 from datagen.generation.data_files import word_classes
 
-__all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "sentence_end", "tidy"]
+__all__ = [
+    "article",
+    "capital",
+    "gerund",
+    "joined",
+    "lowered",
+    "participle",
+    "plural",
+    "possessive",
+    "sentence_end",
+    "tidy",
+]
 
 _WORDS = word_classes("grammar")
 _IRREGULAR = {"person": "people", "man": "men", "woman": "women", "child": "children", "shelf": "shelves"}
+_PARTICIPLES = (
+    {"send": "sent", "pay": "paid", "hold": "held", "leave": "left", "buy": "bought", "undo": "undone"}
+    | {verb: verb for verb in ("put", "set", "split", "reset", "cut", "shut", "run")}
+    | {"give": "given", "make": "made", "take": "taken", "withdraw": "withdrawn"}
+)
 _VOWELS = "aeiou"
 _SPELLED_WITH_VOWEL = "AEFHILMNORSX"
 """Letters whose names begin with a vowel: an F, an NDA."""
@@ -86,6 +102,20 @@ def _ing(verb: str) -> str:
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
         return f"{verb[:-1]}ing"
     return f"{verb}{verb[-1]}ing" if verb in _WORDS["doubled_in_gerund"] else f"{verb}ing"
+
+
+@lru_cache(maxsize=2_000)
+def participle(verb: str) -> str:
+    """The past participle of a verb: ``cancel`` → ``cancelled``, ``send`` → ``sent``."""
+    if verb in _PARTICIPLES:
+        return _PARTICIPLES[verb]
+    if verb.endswith("e"):
+        return f"{verb}d"
+    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
+        return f"{verb[:-1]}ied"
+    return (
+        f"{verb}{verb[-1]}ed" if verb in _WORDS["doubled_in_gerund"] | _WORDS["doubled_in_participle"] else f"{verb}ed"
+    )
 
 
 def possessive(phrase: str) -> str:

@@ -74,6 +74,8 @@ def decision_phrase(step: Step, argument: Argument) -> str:
     choice = sampler.pick(argument.choices)
     verb = action_verbs().base(choice.split()[0].lower()) if choice else ""
     phrases = [phrase for phrase in action_verbs().phrases.get(verb, ()) if phrase.endswith("~")]
+    if (verb and not phrases) or (verb in action_verbs().pairs and step.frame.owner is None):
+        raise GenerationError(f"nobody says the decision {choice!r} without what it is for")
     phrase = sampler.pick(phrases) if phrases else ""
     sampler.record(step.frame.tool, argument, phrase.removesuffix("~").strip() or choice)
     return phrase or f"mark ~ as {choice}"

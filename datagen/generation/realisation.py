@@ -35,6 +35,7 @@ class Realisation:
     :param statements: sentences about how something should be.
     :param named: whether it finds the thing by its name, so that there is one.
     :param selective: whether it says which things are meant: of whom, or with which value.
+    :param narrowed: whether it states anything beside the kind of thing, or the things are the asker's own.
     """
 
     order: str
@@ -43,15 +44,24 @@ class Realisation:
     statements: tuple[str, ...] = ()
     named: bool = False
     selective: bool = False
+    narrowed: bool = False
 
 
-def realise(frame: ToolFrame, references: References, sampler: Sampler, *, minimal: bool = False) -> Realisation:
+def realise(
+    frame: ToolFrame, references: References, sampler: Sampler, *, minimal: bool = False, verbs: str = ""
+) -> Realisation:
     """The forms of a request for a tool; values that earlier steps fill stand there as referring expressions.
 
     :param minimal: without optional values.
+    :param verbs: the name of the verb phrases of the order; empty for those of the tool.
     """
-    clause = clause_of(frame, references, sampler, minimal=minimal)
-    return replace(_realised(clause), named=bool(clause.name), selective=clause.selective)
+    clause = replace(clause_of(frame, references, sampler, minimal=minimal), verbs=verbs)
+    return replace(
+        _realised(clause),
+        named=bool(clause.name),
+        selective=clause.selective,
+        narrowed=clause.selective or clause.narrowed or frame.own,
+    )
 
 
 def _realised(clause: Clause) -> Realisation:
@@ -70,13 +80,15 @@ def indefinite(noun: Noun, phrase: str) -> str:
 
 def _get_identified(clause: Clause) -> Realisation:
     thing, tail, sampler = f"{clause.identity}{clause.whose}", clause.tail, clause.sampler
+    if thing in _POSSESSIVES:  # "find the supplier and show me its details": nobody shows it
+        thing = f"{_POSSESSIVES[thing]} details"
     if clause.frame.asks_existence:
         return Realisation(
             order=f"{_with_object(_verb_phrase(clause, ''), thing)}{tail}",
             questions=tuple(f"{fill(one, thing=thing)}{tail}" for one in _TEMPLATES["ask_existence"]),
         )
     asked = _TEMPLATES["ask_person" if clause.frame.noun.person else "ask_thing"]
-    details = "" if clause.identity in _WORDS["pronouns"] else sampler.pick(_TEMPLATES["details"])
+    details = "" if clause.identity in _WORDS["pronouns"] or clause.verbs else sampler.pick(_TEMPLATES["details"])
     return Realisation(
         order=f"{_with_object(_verb_phrase(clause, thing), details + thing)}{tail}",
         noun_phrase=f"{sampler.phrase(_TEMPLATES['view'], thing=thing)}{tail}",
@@ -136,8 +148,8 @@ def _list_questions(clause: Clause) -> list[str]:
 def _search_by_name(clause: Clause) -> Realisation:
     one, name, tail = clause.noun(), clause.name, f"{clause.whose}{clause.tail}"
     slots = {"one": one, "a_one": article(one), "name": name}
-    patterns = _TEMPLATES["named_vowel" if one[0] in "aeiouh" else "named"]
-    named = clause.sampler.phrase(patterns, **slots)
+    own_name = clause.frame.noun.person or clause.frame.noun.pool in _WORDS["own_names"]
+    named = clause.sampler.phrase(_TEMPLATES["named" if own_name else "named_thing"], **slots)
     return Realisation(
         order=f"{_with_object(_verb_phrase(clause, named), named)}{tail}",
         noun_phrase=f"{named}{tail}",
@@ -201,6 +213,8 @@ def _verb_phrase(clause: Clause, thing: str) -> str:
     """A verb phrase with ``~`` for the object."""
     frame, sampler = clause.frame, clause.sampler
     options: Sequence[str] = frame.phrases
+    if clause.verbs:
+        return sampler.pick(action_verbs().phrases[clause.verbs], frame.document_words)
     own_verbs = [f"{verb} ~" for verb in frame.noun.make_verbs if verb != "open"]  # "open the claim" may be show it
     if frame.kind == "create" and own_verbs and sampler.chance(_OWN_VERB):
         options = own_verbs

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from datagen.generation.general_questions import GeneralQuestions
 from datagen.generation.template_context import TemplateContext
 from datagen.generation.templates import TEMPLATES
 from datagen.generation.text_check import fault_of
@@ -39,6 +40,7 @@ class RulesGenerator:
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self.wording = ToolWording(catalogue)
+        self._questions = GeneralQuestions(self.wording)
 
     def no_words(self, tool: str) -> str:
         """Why people have no plain words for a tool, or empty."""
@@ -72,7 +74,8 @@ class RulesGenerator:
             verbose = not generated and attempt >= _ATTEMPTS // 2
             sampler = self.wording.sampler(*path.tools, request_class, str(seed), str(attempt), verbose=verbose)
             try:
-                text = TEMPLATES[request_class](TemplateContext(path=path, frames=frames, sampler=sampler))
+                context = TemplateContext(path=path, frames=frames, sampler=sampler, questions=self._questions)
+                text = TEMPLATES[request_class](context)
             except GenerationError as error:
                 reason = str(error)
                 continue

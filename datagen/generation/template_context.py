@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from datagen.generation.data_files import word_classes
+from datagen.generation.general_questions import GeneralQuestions
 from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame, is_same
 from datagen.tool_path import PathEdge, ToolPath
@@ -24,11 +26,13 @@ class TemplateContext:
     """A path with the frames of its tools, and the sampler of the request.
 
     :param frames: tool → frame.
+    :param questions: the questions of general knowledge beside the tools of the catalogue.
     """
 
     path: ToolPath
     frames: Mapping[str, ToolFrame]
     sampler: Sampler
+    questions: GeneralQuestions
 
     @cached_property
     def steps(self) -> tuple[ToolFrame, ...]:
@@ -84,6 +88,28 @@ class TemplateContext:
                 )
                 if stated and same:
                     raise GenerationError("a step only returns the number that is stated, so nothing needs it")
+
+    def require_told_steps(self) -> None:
+        """Check that people would say each step that another one takes something of.
+
+        Nobody says that a thing which was just found is opened, nor that what is their own is looked at, on the way to
+        something else; and of three steps each takes what the one before it gives, or the last two only read.
+
+        :raises GenerationError: when nobody would say one of them.
+        """
+        feeding = {edge.source for step in self.steps for edge in self.into(step.tool)}
+        for step in self.steps:
+            if step.tool in feeding and step.kind == "get":
+                if self.into(step.tool):
+                    raise GenerationError("a step only opens what a step before it found, and nobody says that")
+                if step.identity is None and step.owner is None:
+                    raise GenerationError("a step looks at what is the asker's own, and nobody says that")
+        for before, step in pairwise(self.steps):
+            follows = any(edge.source == before.tool for edge in self.into(step.tool))
+            if not follows and not (before.reads and step.reads):
+                raise GenerationError(
+                    "its last two steps do not follow from each other, and one of them changes something"
+                )
 
     def require_one_subject(self) -> None:
         """Check that the tools are of one system, or each is about a thing of another one; of an unknown company's only the latter.

@@ -69,6 +69,12 @@ class ToolFrame:
         return self.kind in ("get", "list", "search")
 
     @property
+    def changes_value(self) -> bool:
+        """Whether it changes a value of the thing, which a request must say; else the verb says what happens to the thing."""
+        decides = self.decision is not None and action_verbs().kinds.get(self.verb) in ("update", "set")
+        return self.kind == "update" or decides
+
+    @property
     def asks_existence(self) -> bool:
         """Whether it only tells whether the thing exists."""
         return self.phrases == action_verbs().phrases["exist"]

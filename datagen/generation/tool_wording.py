@@ -17,6 +17,7 @@ from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
 from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.linking import ToolProfile, local_name
 from ontology.names import noun_lemma, words
+from ontology.tool import Tool
 
 __all__ = ["ToolWording"]
 
@@ -68,6 +69,14 @@ class ToolWording:
         if isinstance(found, GenerationError):
             raise found
         return found
+
+    def frames(self) -> tuple[ToolFrame, ...]:
+        """The frames of all tools that have one."""
+        return tuple(self.frame(tool.id) for tool in self._catalogue.tools if not self.reason(tool.id))
+
+    def tool(self, tool: str) -> Tool:
+        """A tool of the catalogue."""
+        return self._catalogue.tool(tool)
 
     def reason(self, tool: str) -> str:
         """Why a tool has no wording, without a full stop; empty where it has one.

@@ -231,7 +231,11 @@ class _Finder:
         if rng.random() >= _SHARE_ANSWERED:
             return own
         by_use = sorted(self._answering, key=lambda tool: self._usage.tools[tool])
-        answering = next((tool for tool in by_use if builder.is_independent(tool, own.tools)), None)
+        systems = {
+            self._profiles[tool].system for tool in own.tools
+        }  # of another system nobody asks in the same message
+        near = (tool for tool in by_use if self._profiles[tool].system in systems)
+        answering = next((tool for tool in near if builder.is_independent(tool, own.tools)), None)
         if answering is None:
             return own
         return ToolPath(tools=(answering, *own.tools), edges=own.edges, shape="set")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from datagen.patterns import load_patterns
@@ -105,6 +105,15 @@ class ParsedRequest:
             clause for clause in self.clauses if clause.kind == "question" and self.is_general(clause, strictly=True)
         ]
         return tuple(cue.words for cue in cues if not any(clause.start < cue.start < clause.end for clause in general))
+
+    @property
+    def without_general_questions(self) -> ParsedRequest:
+        """The request with its questions of general knowledge blanked: they may name any thing beside those of its tools."""
+        masked = self.masked
+        for clause in self.clauses:
+            if clause.kind == "question" and self.is_general(clause, strictly=True):
+                masked = f"{masked[: clause.start]}{' ' * (clause.end - clause.start)}{masked[clause.end :]}"
+        return replace(self, masked=masked)
 
     @property
     def refers_back(self) -> bool:

@@ -28,7 +28,8 @@ def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: Ob
     )
     if fault:
         return fault
-    wrong = names.find_wrong_object(parsed, fit)
+    about = parsed.without_general_questions if request.request_class == "ir-multi-intent" else parsed
+    wrong = names.find_wrong_object(about, fit)
     return f"the request speaks of a {wrong}, and no tool of the path is about one" if wrong else ""
 
 

@@ -4,57 +4,60 @@ from __future__ import annotations
 
 from datagen.generation.coreference import Choice, anaphora
 from datagen.generation.data_files import fill, templates
-from datagen.generation.grammar import gerund, lowered
 from datagen.generation.realisation import realise
 from datagen.generation.sampler import Sampler
 from datagen.generation.style import finish
 from datagen.generation.template_context import TemplateContext
+from datagen.generation.tool_frame import GenerationError, ToolFrame
 
 __all__ = ["generate"]
 
 _TEMPLATES = templates("explicit")
+_IN_SENTENCES = 0.2
+"""How likely the second of two steps has a sentence of its own."""
 
 
 def generate(context: TemplateContext) -> str:
-    """All steps in their order.
+    """All steps in their order: what is found or seen first, and the aim, which takes it.
 
-    :raises GenerationError: when the steps do not depend on each other.
+    :raises GenerationError: when the steps do not depend on each other, or when nobody would say one of them.
     """
     context.require_dependence()
     context.require_aim()
     context.require_news()
+    context.require_told_steps()
     sampler, steps = context.sampler, context.steps
     orders: list[str] = []
     last = ""
     chosen: dict[str, Choice] = {}
     for step in steps:
         references = anaphora(step, context.into(step.tool), context.frames, last, sampler, chosen)
-        realisation = realise(step, references, sampler, minimal=not step.many or step is steps[-1])
+        minimal = not (step.many and step is steps[0])
+        realisation = realise(
+            step, references, sampler, minimal=minimal, verbs=_verbs(step, feeds=step is not steps[-1])
+        )
+        if step.many and not realisation.narrowed:
+            raise GenerationError("a step lists all things of a kind, and nobody takes one of those")
         chosen[step.tool] = Choice(single=realisation.named, selective=realisation.selective)
         orders.append(realisation.order)
         last = step.tool
-    if len(orders) == 2 and sampler.chance(0.25):
-        text = sampler.phrase(_TEMPLATES["reversed"], doing=gerund(orders[0]), do=orders[1])
-    else:
-        text = _in_order(orders, sampler)
-    return finish(text, sampler)
+    return finish(_joined(orders, sampler), sampler)
 
 
-def _in_order(orders: list[str], sampler: Sampler) -> str:
-    """Each step in a sentence of its own, or all in one."""
+def _verbs(step: ToolFrame, *, feeds: bool) -> str:
+    """The name of the verb phrases of a step that only reads: nobody says that they check or open something on the way."""
+    if not step.reads or step.asks_existence:
+        return ""
+    if not feeds:
+        return "list last" if step.many else "get last"
+    return "find first" if step.kind == "search" else "list first" if step.many else "get first"
+
+
+def _joined(orders: list[str], sampler: Sampler) -> str:
+    """The steps in one sentence, or the second of two in a sentence of its own."""
     start = sampler.pick(_TEMPLATES["starts"])
-    first = fill(start, do=orders[0], doing=gerund(orders[0]))
-    if sampler.chance(0.55):
-        return _in_one_sentence(first, orders[1:], sampler)
-    text = f"{first}."
-    for order in orders[1:]:
-        text = f"{text} {sampler.phrase(_TEMPLATES['next_sentence'], do=lowered(order))}"
-    return text
-
-
-def _in_one_sentence(text: str, orders: list[str], sampler: Sampler) -> str:
-    for at, order in enumerate(orders):
-        pattern = sampler.pick(_TEMPLATES["last_clause" if at == len(orders) - 1 else "next_clause"])
-        comma = "," if not pattern.startswith("and then") or sampler.chance(0.5) else ""
-        text = f"{text}{comma} {fill(pattern, do=order)}"
-    return text
+    kind = (
+        "three" if len(orders) > 2 else "sentences" if sampler.chance(_IN_SENTENCES) and "you" not in start else "two"
+    )
+    text = sampler.phrase(_TEMPLATES[kind], one=fill(start, do=orders[0]), two=orders[1], last=orders[-1])
+    return f"{text}?" if "you" in start else text

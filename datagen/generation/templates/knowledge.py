@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from datagen.generation.coreference import descriptions
 from datagen.generation.data_files import fill, templates, word_classes
-from datagen.generation.grammar import article, capital, gerund, sentence_end
+from datagen.generation.grammar import capital, gerund, sentence_end
+from datagen.generation.lexicon import Noun
 from datagen.generation.realisation import realise
 from datagen.generation.sampler import Sampler
 from datagen.generation.style import SPEAKER, finish, with_names
@@ -16,9 +18,8 @@ from datagen.generation.tool_frame import GenerationError, ToolFrame
 __all__ = ["generate"]
 
 _TEMPLATES = templates("knowledge")
-_WORDS = word_classes("knowledge")
+_EVERYDAY = word_classes("knowledge")["everyday"]
 _MAX_TOOLS = 3
-_MAX_WORDS = 2  # of a thing that people ask about
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'd|I've|my|me|mine|myself)\b")
 
 
@@ -31,11 +32,11 @@ def generate(context: TemplateContext) -> str:
     known = next((step for step in steps if step.noun.general_knowledge), None)
     if known is None and len(steps) > 1:
         context.require_dependence()
-    question = _question_for(known, sampler) if known is not None else _definition(steps[0], sampler)
     sources = {edge.source for edge in context.path.edges if edge.kind == "R-P"}
     rest = [step for step in steps if step is not known and step.tool not in sources]
     if not rest and known is None:
         rest = [steps[-1]]
+    question = _question_for(known, rest, sampler) if known is not None else _general_question(context, rest)
     personal = [_personal(context, step) for step in rest]
     text = f"{with_names(question, sampler)}?"
     for sentence in personal:
@@ -44,30 +45,34 @@ def generate(context: TemplateContext) -> str:
     return finish(text, sampler)
 
 
-def _question_for(frame: ToolFrame, sampler: Sampler) -> str:
-    """A question that a knowledge tool answers."""
+def _question_for(frame: ToolFrame, others: Sequence[ToolFrame], sampler: Sampler) -> str:
+    """A question that a knowledge tool answers: of the things of the request beside it where they are of its system."""
     texts = (one for one in frame.arguments if one.role == "text")
     required = (one for one in frame.arguments if one.required)
     argument = next(texts, None) or next(required, None)
     if argument is None:
-        return _definition(frame, sampler)
+        raise GenerationError("nothing says what the question is about")
+    near = [step.noun for step in others if step.namespace == frame.namespace and _has_rules(step.noun)]
+    if near and not frame.noun.questions:
+        topic = sampler.noun(near[0], many=True)
+        sampler.record(frame.tool, argument, topic)
+        return sampler.phrase(_TEMPLATES["about_topic"], topic=topic)
     topic = sampler.value(frame.tool, argument, frame.noun.pool or "topic")
     questions = [question for question in frame.noun.questions if "{x}" in question]
-    if questions:
-        return sampler.phrase(questions, x=topic)
-    return sampler.phrase(_TEMPLATES["about_topic"], topic=topic)
+    return sampler.phrase(questions or _TEMPLATES["about_topic"], x=topic, topic=topic)
 
 
-def _definition(frame: ToolFrame, sampler: Sampler) -> str:
-    """A question about a thing in general."""
-    noun = frame.noun
-    one, many = sampler.noun(noun), sampler.noun(noun, many=True)
-    everyday = _WORDS["everyday"].issuperset(one.lower().split())
-    if noun.person or everyday or len(one.split()) > _MAX_WORDS or (not noun.mass and one == many):
-        raise GenerationError("nobody asks what such a thing is")
-    if noun.uncountable:
-        return sampler.phrase(_TEMPLATES["about_mass_thing"], one=one)
-    return sampler.phrase(_TEMPLATES["about_thing"], one=article(one), many=many)
+def _has_rules(noun: Noun) -> bool:
+    """Whether people ask for the rules of a thing: of nothing that everybody has to do with every day."""
+    return not noun.person and not _EVERYDAY.intersection(word for name in noun.words for word in name.lower().split())
+
+
+def _general_question(context: TemplateContext, steps: Sequence[ToolFrame]) -> str:
+    """A question that no tool answers, and that somebody has who works with the thing of one of the steps."""
+    for step in steps:
+        if able := context.questions.beside(step):
+            return context.sampler.pick(able)
+    raise GenerationError("the documents say nothing of the thing that somebody would ask about")
 
 
 def _personal(context: TemplateContext, step: ToolFrame) -> str:

@@ -11,12 +11,29 @@ from datagen.generation.data_files import fill, read_data, templates, word_class
 NAMES = {"first", "last", "city", "department", "company"}
 SLOTS = {
     "style": NAMES | {"do", "doing", "need", "ask"},
-    "explicit": {"do", "doing"},
+    "explicit": {"do", "one", "two", "last"},
+    "general_questions": {
+        *(
+            "one",
+            "other",
+            "ones",
+            "others",
+            "state",
+            "a_one",
+            "first",
+            "second",
+            "a_done",
+            "done",
+            "parts",
+            "doing",
+            "acronym",
+        ),
+    },
     "conditional": {
         *("condition", "do", "a_thing", "whose", "owner", "subject", "name", "tail", "things", "one", "number"),
     },
     "multi": {"sentence", "count", "list"},
-    "knowledge": NAMES | {"topic", "one", "many", "sentence", "do", "doing", "need"},
+    "knowledge": NAMES | {"topic", "sentence", "do", "doing", "need"},
     "realisation": {"thing", "things", "rest", "which", "what", "one", "a_one", "name", "whose", "label", "value"},
     "phrases": {"value", "degree", "label"},
     "coreference": {

@@ -27,6 +27,8 @@ _ORDER = re.compile(
     re.I,
 )
 
+_REFERENCE = re.compile(r"\b(?:it|its|them|their|the (?:last|latest|newest|oldest|most recent))\b", re.I)
+
 
 @cache
 def _generator() -> RulesGenerator:
@@ -54,8 +56,9 @@ def test_it_is_a_generator() -> None:
     assert generator.name == "rules.v2"
 
 
-_SHARES = dict(zip(CLASSES, (0.8, 0.5, 0.25, 0.15, 0.15, 0.25), strict=True))
-"""Smallest share of the paths that have a text. A text of several steps must say which thing each step means: many cannot."""
+_SHARES = dict(zip(CLASSES, (0.8, 0.5, 0.2, 0.15, 0.15, 0.15), strict=True))
+"""Smallest share of the paths that have a text. A text of several steps must say which thing each step means: many cannot; and a
+question of general knowledge stands only where the documents give somebody one."""
 
 
 def test_paths_of_tools_with_a_wording_have_a_text_in_each_class() -> None:
@@ -127,14 +130,43 @@ def test_conditional_texts_have_a_condition() -> None:
         assert _CONDITION.search(generated.text), generated.text
 
 
-def test_explicit_texts_have_an_order() -> None:
+def test_explicit_texts_join_steps_and_narrate_none() -> None:
+    narrated = re.compile(r"\b(?:after \w+ing|check|open it|first,|once that)\b", re.I)
     for _, generated in _texts("explicit-multi-step"):
-        assert _ORDER.search(generated.text), generated.text
+        assert _ORDER.search(generated.text) or _REFERENCE.search(generated.text), generated.text
+        assert not narrated.search(generated.text), generated.text
+
+
+def test_a_step_that_only_opens_what_was_found_has_no_text() -> None:
+    edges = [
+        PathEdge(
+            kind="R-P", source="search", target="get", output="orders[].orderId", parameter="orderId", confidence=1.0
+        ),
+        PathEdge(kind="R-P", source="get", target="close", output="orderId", parameter="orderId", confidence=1.0),
+    ]
+    number = (Parameter(name="orderId", required=True),)
+    catalogue = catalogue_of(
+        Tool(id="search", name="searchOrders", description="Searches orders.", parameters=(Parameter(name="city"),)),
+        Tool(id="get", name="getOrder", description="Returns an order.", parameters=number),
+        Tool(id="close", name="closeOrder", description="Closes an order.", parameters=number),
+    )
+    path = ToolPath(tools=("search", "get", "close"), edges=tuple(edges), shape="chain")
+    assert "found" in _rejection(catalogue, path, "explicit-multi-step").reason
+
+
+def test_a_change_says_its_new_value() -> None:
+    inputs = (
+        Parameter(name="memberId", required=True),
+        Parameter(name="action", enum=("move", "move_all")),
+    )
+    tool = Tool(id="x", name="updateMember", description="Updates a member.", parameters=inputs)
+    assert "move" in _rejection(catalogue_of(tool), ToolPath(tools=("x",)), "single-intent").reason
 
 
 def test_questions_of_knowledge_come_with_something_personal() -> None:
     for _, generated in _texts("ir-multi-intent"):
         assert "?" in generated.text
+        assert not re.search(r"\bwhat(?:'s| is| are|s) (?!the )", generated.text.split("?")[0], re.I), generated.text
         if len(generated.text.split("?")) > 2 or not generated.text.endswith("?"):
             continue
         pytest.fail(generated.text)

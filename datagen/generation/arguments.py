@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from datagen.generation.common_words import is_plain_word
@@ -15,7 +15,7 @@ from ingest.linking import ToolProfile, type_family
 from ontology.names import is_word, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Argument", "arguments_of", "canonical", "in_words"]
+__all__ = ["UNITS_OF_TIME", "Argument", "arguments_of", "canonical", "in_words"]
 
 _WORDS = word_classes("arguments")
 _FITTING = word_classes("fitting")
@@ -28,7 +28,7 @@ _MAX_DESCRIBED_CHOICES = 6
 _MAX_CHOICE_CHARS, _MAX_CHOICE_WORDS = 24, 3
 _MAX_CHOICES = 20
 _MAX_LABEL_WORDS = 2
-_TIME_UNITS = frozenset(("seconds", "minutes", "hours", "days", "weeks", "months", "years", "ms"))
+UNITS_OF_TIME = frozenset(("seconds", "minutes", "hours", "days", "weeks", "months", "years", "ms"))
 _MOMENTS = ("date", "datetime", "time", "past")
 """Kinds of values that nobody says for a number, which is a time stamp or the start of a page."""
 _MIN_CONFIDENCE = 0.5
@@ -49,6 +49,7 @@ class Argument:
     :param many: whether it takes a list.
     :param label: the name of the input in words (``due date``), or empty.
     :param pattern: the pattern of an identifier's numbers, or empty.
+    :param relation: what stands before an identified thing by the name of its input (``created by``), or empty.
     :param shape: the kind of value of an identifier that is no number (``login``), or empty.
     """
 
@@ -62,6 +63,7 @@ class Argument:
     label: str = ""
     pattern: str = ""
     shape: str = ""
+    relation: str = ""
 
     @property
     def kind(self) -> str:
@@ -155,6 +157,8 @@ def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -
 def _kind_of_name(thing: str) -> str:
     """The kind of value that names a thing, or empty."""
     noun, head = load_lexicon().noun(thing), thing.split()[-1]
+    if head in _FITTING["of_people"]:
+        return "department"
     if noun is not None and noun.pool in ("person", "company"):
         return noun.pool
     if noun is not None and noun.person:
@@ -207,7 +211,7 @@ def _argument(
         required=required,
         role="id",
         many=type_family(parameter.type) == "array",
-        label=_label(name),
+        label=_label(name, words(parameter.name)[-1:]),
     )
     if _is_count(parameter):
         field = lexicon.field(name)
@@ -230,7 +234,7 @@ def _is_count(parameter: Parameter) -> bool:
     """Whether an input is a number of things: ``persons`` that is an integer."""
     last = (words(parameter.name.rsplit(".", 1)[-1]) or [""])[-1]
     is_number = type_family(parameter.type) in ("integer", "number")
-    return is_number and last not in _WORDS["keys"] and last != noun_lemma(last) and last not in _TIME_UNITS
+    return is_number and last not in _WORDS["keys"] and last != noun_lemma(last) and last not in UNITS_OF_TIME
 
 
 def _identified(parameter: Parameter, name: str, lexicon: Lexicon) -> tuple[str, str] | None:
@@ -246,9 +250,11 @@ def _without_way(name: str) -> str:
 
 
 def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
-    noun = lexicon.noun(_without_way(key[0]))
-    if noun is not None and _without_way(key[0]) != key[0]:
-        noun = replace(noun, key=key[0])
+    relation, thing = _related(key[0])
+    key = (thing, key[1])
+    noun = lexicon.noun(_without_way(thing))
+    if noun is not None and _without_way(thing) != thing:
+        noun = replace(noun, key=thing)
     if (
         noun is None
         or not _WORDS["no_nouns"].isdisjoint(key[0].split())
@@ -264,7 +270,17 @@ def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], 
         shape = kind if kind in ("slug", "domain") else ""
     if lexicon.is_general and pattern and key[0].split()[-1] in _FITTING["unnumbered"]:
         pattern = ""
-    return replace(argument, noun=noun, shape=shape, pattern=pattern)
+    return replace(argument, noun=noun, shape=shape, pattern=pattern, relation=relation)
+
+
+def _related(name: str) -> tuple[str, str]:
+    """The participle with its preposition, and the thing: of ``created by user``; without quantifiers: ``any file``."""
+    tokens = name.split()
+    while len(tokens) > 1 and tokens[0] in _WORDS["quantifiers"]:
+        tokens = tokens[1:]
+    if len(tokens) > 2 and tokens[0].endswith("ed") and tokens[1] in _WORDS["relating"]:
+        return " ".join(tokens[:2]), " ".join(tokens[2:])
+    return "", " ".join(tokens)
 
 
 def _plain(argument: Argument, parameter: Parameter, name: str) -> Argument | None:
@@ -311,11 +327,17 @@ def _field_by_format(parameter: Parameter, label: str) -> Field | None:
     return Field(kind=kind, phrases=(f"with {{v}} as the {label}", f"with the {label} {{v}}"), label=label)
 
 
-def _label(name: str) -> str:
-    """The name of an input in plain words, at most two; or empty."""
+def _label(name: str, last: Sequence[str]) -> str:
+    """The name of an input in plain words, at most two; or empty. A unit keeps its plural (``downtime hours``).
+
+    :param last: the last word of the input's own name.
+    """
     tokens = [word for word in name.split() if word not in _WORDS["unlabelled"]]
     able = len(tokens) <= _MAX_LABEL_WORDS and all(map(is_plain_word, tokens)) and not _TECHNICAL.intersection(tokens)
-    return " ".join(tokens) if able else ""
+    if tokens and set(last) & UNITS_OF_TIME:
+        tokens[-1] = last[0]
+    text = " ".join(tokens)
+    return (f"{text}age" if text.endswith("percent") else text) if able else ""
 
 
 def _choices(parameter: Parameter) -> tuple[str, ...]:

@@ -89,7 +89,10 @@ class Clause:
         """The preposition before the owner."""
         if self.frame.preposition:
             return self.frame.preposition
-        return self.frame.owner_noun.preposition if self.frame.owner_noun is not None else "for"
+        own = self.frame.owner_noun.preposition if self.frame.owner_noun is not None else "for"
+        return (
+            "of" if own == "from" and self.frame.kind == "get" else own
+        )  # certificates from a supplier, the rating of one
 
     @property
     def whose(self) -> str:
@@ -132,8 +135,11 @@ def clause_of(
         if _is_stated(step, argument):
             continue
         if change is None and frame.kind == "update" and is_change(argument):
-            label = label_of(argument, sampler)
-            change = Change(label, reference if reference is not None else plain_value(step, argument))
+            label = label_of(frame, argument, sampler)
+            value = reference if reference is not None else plain_value(step, argument)
+            change = Change(
+                label, f"'{value}'" if reference is None and argument.kind in _WORDS["quoted_kinds"] else value
+            )
         elif not name and reference is None and _is_name(frame, argument):
             name = sampler.value(frame.tool, argument, frame.noun.pool or argument.kind)
         elif change is not None and reference is None and is_value(argument):
@@ -208,7 +214,9 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     if not minimal:
         shares = [share / 2 if short and at else share for at, share in enumerate(_OPTIONAL)]
         count = max(count, sum(sampler.chance(share) for share in shares))
-    unspecific = not needed and (frame.kind in ("search", "create") or (frame.identity is None and not frame.many))
+    unspecific = not needed and (
+        frame.kind in ("search", "create") or (frame.identity is None and frame.owner is None and not frame.own)
+    )
     if frame.kind == "update" and not any(map(is_change, needed)):
         changeable = [one for one in able if is_change(one)]
         if changeable:

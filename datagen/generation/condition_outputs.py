@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from datagen.generation.arguments import canonical, in_words
+from datagen.generation.arguments import UNITS_OF_TIME, canonical, in_words
 from datagen.generation.data_files import read_data, word_classes
 from ingest.linking import type_family
-from ontology.names import is_noun
+from ontology.names import is_noun, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["ConditionOutput", "condition_outputs"]
@@ -42,10 +42,16 @@ def condition_outputs(tool: Tool) -> tuple[ConditionOutput, ...]:
         name = canonical(path)
         kind = _kind(output, path, name) if "[]" not in path and path.count(".") <= 1 else ""
         if kind and not (listed and name in _WORDS["counts"]):
-            label = name.split()[-1] if kind == "flag" else _LABELS.get(name, name)
+            label = name.split()[-1] if kind == "flag" else _LABELS.get(name, _with_unit(name, output.name))
             choices = tuple(in_words(value) for value in output.enum) if kind == "state" else ()
             found.setdefault(label, ConditionOutput(name=output.name, kind=kind, label=label, choices=choices))
     return tuple(found.values())
+
+
+def _with_unit(label: str, name: str) -> str:
+    """The label of an output; a unit of time at its end keeps its plural: ``total hours``."""
+    last = words(name)[-1:]
+    return " ".join([*label.split()[:-1], *last]) if last and last[0] in UNITS_OF_TIME else label
 
 
 def _kind(output: Parameter, path: str, name: str) -> str:

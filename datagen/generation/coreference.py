@@ -179,7 +179,11 @@ def descriptions(
 def _description(argument: Argument, frame: ToolFrame, references: References, sampler: Sampler) -> str:
     word = _value_label(argument) if argument.noun is None else sampler.noun(argument.noun)
     if frame.own and not frame.many:
-        return "me" if argument.noun is not None and argument.noun.person else f"my {word}"
+        if argument.noun is None or not argument.noun.person:
+            raise GenerationError(
+                "a step before the last reads the asker's only thing of a kind, which nobody looks up"
+            )
+        return "me"
     if frame.many:
         return _one_of_list(argument, clause_of(frame, references, sampler, short=True), word)
     if frame.kind == "get":
@@ -213,8 +217,9 @@ def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler, *, selective: boo
         return f"the {one}{tail}"
     slots = {"one": one, "a_one": article(one), "tail": tail}
     if _is_dated(noun):
-        kind = "latest_selected" if tail else "latest"
-        return sampler.phrase(_TEMPLATES[kind], order=sampler.pick(_TEMPLATES["dated"]), **slots)
+        if not tail:
+            raise GenerationError("the latest of all things of a kind is whoever's it is")
+        return sampler.phrase(_TEMPLATES["latest_selected"], order=sampler.pick(_TEMPLATES["dated"]), **slots)
     if not _is_interchangeable(noun) or not selective:
         raise GenerationError("nothing selects the one of several that a step before the last is to give")
     return sampler.phrase(_TEMPLATES["any"], **slots)

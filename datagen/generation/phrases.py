@@ -13,6 +13,7 @@ from datagen.generation.data_files import templates, word_classes
 from datagen.generation.grammar import article
 from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame
+from ontology.names import noun_lemma
 
 __all__ = ["Phrase", "References", "Step", "decision_phrase", "identifier", "label_of", "phrase_of", "plain_value"]
 
@@ -59,13 +60,15 @@ def identifier(step: Step, argument: Argument | None) -> str:
     return step.sampler.identifier(step.frame.tool, argument, step.frame.document_words)
 
 
-def label_of(argument: Argument, sampler: Sampler) -> str:
+def label_of(frame: ToolFrame, argument: Argument, sampler: Sampler) -> str:
     """The everyday name of an input that an update changes."""
     if argument.field is None:
         return argument.label
     if argument.label.split()[-1] in _WORDS["stranded"]:
         return argument.field.label
-    return sampler.pick(tuple(dict.fromkeys((argument.field.label, argument.label))))
+    labels = dict.fromkeys((argument.field.label, argument.label))
+    able = [label for label in labels if set(frame.noun.key.split()).isdisjoint(label.split())]
+    return sampler.pick(able or list(labels))
 
 
 def decision_phrase(step: Step, argument: Argument) -> str:
@@ -78,6 +81,8 @@ def decision_phrase(step: Step, argument: Argument) -> str:
         raise GenerationError(f"nobody says the decision {choice!r} without what it is for")
     phrase = sampler.pick(phrases) if phrases else ""
     sampler.record(step.frame.tool, argument, phrase.removesuffix("~").strip() or choice)
+    if not phrase and " " in choice and not choice.endswith("ed"):
+        raise GenerationError(f"nobody marks a thing as {choice!r}")
     return phrase or f"mark ~ as {choice}"
 
 
@@ -119,6 +124,8 @@ def phrase_of(step: Step, argument: Argument, reference: str | None) -> Phrase:
         phrase = _choice_phrase(step, argument, value)
         return Phrase(8 if phrase.startswith("-") else 4, phrase)
     phrase = step.sampler.pick(argument.field.phrases) if argument.field is not None else "with {v}"
+    if argument.kind == "email" and step.frame.noun.person and step.frame.reads:
+        phrase = "with the email {v}"
     return Phrase(8 if argument.kind in _WORDS["last_kinds"] else 5, _with_value(phrase, value))
 
 
@@ -150,6 +157,12 @@ def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
         return step.sampler.phrase(_TEMPLATES["degree"], value=value, degree=degree)
     if degree not in _WORDS["kinds"]:
         raise GenerationError(f"nobody says the {argument.label or 'choice'} in a sentence")
+    if value.split()[-1].endswith("ed"):  # devices that are assigned, not devices of type assigned
+        if not frame.reads:
+            raise GenerationError("what is made is said to be so by no word that fits")
+        return f"that {'are' if frame.many else 'is'} {value}"
+    if not {noun_lemma(word) for word in value.lower().split()}.isdisjoint(frame.noun.key.split()):
+        raise GenerationError("a kind of the thing would name the thing again")
     template = _TEMPLATES["choice"]
     return step.sampler.phrase(template, value=value, label=argument.label)
 
@@ -159,6 +172,8 @@ def _thing_phrase(frame: ToolFrame, argument: Argument, text: str) -> str:
     if noun is None:
         return f"for {text}"
     name = argument.names[0].lower()
+    if argument.relation:
+        return f"{argument.relation} {text}"
     if noun.key == frame.noun.key and frame.kind == "create":
         return f"as number {text}" if text[-1:].isdigit() else f"along the lines of {text}"
     if name.startswith(("destination", "target")):

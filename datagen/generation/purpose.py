@@ -11,7 +11,7 @@ from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.statement import Statement, read_statement, sentences_of
 from ingest.linking import local_name
 from ingest.usage.usage_rules import synonyms
-from ontology.names import is_noun, noun_lemma, words
+from ontology.names import is_noun, is_verb, noun_lemma, words
 from ontology.tool import Tool
 
 __all__ = ["GenerationError", "Purpose", "purpose_of"]
@@ -257,6 +257,15 @@ def _fault_of(said: Statement, known: frozenset[str]) -> str:
     head = _lemma(thing[-1].lower())
     if thing[0].lower() in action_verbs().methods or action_verbs().kinds.get(thing[0].lower(), "") in _PLAIN_KINDS:
         return "technical"
+    first = thing[0].lower()
+    if (
+        len(thing) > 1
+        and is_verb(first)
+        and not is_noun(first)
+        and first.isalpha()
+        and first not in _WORDS["adjectives"]
+    ):
+        return "technical"  # an action without a verb that people say: authorize user
     if len(thing) > _MAX_THING_WORDS:
         return "long"
     if head in _WORDS["generic"] and len(thing) == 1:

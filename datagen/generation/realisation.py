@@ -113,6 +113,9 @@ def _with_owner(clause: Clause, *, many: bool = False) -> str:
     """The thing with its owner: ``the bills from vendor 40017``, ``Jan's pay``, ``my playlists``."""
     frame, owner, sampler = clause.frame, clause.owner, clause.sampler
     word = clause.noun(many=many)
+    front = frame.owner_noun.key if frame.owner_noun is not None else ""
+    if front and word.startswith(f"{front} "):  # the user's avatar, not the user's user avatar
+        word = word.removeprefix(f"{front} ")
     if owner in _POSSESSIVES:
         return f"{_POSSESSIVES[owner]} {word}"
     if owner and frame.owner_noun is not None:
@@ -170,6 +173,8 @@ def _act(clause: Clause) -> Realisation:
     frame = clause.frame
     if clause.identity:
         thing, whose = clause.identity, _for_owner(clause)
+    elif frame.owner_noun is not None and frame.owner_noun.person and not frame.noun.uncountable and not frame.reads:
+        thing, whose = article(clause.noun()), _for_owner(clause)  # it is there for them only from then on
     else:
         thing, whose = _with_owner(clause) if clause.owner or frame.own else _unidentified(clause), ""
     tail = f"{whose}{clause.tail}"

@@ -133,6 +133,8 @@ def _object(verb: str, tokens: Sequence[str], at: int, several: str) -> Statemen
             many or _token(tokens, inner - 2) in _WORDS["several"] or (phrase.many and not _is_transparent(phrase)),
             own or phrase.own,
         )
+    while len(phrase.words) > 2 and phrase.words[-2].lower() == "master":  # employee master record: the employee
+        phrase.words.pop()
     while len(phrase.words) > 1 and phrase.words[-1].lower() in _WORDS["trailing"]:
         many = many or phrase.many
         phrase.words.pop()

@@ -13,9 +13,9 @@ from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame, is_same
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["TemplateContext"]
+__all__ = ["UNDO_VERBS", "TemplateContext"]
 
-_UNDO_VERBS = word_classes("coreference")["undo_verbs"]
+UNDO_VERBS = word_classes("coreference")["undo_verbs"]
 _MAX_STEPS = 3
 """At most so many steps that depend on each other stand in one text. Of four and five, readers of four catalogues understood
 none."""
@@ -70,7 +70,7 @@ class TemplateContext:
             before = self.steps[:at]
             mine = [one for one in before if one.noun.key == step.noun.key]
             looks = step.kind == "get" and (at > 1 or any(not one.reads for one in mine))
-            undoes = step.verb in _UNDO_VERBS and any(one.kind == "create" for one in mine)
+            undoes = step.verb in UNDO_VERBS and any(one.kind == "create" for one in mine)
             if mine and (looks or undoes):
                 raise GenerationError("a step only looks at what a step before it found or made, or undoes it")
 
@@ -112,23 +112,24 @@ class TemplateContext:
                 )
 
     def require_one_subject(self) -> None:
-        """Check that the tools are of one system, or each is about a thing of another one; of an unknown company's only the latter.
+        """Check that the tools are of one system; of an unknown company's also that each is about a thing of another one.
 
-        A system of an unknown company may have a thousand tools of many subjects.
+        A system of an unknown company may have a thousand tools of many subjects. Of tools of two systems that share a word
+        (a group of each) two readers said that nobody asks for both in one message.
 
         :raises GenerationError: when nobody would ask for them in one message.
         """
         groups: list[set[str]] = []
         for step in self.steps:
-            mine = {f"system {step.namespace}"} if step.namespace and not step.is_general else set()
-            mine |= {word for noun in (step.noun, step.owner_noun) if noun is not None for word in noun.key.split()}
+            mine = {step.namespace} if step.namespace and not step.is_general else set()
+            nouns = [noun for noun in (step.noun, step.owner_noun) if noun is not None]
+            if step.is_general or not step.namespace:
+                mine |= {f"{step.namespace} {word}" for noun in nouns for word in noun.key.split()}
             joined = [group for group in groups if group & mine]
             groups = [group for group in groups if not group & mine]
             groups.append(mine.union(*joined))
         if len(groups) > 1:
-            raise GenerationError(
-                "its tools share neither a system nor a thing, so nobody asks for them in one message"
-            )
+            raise GenerationError("its tools are of several subjects, so nobody asks for them in one message")
 
     def require_dependence(self) -> None:
         """Check that there are several steps, each joined to another.

@@ -123,7 +123,7 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         arguments=arguments,
         identity=identity,
         owner=owner,
-        preposition=_preposition(owner, purpose),
+        preposition=_preposition(owner, identity, purpose),
         decision=next((one for one in arguments if one.role == "decision"), None),
         own=purpose.said.own or _is_own(tool, arguments),
         namespace=tool.namespace,
@@ -193,6 +193,10 @@ def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Ar
     found = [one for one in arguments if one.noun is not None and is_same(noun.key, one.noun.key)]
     exact = [one for one in found if one.noun is not None and one.noun.key == noun.key]
     required = [one for one in exact if one.required] or [one for one in found if one.required]
+    if not required and not purpose.kind == "create":  # the number of a billing document is that of a customer invoice
+        required = [
+            one for one in arguments if one.required and one.noun is not None and _has_same_word(noun, one.noun)
+        ]
     keys = [one for one in arguments if one.role == "id" and one.required]
     if not required and len(keys) == 1 and keys[0].noun is not None:  # auth server, authorization server
         required = keys if keys[0].noun.key.split()[-1] == noun.key.split()[-1] else []
@@ -202,6 +206,11 @@ def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Ar
         return required[0] if required and into and others else None
     able = required or found
     return able[0] if able else None
+
+
+def _has_same_word(noun: Noun, other: Noun) -> bool:
+    """Whether people call two things by one word, so that none of them is said to be of the other."""
+    return not {word.split()[-1] for word in noun.words}.isdisjoint(word.split()[-1] for word in other.words)
 
 
 def is_same(key: str, other: str) -> bool:
@@ -230,10 +239,18 @@ def _link_of(argument: Argument, purpose: Purpose) -> Link | None:
     return next((link for link in purpose.said.links if is_same(" ".join(link.thing).lower(), key)), None)
 
 
-def _preposition(owner: Argument | None, purpose: Purpose) -> str:
-    link = _link_of(owner, purpose) if owner is not None else None
+def _preposition(owner: Argument | None, identity: Argument | None, purpose: Purpose) -> str:
+    if owner is None:
+        return ""
+    if owner.relation:
+        return owner.relation
+    link = _link_of(owner, purpose)
+    if purpose.kind == "delete" and identity is not None:  # what belongs to a thing is removed from it
+        return "from"
+    if link is None and purpose.kind == "create" and identity is not None:  # what exists already is added to it
+        return "to"
     if link is None:
-        return action_verbs().pairs.get(purpose.verb, "") if owner is not None else ""
+        return action_verbs().pairs.get(purpose.verb, "")
     relation = link.relation if link.relation in _WORDS["said_relations"] else ""
     return f"{relation} {link.preposition}".strip()
 
@@ -271,6 +288,8 @@ def _checked(frame: ToolFrame, *, several: bool) -> ToolFrame:
         raise GenerationError(_REASONS["several_things"])
     pair = action_verbs().pairs.get(frame.verb, "")
     if pair and frame.identity is not None and frame.owner is None:
+        raise GenerationError(_REASONS["no_pair"])
+    if pair and frame.is_general and frame.identity is None and not any(map(is_value, frame.arguments)):
         raise GenerationError(_REASONS["no_pair"])
     return replace(frame, kind="act") if frame.decision is not None and frame.kind == "update" else frame
 

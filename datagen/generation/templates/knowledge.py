@@ -80,6 +80,8 @@ def _personal(context: TemplateContext, step: ToolFrame) -> str:
     sampler = context.sampler
     references = descriptions(step.tool, context.path, context.frames, sampler)
     realisation = realise(step, references, sampler, minimal=True)
+    if step.many and not realisation.narrowed:
+        raise GenerationError("the request lists all things of a kind")
     own = [question for question in realisation.questions if _FIRST_PERSON.search(question)]
     if own and sampler.chance(0.5):
         return f"{sampler.pick(own)}?"

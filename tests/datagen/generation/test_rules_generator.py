@@ -326,3 +326,23 @@ def test_context_is_never_said() -> None:
         assert isinstance(text, GeneratedText), text
         assert "project" not in text.text.lower()
         assert [value.parameter for value in text.values] == [tool.parameters[1].name]
+
+
+def test_requests_of_one_message_are_of_one_system_and_none_lists_everything() -> None:
+    for path, generated in _texts("multi-intent"):
+        assert len({enterprise().tool(tool).namespace for tool in path.tools}) == 1, generated.text
+
+
+def test_two_requests_about_one_thing_state_its_number_once() -> None:
+    path = ToolPath(tools=("projects/get_project", "projects/list_milestones"), shape="set")
+    generated = _generator().generate(path, "multi-intent", seed=0)
+    assert isinstance(generated, GeneratedText), generated
+    numbers = {value.value for value in generated.values if value.parameter.lower().endswith("id")}
+    assert len(numbers) == 1
+    assert {value.tool for value in generated.values} == set(path.tools)
+    assert generated.text.count(numbers.pop()) == 1
+
+
+def test_one_thing_is_not_undone_and_worked_on() -> None:
+    path = ToolPath(tools=("events/cancel_event", "events/send_survey"), shape="set")
+    assert "undone" in _rejection(enterprise(), path, "multi-intent").reason

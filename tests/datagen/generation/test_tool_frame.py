@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from datagen.generation.lexicon import load_lexicon
-from datagen.generation.tool_frame import ToolFrame, parse_tool
+from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
+from datagen.generation.tool_wording import ToolWording
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import catalogue_of, enterprise
 
@@ -133,3 +134,41 @@ def test_a_description_that_begins_with_the_name_in_camel_case_is_read_behind_it
     tool = _call("CancelPayment", "CancelPayment. Cancels (voids) a payment.", "payment_id")
     frame = _parsed(tool)
     assert (frame.noun.key, frame.verb) == ("payment", "cancel")
+
+
+def test_a_participle_in_the_name_of_an_input_stands_before_its_thing_and_a_quantifier_is_no_part_of_it() -> None:
+    creator = Parameter(name="created_by_user_id")
+    tools = (
+        Tool(id="list", name="list_policies", description="Lists retention policies.", parameters=(creator,)),
+        Tool(
+            id="get",
+            name="get_user",
+            description="Returns a user.",
+            parameters=(Parameter(name="user_id", required=True),),
+        ),
+    )
+    frame = ToolWording(catalogue_of(*tools)).frame("list")
+    (argument,) = [one for one in frame.arguments if one.names == ("created_by_user_id",)]
+    assert (argument.relation, argument.noun.key if argument.noun else "") == ("created by", "user")
+
+
+def test_an_action_without_a_verb_that_people_say_is_left_out() -> None:
+    tool = Tool(
+        id="x",
+        name="get_authorize",
+        description="Authorize user. Sends them to a site.",
+        parameters=(Parameter(name="client_id", required=True),),
+    )
+    with pytest.raises(GenerationError):
+        ToolWording(catalogue_of(tool)).frame("x")
+
+
+def test_the_number_of_a_thing_that_people_call_by_one_word_identifies_it() -> None:
+    frame = ToolWording(enterprise()).frame("finance/getCustomerInvoice")
+    assert frame.identity is not None
+    assert frame.owner is None
+
+
+def test_what_belongs_to_a_thing_is_removed_from_it() -> None:
+    frame = ToolWording(enterprise()).frame("purchasing/delete_PurchaseOrderItem")
+    assert frame.preposition == "from"

@@ -157,7 +157,7 @@ def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -
 def _kind_of_name(thing: str) -> str:
     """The kind of value that names a thing, or empty."""
     noun, head = load_lexicon().noun(thing), thing.split()[-1]
-    if head in _FITTING["of_people"]:
+    if head in _FITTING["of_people"] and thing.removeprefix("user ") == head:  # a target group has no department
         return "department"
     if noun is not None and noun.pool in ("person", "company"):
         return noun.pool

@@ -206,21 +206,21 @@ def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
             return f"everyone on {clause.owner}{clause.tail}"
         things = sampler.noun(noun, many=True)
         return f"{sampler.pick(_TEMPLATES['all'])} {things}{tail}"
-    one = _chosen_one(frame, _singular(tail), sampler, selective=clause.selective)
+    one = _chosen_one(frame, _singular(tail), sampler, clause)
     return one if same else _part(word, one, argument, sampler)
 
 
-def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler, *, selective: bool) -> str:
+def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler, clause: Clause) -> str:
     """One of several things: the latest of dated ones, any of interchangeable ones that something selects."""
     noun, one = frame.noun, sampler.noun(frame.noun)
     if noun.uncountable:
         return f"the {one}{tail}"
     slots = {"one": one, "a_one": article(one), "tail": tail}
     if _is_dated(noun):
-        if not tail:
+        if not (clause.selective or clause.narrowed):
             raise GenerationError("the latest of all things of a kind is whoever's it is")
         return sampler.phrase(_TEMPLATES["latest_selected"], order=sampler.pick(_TEMPLATES["dated"]), **slots)
-    if not _is_interchangeable(noun) or not selective:
+    if not _is_interchangeable(noun) or not clause.selective:
         raise GenerationError("nothing selects the one of several that a step before the last is to give")
     return sampler.phrase(_TEMPLATES["any"], **slots)
 

@@ -9,6 +9,7 @@ from datagen.interfaces import RequestValidator
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.tool_links import ToolLinks
+from datagen.validation.answered_conditions import Attributes
 from datagen.validation.class_check import find_class_fault
 from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.error_check import find_error
@@ -51,6 +52,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
     """
     fitter = PathFitter(catalogue, rp)
     names, leaks = ObjectNames(fitter.slots.all()), DocumentLeaks(catalogue)
+    attributes = Attributes(fitter.slots.all())
     needs, rivals = EdgeNeeds(catalogue, rp, fitter.slots), Rivals(catalogue, fitter.slots)
     return (
         RulesValidator(
@@ -60,7 +62,7 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
         ),
         RulesValidator(
             check="sequence",
-            find_fault=lambda request: find_sequence_fault(request, fitter, names),
+            find_fault=lambda request: find_sequence_fault(request, fitter, names, attributes),
             passed="each tool gets what it needs from the request, from a tool before it or by default",
         ),
         RulesValidator(

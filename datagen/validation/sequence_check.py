@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.answered_conditions import Attributes, asks_attribute
+from datagen.validation.direction import find_swapped_ends, find_wrong_direction
 from datagen.validation.missing_values import find_missing_value, find_unrecorded_input
 from datagen.validation.object_match import ObjectNames
 from datagen.validation.parsed_request import ParsedRequest, is_read_request, parse_request
@@ -14,7 +16,9 @@ _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "condition
 """Classes whose tools depend on each other."""
 
 
-def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: ObjectNames) -> str:
+def find_sequence_fault(
+    request: SyntheticRequest, fitter: PathFitter, names: ObjectNames, attributes: Attributes
+) -> str:
     """Why the path cannot serve the request; names the tool and its input. Empty when it can.
 
     :raises NotFoundError: when the catalogue lacks a tool of the path.
@@ -24,7 +28,9 @@ def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: Ob
         _wrong_order(request, parsed, fit)
         or _disconnected(request, parsed, fit)
         or _missing_input(request, parsed, fit)
-        or _unanswered_condition(request, parsed, fit)
+        or find_wrong_direction(parsed, fit)
+        or find_swapped_ends(parsed, request.values)
+        or _unanswered_condition(request, parsed, fit, attributes)
     )
     if fault:
         return fault
@@ -96,19 +102,20 @@ def _disconnected(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit
     return f"nothing that {tool} gives is what a tool after it takes" if tool else ""
 
 
-def _unanswered_condition(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+def _unanswered_condition(
+    request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit, attributes: Attributes
+) -> str:
     """No tool of the path gives what the condition compares, or a list is asked whether it has anything at all.
 
     Only a generated request records all its values, so only there a filter is known to be left out.
     """
     if request.request_class != "conditional-multi-step":
         return ""
-    for clause in parsed.clauses:
-        compared = [value for value in parsed.within(clause) if value.kind in ("money", "percent")]
-        if clause.kind == "condition" and compared and not any(tool.reads and tool.measures for tool in fit.tools):
-            return f"no tool of the path gives a number to compare with {compared[0].text!r}"
+    if fault := attributes.find_unanswered(request, parsed, fit):
+        return fault
     filtered = {value.tool for value in request.values} | {slot[0] for slot in fit.supplied | fit.passed}
     tested = [tool for at, tool in enumerate(fit.tools) if tool.reads and at not in fit.ends]
-    if request.generator and tested and tested[-1].lists and tested[-1].id not in filtered:
+    exists = request.generator and not asks_attribute(parsed)
+    if exists and tested and tested[-1].lists and tested[-1].id not in filtered:
         return f"that {tested[-1].id} finds something is no condition, as nothing says what is looked for"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -41,6 +42,7 @@ class Slot:
     :param required: whether a call lacks it where the request says nothing: an input with a default, and one that a login
         fills, is not.
     :param person: whether it identifies a person; the one who asks may then be meant.
+    :param number: whether its type is a number; ``low`` and ``high`` are its bounds, inclusive.
     :param clock: whether a ``date`` has a time of day.
     """
 
@@ -54,6 +56,9 @@ class Slot:
     announced_by: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
     clock: bool = False
+    number: bool = False
+    low: float = -math.inf
+    high: float = math.inf
 
     def __str__(self) -> str:
         return f"{self.parameter!r} of {self.tool}"
@@ -132,6 +137,9 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
             announced_by=announcing_nouns(entity) if entity else frozenset(),
             enum=parameter.enum,
+            number=type_family(parameter.type) in ("number", "integer"),
+            low=dict(parameter.bounds).get("minimum", -math.inf),
+            high=dict(parameter.bounds).get("maximum", math.inf),
             clock=parameter.format in ("date-time", "time"),
         )
 

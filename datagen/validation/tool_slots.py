@@ -11,7 +11,7 @@ from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots
 from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
 from ingest.linking import GENERIC_NAMES, ToolProfile, local_name, type_family
 from ontology.names import noun_lemma, words
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 
 __all__ = ["CatalogueSlots", "ToolSlots"]
 
@@ -34,6 +34,9 @@ class ToolSlots:
     :param takes: canonical names of its inputs.
     :param outputs: canonical names of its outputs that are more than plain values.
     :param measures: whether it documents a number among its outputs, or documents no outputs.
+    :param dates: whether it has a day or a time among its outputs, by type or by name.
+    :param attributes: the last words of the names of its outputs, as nouns.
+    :param document_words: all words of its document, as nouns, and what people say for what it is about.
     :param lists: whether it gives several things.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     """
@@ -54,6 +57,9 @@ class ToolSlots:
     takes: frozenset[str]
     outputs: frozenset[str]
     measures: bool
+    dates: bool
+    attributes: frozenset[str]
+    document_words: frozenset[str]
     lists: bool
     vocabulary: frozenset[str]
 
@@ -107,9 +113,24 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         takes=frozenset(names.canonical(slot.parameter) for slot in top_level) - GENERIC_NAMES,
         outputs=frozenset(_telling(names.canonical(output.name.rsplit(".", 1)[-1]) for output in tool.returns)),
         measures=not tool.returns or any(type_family(one.type) in ("number", "integer") for one in tool.returns),
+        dates=any(
+            type_family(one.type) == "time" or _TOOLS.words("dates") & set(_last_words(one)) for one in tool.returns
+        ),
+        attributes=frozenset(noun_lemma(named[-1]) for named in map(_last_words, tool.returns) if named),
+        document_words=_document_words(tool, profile.entity),
         lists=profile.action in ("search", "list"),
         vocabulary=_vocabulary(said, profile.entity),
     )
+
+
+def _last_words(output: Parameter) -> list[str]:
+    return words(output.name.rsplit(".", 1)[-1])
+
+
+def _document_words(tool: Tool, entity: str) -> frozenset[str]:
+    texts = [local_name(tool), tool.title, tool.description, *everyday_words(entity)]
+    texts += [text for one in (*tool.parameters, *tool.returns) for text in (one.name, one.description)]
+    return frozenset(noun_lemma(word) for text in texts for word in words(text))
 
 
 def _given(profile: ToolProfile, known: CatalogueEntities) -> set[str]:

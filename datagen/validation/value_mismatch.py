@@ -11,6 +11,7 @@ from datagen.synthetic_request import SampleValue
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.slots import Slot
 from datagen.validation.stated_values import kind_of
+from ontology.names import words
 
 __all__ = ["find_mismatch"]
 
@@ -65,9 +66,33 @@ def _wrong_kind(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
         kind = kind_of(value.value)
         if kind in _NOT_TAKEN.get(slot.kind, ()):
             return f"{value.value!r} is of the kind {kind}, which {slot.parameter!r} does not take"
-        if slot.kind == "amount" and kind == "date" and _VALUES["spoken_days"].fullmatch(value.value.lower()):
+        text = value.value.lower()
+        day = _VALUES["spoken_days"].fullmatch(text) or _VALUES["calendar_day"].fullmatch(text)
+        if slot.kind == "amount" and kind == "date" and day:
             return f"{value.value!r} is a date, which {slot.parameter!r} does not take"
+        if fault := _wrong_form(slot, text):
+            return f"{value.value!r} {fault} {slot.parameter!r}"
     return ""
+
+
+def _wrong_form(slot: Slot, text: str) -> str:
+    """What is wrong with the form of a value for an input by its type, its closed list and its bounds; or empty."""
+    digits = any(letter.isdigit() for letter in text)
+    said = set(re.findall(r"[a-z]+", text))
+    if slot.number and not digits and said.isdisjoint(_VALUES.words("number_words")):
+        return "is no number for"
+    if slot.kind == "date" and _VALUES["counted_thing"].fullmatch(text):
+        return "counts something, and a day is due for"
+    number = _VALUES["bare_number"].fullmatch(text)
+    if number is not None and slot.number and not slot.low <= float(number["digits"].replace(",", "")) <= slot.high:
+        return "is out of the bounds of"
+    if slot.enum and said and not digits and said & _VALUES.words("colours") and not _names_option(slot, said):
+        return "is none of the values of"
+    return ""
+
+
+def _names_option(slot: Slot, said: set[str]) -> bool:
+    return any(said & set(words(option)) for option in slot.enum)
 
 
 def _misplaced(text: str) -> str:

@@ -18,6 +18,7 @@ __all__ = ["find_swapped_ends", "find_wrong_direction"]
 _DIRECTIONS = load_patterns("validation/directions")
 _WORD = re.compile(r"[a-z]+")
 _COURTESIES = _DIRECTIONS.words("courtesies")
+_REVERSALS = tuple(_DIRECTIONS.words("reversals"))
 _ENDS = _DIRECTIONS.pairs("ends")
 _MAX_BEFORE = 20  # characters before a value in which its preposition is looked for
 
@@ -51,10 +52,12 @@ def _asked_actions(parsed: ParsedRequest) -> set[str]:
     found = {verb_lemma(match["verb"]) for match in _DIRECTIONS["listed"].finditer(parsed.masked)}
     names = {word for value in parsed.of_kind("name") for word in _WORD.findall(value.text.lower())}
     for clause in parsed.clauses:
-        if clause.kind in ("statement", "condition", "opening"):
+        if clause.kind in ("condition", "opening"):
             continue
         said = (word for word in _WORD.findall(clause.text) if word not in names and word not in _COURTESIES)
-        found.update(verb_lemma(word) for word in islice(said, 1))
+        first = {verb_lemma(word) for word in islice(said, 1)}
+        # No dictionary has "deregister": with such a verb a clause may be read as a statement.
+        found |= first if clause.kind != "statement" else {verb for verb in first if verb.startswith(_REVERSALS)}
         for match in _DIRECTIONS["taken_off"].finditer(clause.text):
             found.add(f"un{verb_lemma(match['state'])}")
         for match in _DIRECTIONS["put_on"].finditer(clause.text):
@@ -68,7 +71,7 @@ def _asked_actions(parsed: ParsedRequest) -> set[str]:
 def _opposites(verb: str) -> tuple[str, ...]:
     """The verbs of the opposite action, by pairs of English and by the prefixes of reversal."""
     found = [two for one, other in _DIRECTIONS.pairs("actions") for two in _other(verb, one, other)]
-    for prefix in _DIRECTIONS.words("reversals"):
+    for prefix in _REVERSALS:
         found.append(verb.removeprefix(prefix) if verb.startswith(prefix) else f"{prefix}{verb}")
     return tuple(found)
 

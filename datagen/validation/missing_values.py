@@ -40,8 +40,12 @@ def find_missing_value(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
     )
 
 
-def find_unrecorded_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> Slot | None:
+def find_unrecorded_input(
+    request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit, *, identifier: bool = False
+) -> Slot | None:
     """The first required input without a recorded value that no tool before it gives.
+
+    :param identifier: whether only identifiers count that some tool of the catalogue finds.
 
     Only a generated request, and one with values, records all that it states. What a person can read off the answer of an
     earlier tool, a code or a list, may be left out, and so may the one who asks. Found on the first two sets of requests with
@@ -56,7 +60,13 @@ def find_unrecorded_input(request: SyntheticRequest, parsed: ParsedRequest, fit:
     for position, tool in enumerate(fit.tools):
         looked_up = any(earlier.reads for earlier in fit.tools[:position])
         for slot in tool.slots:
-            open_kind = slot.kind != "paging" and not slot.person and not (looked_up and slot.kind in _READ_OFF)
+            open_kind = (
+                slot.kind != "paging"
+                and (slot.asker_found or not slot.person)
+                and not (looked_up and slot.kind in _READ_OFF)
+            )
+            if identifier and (slot.kind != "id" or not slot.findable):
+                continue
             if slot.required and open_kind and not _is_known(slot, known):
                 return slot
     return None

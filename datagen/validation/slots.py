@@ -21,6 +21,9 @@ __all__ = ["PLAIN_WORDS", "CatalogueEntities", "Slot", "SlotKey", "slots_of"]
 _TOOLS = load_patterns("validation/tools")
 _NO_KEYS = _TOOLS.words("parts") | _TOOLS.words("prepositions")
 _DATE_DESCRIBED = re.compile(r"\b(?:date|iso 8601|yyyy)\b")
+_NAME_DESCRIBED = re.compile(
+    r"\b(?:names?|e-?mails?|addresse?s?|login|slug|aliase?s?|keywords?|title|handle|username|arn|me)\b"
+)
 _MIN_CONFIDENCE = 0.5  # that an input identifies an entity
 
 PLAIN_WORDS = _TOOLS.words("dates") | _TOOLS.words("amounts") | _TOOLS.words("counts") | _TOOLS.words("plain")
@@ -37,11 +40,14 @@ class Slot:
     :param kind: ``id``, ``amount``, ``count``, ``code``, ``date``, ``enum``, ``flag``, ``email``, ``list``,
         ``paging`` or ``text``.
     :param entity: what an ``id`` identifies, canonical.
+    :param asker_found: whether a tool of the catalogue finds the one who asks, so that this person's identifier is no matter
+        of course.
     :param findable: whether some tool of the catalogue gives what an ``id`` identifies, as far as documents tell.
     :param announced_by: nouns that people put before its values: ``vendor`` for a supplier's.
     :param required: whether a call lacks it where the request says nothing: an input with a default, and one that a login
         fills, is not.
     :param person: whether it identifies a person; the one who asks may then be meant.
+    :param named: whether an ``id`` may also be a name, by its document: its description or example says so.
     :param number: whether its type is a number; ``low`` and ``high`` are its bounds, inclusive.
     :param clock: whether a ``date`` has a time of day.
     """
@@ -52,10 +58,12 @@ class Slot:
     entity: str
     required: bool
     person: bool
+    asker_found: bool = False
     findable: bool = True
     announced_by: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
     clock: bool = False
+    named: bool = False
     number: bool = False
     low: float = -math.inf
     high: float = math.inf
@@ -87,11 +95,13 @@ class CatalogueEntities:
         their objects (``PurchaseOrder``).
     :param entities: what its tools are about.
     :param given: the last words of what some tool gives.
+    :param askers: what the tools give that take nothing, the one who asks among it.
     """
 
     keys: frozenset[str]
     entities: frozenset[str]
     given: frozenset[str]
+    askers: frozenset[str]
 
     @classmethod
     def of(cls, catalogue: ProfiledCatalogue) -> CatalogueEntities:
@@ -104,6 +114,13 @@ class CatalogueEntities:
             keys=frozenset(name for name, count in times.items() if count > 1),
             entities=frozenset(entities - GENERIC_NAMES),
             given=frozenset(name.split()[-1] for name in given | entities if name),
+            askers=frozenset(
+                value.key[0]
+                for tool in catalogue.tools
+                if not tool.parameters
+                for value in catalogue.profile(tool.id).produces
+                if value.key[0] and is_person(value.key[0])
+            ),
         )
 
 
@@ -134,9 +151,11 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             entity=entity,
             required=_is_required(parameter, consumed.get(parameter.name), required),
             person=role or (kind == "id" and is_person(entity)),
+            asker_found=kind == "id" and entity in known.askers,
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
             announced_by=announcing_nouns(entity) if entity else frozenset(),
             enum=parameter.enum,
+            named=_may_be_name(parameter),
             number=type_family(parameter.type) in ("number", "integer"),
             low=dict(parameter.bounds).get("minimum", -math.inf),
             high=dict(parameter.bounds).get("maximum", math.inf),
@@ -156,6 +175,12 @@ def _entity(parameter: Parameter, name: str, value: ConsumedValue | None, known:
             return value.key[0]
     is_key = name in known.keys and name not in GENERIC_NAMES
     return name if is_key and type_family(parameter.type) in ("string", "integer", "array") else ""
+
+
+def _may_be_name(parameter: Parameter) -> bool:
+    example = parameter.example or parameter.default
+    said = _NAME_DESCRIBED.search(parameter.description.lower()) is not None
+    return said or bool(parameter.enum) or (example != "" and not any(letter.isdigit() for letter in example))
 
 
 def _is_required(parameter: Parameter, value: ConsumedValue | None, required: Collection[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from datagen.patterns import load_patterns
@@ -48,7 +48,7 @@ def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence
     """Return a sentence about the first value that does not fit its input; or empty."""
     text = parsed.text.lower()
     return (
-        _wrong_kind(slots, values)
+        _wrong_kind(parsed, slots, values)
         or _misplaced(text)
         or _impossible(text)
         or _reversed_range(text)
@@ -57,8 +57,9 @@ def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence
     )
 
 
-def _wrong_kind(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
+def _wrong_kind(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
     by_key = {slot.key: slot for slot in slots}
+    names = {value.text for value in parsed.of_kind("name")}
     for value in values:
         slot = by_key.get((value.tool, value.parameter))
         if slot is None:
@@ -66,6 +67,8 @@ def _wrong_kind(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
         kind = kind_of(value.value)
         if kind in _NOT_TAKEN.get(slot.kind, ()):
             return f"{value.value!r} is of the kind {kind}, which {slot.parameter!r} does not take"
+        if _is_name_for_identifier(slot, value.value, names):
+            return f"{value.value!r} is a name, and no tool of the path finds the {slot.entity} that {slot.parameter!r} takes"
         text = value.value.lower()
         day = _VALUES["spoken_days"].fullmatch(text) or _VALUES["calendar_day"].fullmatch(text)
         if slot.kind == "amount" and kind == "date" and day:
@@ -73,6 +76,13 @@ def _wrong_kind(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
         if fault := _wrong_form(slot, text):
             return f"{value.value!r} {fault} {slot.parameter!r}"
     return ""
+
+
+def _is_name_for_identifier(slot: Slot, value: str, names: Collection[str]) -> bool:
+    """Whether a name is said where the documents want an identifier, and not a name as well."""
+    if slot.kind != "id" or slot.named or any(letter.isdigit() for letter in value):
+        return False
+    return slot.number or "@" in value or " " in value.strip() or any(value in name or name in value for name in names)
 
 
 def _wrong_form(slot: Slot, text: str) -> str:

@@ -242,6 +242,8 @@ def _is_statement(sentence: str, at: int) -> bool:
 def _kind_without_want(sentence: str, starts: list[_Start]) -> ClauseKind:
     """Return the kind of a first clause that is not a want by itself."""
     if len(starts) == 1:
+        if _CLAUSES["thanks"].fullmatch(sentence.strip()):
+            return "opening"
         if sentence.rstrip().endswith("?") and len(_CLAUSES["word"].findall(sentence)) > 3:
             return "question"
         return "statement" if _CLAUSES["finite"].search(sentence) else "fragment"

@@ -10,6 +10,7 @@ from datagen.validation.missing_values import find_unrecorded_input
 from datagen.validation.parsed_request import ParsedRequest, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
 from datagen.validation.rivals import Rivals
+from datagen.validation.unasked_tools import find_unasked_tool
 from datagen.validation.value_mismatch import find_mismatch
 
 __all__ = ["find_error"]
@@ -37,6 +38,7 @@ def find_error(
         or find_unneeded_tool(request, parsed, fit)
         or needs.find_fault(request, parsed)
         or rivals.find_open_choice(request, parsed)
+        or find_unasked_tool(request, parsed, fit)
     )
 
 

@@ -12,7 +12,7 @@ from datagen.validation.cues import Cue, condition_cues, dependence_cues, order_
 from datagen.validation.stated_values import StatedValue, find_values
 from ontology.names import noun_lemma, verb_lemma
 
-__all__ = ["ParsedRequest", "is_read_request", "parse_request"]
+__all__ = ["ParsedRequest", "is_read_request", "lemmas_of", "parse_request"]
 
 _MAX_CHARS = 4_000
 _MASKED = frozenset(("url", "email", "quoted", "id"))
@@ -176,18 +176,22 @@ def parse_request(text: str) -> ParsedRequest:
     text = text[:_MAX_CHARS].replace("’", "'").replace("‘", "'")
     values = find_values(text)
     masked = _masked(text, values)
-    words = _WORD.findall(masked)
     return ParsedRequest(
         text=text,
         masked=masked,
         values=values,
         clauses=parse_clauses(masked),
-        lemmas=frozenset(lemma for word in words for lemma in (noun_lemma(word), verb_lemma(word))),
+        lemmas=lemmas_of(masked),
         all_order_cues=order_cues(masked),
         all_condition_cues=condition_cues(masked),
         dependence_cues=dependence_cues(masked),
         first_person=_QUESTIONS["first_person"].search(masked) is not None,
     )
+
+
+def lemmas_of(text: str) -> frozenset[str]:
+    """The words of a text as nouns and as verbs."""
+    return frozenset(lemma for word in _WORD.findall(text) for lemma in (noun_lemma(word), verb_lemma(word)))
 
 
 def is_read_request(clause: Clause) -> bool:

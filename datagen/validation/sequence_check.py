@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.answered_conditions import Attributes, asks_attribute
+from datagen.validation.clause_parser import Clause
 from datagen.validation.direction import find_swapped_ends, find_wrong_direction
 from datagen.validation.missing_values import find_missing_value, find_unrecorded_input
 from datagen.validation.object_match import ObjectNames
-from datagen.validation.parsed_request import ParsedRequest, is_read_request, parse_request
+from datagen.validation.parsed_request import ParsedRequest, is_read_request, lemmas_of, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
+from datagen.validation.tool_slots import ToolSlots
 
 __all__ = ["find_sequence_fault"]
 
+_ORDERED = frozenset(("after", "before", "once", "when", "as", "afterwards", "having", "with", "the"))
+"""First words of cues with which the parts of a request may stand in either order."""
 _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
 """Classes whose tools depend on each other."""
 
@@ -52,10 +58,38 @@ def _wrong_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit)
             return f"{first} acts before {last} looks, and the request says the other order"
         if request.request_class == "conditional-multi-step":
             return f"{first} acts before {last} looks whether the condition holds"
+    if fault := _said_in_another_order(request, parsed, fit):
+        return fault
     if fit.reversed_pairs:
         one, later = (fit.tools[position] for position in fit.reversed_pairs[0])
         return f"{one.id} takes what {later.id} gives, which comes after it"
     return ""
+
+
+def _said_in_another_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """Of two tools that feed each other nothing, the one comes first whose part of the request comes later.
+
+    A condition comes before what depends on it. Where words say "after" or "before" the order of the parts says nothing.
+    """
+    if request.request_class not in ("explicit-multi-step", "conditional-multi-step"):
+        return ""
+    if not _ORDERED.isdisjoint(cue.split()[0] for cue in parsed.order_cues):
+        return ""
+    clauses = [clause for clause in parsed.clauses if clause.kind not in ("statement", "opening")]
+    clauses.sort(key=lambda clause: (clause.kind != "condition", clause.start))
+    for first, one in enumerate(fit.tools):
+        for other in fit.tools[first + 1 :]:
+            at_one, at_other = _said_at(one, fit, clauses), _said_at(other, fit, clauses)
+            if at_one is not None and at_other is not None and at_one > at_other:
+                return f"{one.id} comes before {other.id}, and the request says the other order"
+    return ""
+
+
+def _said_at(tool: ToolSlots, fit: PathFit, clauses: Sequence[Clause]) -> int | None:
+    """The only part of the request with words of the name of a tool that no other has; None where there is none."""
+    own = tool.name_words.difference(*(other.name_words for other in fit.tools if other is not tool))
+    found = [at for at, clause in enumerate(clauses) if own & lemmas_of(clause.text)]
+    return found[0] if len(found) == 1 else None
 
 
 def _acts_before_it_looks(fit: PathFit) -> bool:

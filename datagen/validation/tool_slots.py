@@ -10,7 +10,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
 from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
 from ingest.linking import GENERIC_NAMES, ToolProfile, local_name, type_family
-from ontology.names import noun_lemma, words
+from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["CatalogueSlots", "ToolSlots"]
@@ -38,6 +38,7 @@ class ToolSlots:
     :param attributes: the last words of the names of its outputs, as nouns.
     :param document_words: all words of its document, as nouns, and what people say for what it is about.
     :param lists: whether it gives several things.
+    :param name_words: the words of its name, as nouns and as verbs.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     """
 
@@ -61,6 +62,7 @@ class ToolSlots:
     attributes: frozenset[str]
     document_words: frozenset[str]
     lists: bool
+    name_words: frozenset[str]
     vocabulary: frozenset[str]
 
 
@@ -119,6 +121,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         attributes=frozenset(noun_lemma(named[-1]) for named in map(_last_words, tool.returns) if named),
         document_words=_document_words(tool, profile.entity),
         lists=profile.action in ("search", "list"),
+        name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
         vocabulary=_vocabulary(said, profile.entity),
     )
 

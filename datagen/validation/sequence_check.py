@@ -13,6 +13,7 @@ from datagen.validation.object_match import ObjectNames
 from datagen.validation.parsed_request import ParsedRequest, is_read_request, lemmas_of, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
 from datagen.validation.tool_slots import ToolSlots
+from datagen.validation.unasked_tools import find_unasked_tool
 
 __all__ = ["find_sequence_fault"]
 
@@ -37,6 +38,7 @@ def find_sequence_fault(
         or find_wrong_direction(parsed, fit)
         or find_swapped_ends(parsed, request.values)
         or _unanswered_condition(request, parsed, fit, attributes)
+        or find_unasked_tool(request, parsed, fit)
     )
     if fault:
         return fault

@@ -9,8 +9,8 @@ steps refer to earlier ones (``coreference``), ``templates`` has a module for ea
 the tone, and ``text_check`` drops texts with a fault. Words and sentence templates are YAML files of this folder.
 """
 
-from datagen.generation.lexicon import load_lexicon
+from datagen.generation.lexicon import Lexicon, load_lexicon
 from datagen.generation.rules_generator import RulesGenerator
 from datagen.generation.tool_wording import ToolWording
 
-__all__ = ["RulesGenerator", "ToolWording", "load_lexicon"]
+__all__ = ["Lexicon", "RulesGenerator", "ToolWording", "load_lexicon"]

@@ -16,7 +16,7 @@ from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.stated_values import find_values
-from datagen.validation.synonyms import everyday_words
+from datagen.validation.synonyms import EverydayWords
 from ingest.linking import action_of
 from ontology.names import is_noun, is_verb, noun_lemma, verb_lemma, words
 from ontology.stop_words import stop_words
@@ -63,6 +63,7 @@ class ParaphraseCheck:
 
     def __init__(self, catalogue: ProfiledCatalogue, validators: Sequence[RequestValidator]) -> None:
         self._catalogue = catalogue
+        self._everyday = EverydayWords.of(catalogue)
         self._validators = validators
 
     def find_fault(self, request: SyntheticRequest) -> str:
@@ -98,7 +99,7 @@ class ParaphraseCheck:
         said, before = _lemmas(words(text)), _lemmas(words(worded.text))
         for tool in worded.path.tools:
             entity = self._catalogue.profile(tool).entity
-            names = _lemmas(word for name in (entity, *everyday_words(entity)) for word in words(name))
+            names = _lemmas(word for name in (entity, *self._everyday.words(entity)) for word in words(name))
             names -= _lemmas(words(self._catalogue.tool(tool).title)[:1])  # its verb
             if names & before and not names & said:
                 return f"it does not name the {entity} any more"

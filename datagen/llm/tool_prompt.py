@@ -35,7 +35,7 @@ def prompt_inputs(tool: Tool) -> tuple[Parameter, ...]:
 
     Optional inputs that no request states (pages, filters, technical switches) are left out.
     """
-    lexicon = load_lexicon()
+    lexicon = load_lexicon().general  # Pages and switches are called alike in every catalogue.
     able = [one for one in tool.parameters if one.required or not lexicon.is_skipped(canonical_name(one.name))]
     chosen = {one.name for one in sorted(able, key=lambda one: not one.required)[:_MAX_INPUTS]}
     return tuple(one for one in tool.parameters if one.name in chosen)

@@ -17,7 +17,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.unanswerable.document_words import DocumentWords, lemmas
 from datagen.unanswerable.unserved_tasks import read_data
-from datagen.validation.synonyms import everyday_words, is_person
+from datagen.validation.synonyms import EverydayWords
 from ontology.names import identified_entity, is_noun, words
 
 __all__ = ["missing_actions"]
@@ -61,12 +61,13 @@ def _things(
     inputs = (parameter.name for tool in catalogue.tools for parameter in tool.parameters)
     identified = {identified_entity(name.rsplit(".", 1)[-1], abbreviations) for name in inputs}
     things: dict[str, set[str]] = {}
+    everyday = EverydayWords.of(catalogue)
     for request in requests:
         said = lemmas(request.text)
         for tool in request.path.tools:
             entity = catalogue.profile(tool).entity
             parts = words(entity)
-            known = bool(parts) and entity in identified and not is_person(entity) and entity not in generic
+            known = bool(parts) and entity in identified and not everyday.is_person(entity) and entity not in generic
             if known and len(parts) <= _MAX_WORDS and said.issuperset(parts) and is_noun(parts[-1]):
                 things.setdefault(entity, set()).add(tool)
     about = Counter(catalogue.profile(tool.id).entity for tool in catalogue.tools)
@@ -83,7 +84,7 @@ def _is_generic(
 
 def _mentions(thing: str, serving: Collection[str], catalogue: ProfiledCatalogue, known: DocumentWords) -> bool:
     """Whether a document of these tools mentions the object, by the last word of any of its names."""
-    heads = {words(name)[-1] for name in (thing, *everyday_words(thing)) if words(name)}
+    heads = {words(name)[-1] for name in (thing, *EverydayWords.of(catalogue).words(thing)) if words(name)}
     return any(not heads.isdisjoint(known.documents[tool]) for tool in serving)
 
 

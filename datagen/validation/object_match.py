@@ -11,7 +11,7 @@ from functools import lru_cache
 from datagen.patterns import load_patterns
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import PathFit
-from datagen.validation.synonyms import everyday_words
+from datagen.validation.synonyms import EverydayWords
 from datagen.validation.tool_slots import ToolSlots
 from ingest.linking import action_of
 from ontology.names import is_verb, noun_lemma
@@ -29,19 +29,21 @@ class ObjectNames:
     """The things that the tools of a catalogue are about or take, by what people call them.
 
     :param tools: all tools of the catalogue.
+    :param everyday: what people call its things.
     """
 
-    def __init__(self, tools: Iterable[ToolSlots]) -> None:
+    def __init__(self, tools: Iterable[ToolSlots], everyday: EverydayWords) -> None:
         tools = tuple(tools)
+        self._everyday = everyday
         self._siblings: dict[str, dict[str, _Names]] = defaultdict(dict)
         for tool in tools:
             if tool.entity:
-                self._siblings[tool.entity.rpartition(" ")[2]][tool.entity] = _Names.of(tool.entity)
+                self._siblings[tool.entity.rpartition(" ")[2]][tool.entity] = _Names.of(tool.entity, everyday)
         entities = {entity for tool in tools for entity in (tool.entity, *tool.keys) if entity}
         named: dict[str, set[str]] = defaultdict(set)
         for entity in sorted(entities):
-            several = [phrase for phrase in everyday_words(entity)[1:] if " " in phrase]
-            for phrase in (entity, *everyday_words(entity)[:1], *several):
+            several = [phrase for phrase in everyday.words(entity)[1:] if " " in phrase]
+            for phrase in (entity, *everyday.words(entity)[:1], *several):
                 if action_of(phrase) == "":
                     named[_lemmas(phrase)].add(entity)
         self._named = {phrase: frozenset(found) for phrase, found in named.items()}
@@ -54,7 +56,7 @@ class ObjectNames:
         """
         known = {entity for tool in fit.tools for entity in (tool.entity, *tool.keys, *tool.gives) if entity}
         named = known.union(*(tool.takes for tool in fit.tools))
-        words = {word for entity in named for phrase in _phrases(entity) for word in phrase.split()}
+        words = {word for entity in named for phrase in _phrases(entity, self._everyday) for word in phrase.split()}
         words = words.union(*(tool.vocabulary for tool in fit.tools))
         for phrase in self._announced(parsed):
             if not self._named[phrase] & known and not set(phrase.split()) <= words:
@@ -80,7 +82,7 @@ class ObjectNames:
     def _sibling(self, parsed: ParsedRequest, fit: PathFit, known: Collection[str]) -> str:
         """The name of another object with the last word of one of the path's: ``sale order``, ``purchase order``."""
         said = _words(parsed.masked)
-        own = {phrase for tool in fit.tools if tool.entity for phrase in _phrases(tool.entity)}
+        own = {phrase for tool in fit.tools if tool.entity for phrase in _phrases(tool.entity, self._everyday)}
         heads = {phrase.split()[-1] for phrase in own if len(phrase.split()) > 1}
         for length in range(_MAX_WORDS, 1, -1):
             for at in range(len(said) - length + 1):
@@ -99,7 +101,7 @@ class ObjectNames:
         said = set(_words(parsed.masked))
         text = f" {' '.join(_words(parsed.masked))} "
         for tool in fit.tools:
-            own = _Names.of(tool.entity)
+            own = _Names.of(tool.entity, self._everyday)
             if len(own.words) < 2 or own.telling.is_said(text):
                 continue
             for entity, other in self._siblings[tool.entity.rpartition(" ")[2]].items():
@@ -119,8 +121,8 @@ class _Names:
     phrases: frozenset[str]
 
     @classmethod
-    def of(cls, entity: str) -> _Names:
-        return cls(frozenset(_lemmas(entity).split()), frozenset(_phrases(entity)))
+    def of(cls, entity: str, everyday: EverydayWords) -> _Names:
+        return cls(frozenset(_lemmas(entity).split()), frozenset(_phrases(entity, everyday)))
 
     @property
     def telling(self) -> _Names:
@@ -138,9 +140,9 @@ class _Names:
         return any(f" {phrase} " in text for phrase in self.phrases)
 
 
-def _phrases(entity: str) -> set[str]:
+def _phrases(entity: str, everyday: EverydayWords) -> set[str]:
     """What an entity is called."""
-    return {_lemmas(phrase) for phrase in (entity, *everyday_words(entity))}
+    return {_lemmas(phrase) for phrase in (entity, *everyday.words(entity))}
 
 
 def _words(text: str) -> list[str]:

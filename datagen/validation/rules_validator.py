@@ -51,8 +51,8 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
     :param rp: the R-P edges of the catalogue.
     """
     fitter = PathFitter(catalogue, rp)
-    names, leaks = ObjectNames(fitter.slots.all()), DocumentLeaks(catalogue)
-    attributes = Attributes(fitter.slots.all())
+    names, attributes = ObjectNames(fitter.slots.all(), fitter.slots.everyday), Attributes(fitter.slots.all())
+    leaks = DocumentLeaks(catalogue)
     needs, rivals = EdgeNeeds(catalogue, rp, fitter.slots), Rivals(catalogue, fitter.slots)
     return (
         RulesValidator(

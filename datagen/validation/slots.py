@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.validation.synonyms import PERSONS, announcing_nouns, is_person
+from datagen.validation.synonyms import PERSONS, EverydayWords
 from ingest.linking import AUTH_KEY, GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
 from ontology.names import words
 from ontology.tool import Parameter, Tool
@@ -96,21 +96,24 @@ class CatalogueEntities:
     :param entities: what its tools are about.
     :param given: the last words of what some tool gives.
     :param askers: what the tools give that take nothing, the one who asks among it.
+    :param everyday: what people call its things.
     """
 
     keys: frozenset[str]
     entities: frozenset[str]
     given: frozenset[str]
     askers: frozenset[str]
+    everyday: EverydayWords
 
     @classmethod
-    def of(cls, catalogue: ProfiledCatalogue) -> CatalogueEntities:
+    def of(cls, catalogue: ProfiledCatalogue, everyday: EverydayWords) -> CatalogueEntities:
         """Collect the facts from the profiles of the tools."""
         profiles = catalogue.profiles.values()
         times = Counter(value.key[1] for profile in profiles for value in profile.consumes if _is_key(value))
         given = {value.key[0] or value.key[1] for profile in profiles for value in profile.produces}
         entities = {profile.entity for profile in profiles if profile.entity}
         return cls(
+            everyday=everyday,
             keys=frozenset(name for name, count in times.items() if count > 1),
             entities=frozenset(entities - GENERIC_NAMES),
             given=frozenset(name.split()[-1] for name in given | entities if name),
@@ -119,7 +122,7 @@ class CatalogueEntities:
                 for tool in catalogue.tools
                 if not tool.parameters
                 for value in catalogue.profile(tool.id).produces
-                if value.key[0] and is_person(value.key[0])
+                if value.key[0] and everyday.is_person(value.key[0])
             ),
         )
 
@@ -150,10 +153,10 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             kind=kind,
             entity=entity,
             required=_is_required(parameter, consumed.get(parameter.name), required),
-            person=role or (kind == "id" and is_person(entity)),
+            person=role or (kind == "id" and known.everyday.is_person(entity)),
             asker_found=kind == "id" and entity in known.askers,
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
-            announced_by=announcing_nouns(entity) if entity else frozenset(),
+            announced_by=known.everyday.announcing(entity) if entity else frozenset(),
             enum=parameter.enum,
             named=_may_be_name(parameter),
             number=type_family(parameter.type) in ("number", "integer"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
-from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
+from datagen.validation.synonyms import STOP_WORDS, EverydayWords
 from ingest.linking import GENERIC_NAMES, ToolProfile, local_name, type_family
 from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Parameter, Tool
@@ -71,7 +71,8 @@ class CatalogueSlots:
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
-        self._known = CatalogueEntities.of(catalogue)
+        self.everyday = EverydayWords.of(catalogue)
+        self._known = CatalogueEntities.of(catalogue, self.everyday)
         self._tools: dict[str, ToolSlots] = {}
 
     def of(self, tool_id: str) -> ToolSlots:
@@ -95,7 +96,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
     reads = _only_reads(tool, profile.action)
     looks_up = reads and not any(slot.required for slot in ids)
     gives = _given(profile, known) | ({names.canonical(profile.entity)} if profile.entity else set())
-    about_asker = not slots and any(map(is_person, filter(None, gives)))
+    about_asker = not slots and any(map(known.everyday.is_person, filter(None, gives)))
     said = [*words(local_name(tool)), *words(tool.title), *(word for slot in slots for word in slot.words)]
     top_level = [slot for slot in slots if "." not in slot.parameter]
     return ToolSlots(
@@ -106,8 +107,8 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         knowledge=looks_up and not _TOOLS.words("knowledge").isdisjoint(said),
         undocumented=not tool.returns,
         about_asker=about_asker,
-        about_person=about_asker or (bool(profile.entity) and is_person(profile.entity)),
-        takes_person=any(map(_takes_person, slots)),
+        about_person=about_asker or (bool(profile.entity) and known.everyday.is_person(profile.entity)),
+        takes_person=any(_takes_person(slot, known.everyday) for slot in slots),
         entity=profile.entity,
         group=catalogue.group(tool.id),
         gives=frozenset(gives),
@@ -119,10 +120,10 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
             type_family(one.type) == "time" or _TOOLS.words("dates") & set(_last_words(one)) for one in tool.returns
         ),
         attributes=frozenset(noun_lemma(named[-1]) for named in map(_last_words, tool.returns) if named),
-        document_words=_document_words(tool, profile.entity),
+        document_words=_document_words(tool, known.everyday.words(profile.entity)),
         lists=profile.action in ("search", "list"),
         name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
-        vocabulary=_vocabulary(said, profile.entity),
+        vocabulary=_vocabulary(said, profile.entity, known.everyday),
     )
 
 
@@ -130,8 +131,8 @@ def _last_words(output: Parameter) -> list[str]:
     return words(output.name.rsplit(".", 1)[-1])
 
 
-def _document_words(tool: Tool, entity: str) -> frozenset[str]:
-    texts = [local_name(tool), tool.title, tool.description, *everyday_words(entity)]
+def _document_words(tool: Tool, everyday: Sequence[str]) -> frozenset[str]:
+    texts = [local_name(tool), tool.title, tool.description, *everyday]
     texts += [text for one in (*tool.parameters, *tool.returns) for text in (one.name, one.description)]
     return frozenset(noun_lemma(word) for text in texts for word in words(text))
 
@@ -143,10 +144,10 @@ def _given(profile: ToolProfile, known: CatalogueEntities) -> set[str]:
     return entities | {value.key[1] for value in profile.produces if not value.key[0] and value.key[1] in named}
 
 
-def _takes_person(slot: Slot) -> bool:
+def _takes_person(slot: Slot, everyday: EverydayWords) -> bool:
     if slot.kind not in ("id", "text", "list") or not slot.words:
         return False
-    return slot.person or is_person(slot.last_word)
+    return slot.person or everyday.is_person(slot.last_word)
 
 
 def _telling(names: Iterable[str]) -> Iterator[str]:
@@ -154,9 +155,9 @@ def _telling(names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name not in GENERIC_NAMES and not set(name.split()) <= PLAIN_WORDS)
 
 
-def _vocabulary(said: list[str], entity: str) -> frozenset[str]:
+def _vocabulary(said: list[str], entity: str, words_of: EverydayWords) -> frozenset[str]:
     """Return the nouns of a tool and their everyday words; verbs do not distinguish tools."""
-    everyday = [word for phrase in everyday_words(entity) for word in words(phrase)]
+    everyday = [word for phrase in words_of.words(entity) for word in words(phrase)]
     skipped = STOP_WORDS | _TOOLS.words("reading_verbs")
     nouns = {noun_lemma(word) for word in (*said, *everyday) if word not in skipped and len(word) > 1}
     own = noun_lemma(entity.split()[-1]) if entity else ""

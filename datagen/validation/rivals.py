@@ -16,7 +16,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.slots import Slot
-from datagen.validation.synonyms import content_words, everyday_words
+from datagen.validation.synonyms import EverydayWords, content_words
 from datagen.validation.tool_slots import CatalogueSlots
 from ingest.linking import AUTH_KEY, ToolProfile, action_of, local_name
 from ontology.names import noun_lemma, verb_lemma, words
@@ -148,10 +148,11 @@ class Rivals:
 
     @cached_property
     def _names(self) -> Mapping[str, _Names]:
-        return {tool.id: _named(tool, self._catalogue.extended_profiles[tool.id]) for tool in self._catalogue.tools}
+        profiles, everyday = self._catalogue.extended_profiles, self._slots.everyday
+        return {tool.id: _named(tool, profiles[tool.id], everyday) for tool in self._catalogue.tools}
 
 
-def _named(tool: Tool, profile: ToolProfile) -> _Names:
+def _named(tool: Tool, profile: ToolProfile, everyday: EverydayWords) -> _Names:
     tokens = words(local_name(tool))
     ends = (tokens[0], tokens[-1]) if tokens else ()
     verbs = [word for word in ends if verb_lemma(word) in _VERBS]
@@ -160,9 +161,9 @@ def _named(tool: Tool, profile: ToolProfile) -> _Names:
     name = " ".join(map(noun_lemma, own)) if 0 < len(own) <= _MAX_OWN_WORDS else profile.entity
     is_head = set(profile.entity.split()) <= set(name.split()) and profile.entity.split()[-1:] == name.split()[-1:]
     entity = (profile.entity,) if is_head else ()
-    called = [called for called in (name, *everyday_words(name), *entity) if called]
+    called = [called for called in (name, *everyday.words(name), *entity) if called]
     owners = [value.key[0] for value in profile.consumes if value.required and value.identifier and value.key[0]]
-    others = [*owners, *name.split(), *(one for each in (*owners, *name.split()) for one in everyday_words(each))]
+    others = [*owners, *name.split(), *(one for each in (*owners, *name.split()) for one in everyday.words(each))]
     described = re.split(r"[.;:]\s", f"{tool.title} {tool.description}", maxsplit=1)[0]
     phrases = frozenset(map(_lemmas, map(_words, called)))
     return _Names(

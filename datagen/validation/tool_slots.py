@@ -67,11 +67,14 @@ class ToolSlots:
 
 
 class CatalogueSlots:
-    """The facts about the tools of a catalogue, each computed once."""
+    """The facts about the tools of a catalogue, each computed once.
 
-    def __init__(self, catalogue: ProfiledCatalogue) -> None:
+    :param everyday: what people call its things; where it is None, the words that suit the catalogue.
+    """
+
+    def __init__(self, catalogue: ProfiledCatalogue, everyday: EverydayWords | None = None) -> None:
         self._catalogue = catalogue
-        self.everyday = EverydayWords.of(catalogue)
+        self.everyday = everyday or EverydayWords.of(catalogue)
         self._known = CatalogueEntities.of(catalogue, self.everyday)
         self._tools: dict[str, ToolSlots] = {}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from datagen.generation import load_lexicon
 from datagen.synthetic_request import SampleValue, SyntheticRequest
 from datagen.tool_path import PathEdge, ToolPath
 from datagen.validation.parsed_request import parse_request
 from datagen.validation.rivals import Rivals
+from datagen.validation.synonyms import EverydayWords
 from datagen.validation.tool_slots import CatalogueSlots
 from tests.datagen.catalogues import catalogue_of, tool
 
@@ -67,5 +69,7 @@ def test_a_request_says_which_tool_it_means(
     path: ToolPath, text: str, values: tuple[SampleValue, ...], other: str
 ) -> None:
     request = SyntheticRequest(id="r", text=text, request_class="single-intent", path=path, values=values)
-    why = Rivals(CATALOGUE, CatalogueSlots(CATALOGUE)).find_open_choice(request, parse_request(text))
+    why = Rivals(CATALOGUE, CatalogueSlots(CATALOGUE, EverydayWords(load_lexicon()))).find_open_choice(
+        request, parse_request(text)
+    )
     assert bool(why) is bool(other) and other in why

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from datagen.generation.arguments import UNITS_OF_TIME, canonical, in_words
 from datagen.generation.data_files import read_data, word_classes
-from ingest.linking import type_family
+from datagen.output_kinds import output_kind
 from ontology.names import is_noun, words
 from ontology.tool import Parameter, Tool
 
@@ -59,16 +59,13 @@ def _kind(output: Parameter, path: str, name: str) -> str:
     last = name.split()[-1] if name else ""
     if not name or (last in _WORDS["untestable"] and not output.enum and name not in _LABELS):
         return ""
-    family = type_family(output.type)
-    if last in _WORDS["states"] and family in ("string", ""):
-        return "state"
-    if family == "boolean":
+    kind, readable = output_kind(output, last), _is_readable(_LABELS.get(name, name))
+    if kind == "flag":
         return "flag" if last in _WORDS["flags"] else ""
-    readable = _is_readable(_LABELS.get(name, name))
-    if output.format in ("date", "date-time") or family == "time" or last in ("date", "until", "on", "eta"):
+    if kind == "time":
         return "date" if readable or last in ("until", "to") else ""
-    if family not in ("number", "integer") or not readable:
-        return ""
+    if kind != "number" or not readable:
+        return kind if kind == "state" else ""
     if last in _WORDS["stamps"]:
         return ""
     if path.endswith(".amount") or last in _WORDS["amounts"]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from datagen.extended_profiles import is_paging, only_reads
+from datagen.output_kinds import output_kind
 from datagen.paths.own_object import gives_own_object
-from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_path import PathEdge, ToolPath
 from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile, type_family
-from ontology.names import words
+from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["PathNeeds", "find_unsayable"]
@@ -139,8 +139,7 @@ def _is_testable(output: Parameter) -> bool:
     if "[]" in output.name:
         return False
     last = words(output.name)[-1:]
-    typed = type_family(output.type) in ("boolean", "integer", "number", "time") or output.format.startswith("date")
-    return typed or bool(output.enum) or not load_patterns("paths/words").words("states").isdisjoint(last)
+    return bool(output_kind(output, noun_lemma(last[0]) if last else ""))
 
 
 def _filled_twice(edges: list[PathEdge]) -> Iterator[str]:

@@ -9,7 +9,6 @@ from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.clause_parser import Clause
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import PathFit
-from datagen.validation.slots import PLAIN_WORDS
 from datagen.validation.tool_slots import ToolSlots
 from ontology.names import is_noun, noun_lemma
 
@@ -21,6 +20,8 @@ _TOOLS, _CUES, _VALUES = (
     load_patterns("validation/values"),
 )
 _QUANTITIES = _TOOLS.words("quantities")
+_UNTELLING = _TOOLS.words("dates") | _TOOLS.words("counts") | _TOOLS.words("plain")
+"""Words of outputs that people also say of what the documents call by another name."""
 _MAX_BEFORE = 40  # characters before a value in which a comparison is looked for
 
 
@@ -31,7 +32,7 @@ class Attributes:
     """
 
     def __init__(self, tools: Iterable[ToolSlots]) -> None:
-        self._known = frozenset(word for tool in tools for word in tool.attributes) - PLAIN_WORDS
+        self._known = frozenset(word for tool in tools for word in tool.attributes) - _UNTELLING
 
     def find_unanswered(self, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
         """Why no tool of the path answers the condition of a request, or empty.

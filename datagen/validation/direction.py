@@ -31,6 +31,7 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
     """
     if _DIRECTIONS["negation"].search(parsed.masked):
         return ""
+    lifted = {verb_lemma(match["state"]) for match in _DIRECTIONS["taken_off"].finditer(parsed.masked)}
     decided = {
         slot.tool for tool in fit.tools for slot in tool.slots if slot.kind in ("enum", "flag") and slot.required
     }
@@ -40,6 +41,9 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
         if tool.id not in decided  # The value of such an input says the direction.
         for word in words(tool.id.rpartition("/")[2])
     }
+    for state in sorted(lifted & done.keys()):
+        if done.keys().isdisjoint(_opposites(state)):
+            return f"it asks to lift the {state}, and {done[state]} does the opposite"
     for verb in sorted(_asked_actions(parsed)):
         for opposite in sorted(_alike({*_opposites(verb)})):
             if opposite in done and _alike({verb}).isdisjoint(done) and opposite not in parsed.lemmas:
@@ -48,7 +52,7 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
 
 
 def _asked_actions(parsed: ParsedRequest) -> set[str]:
-    """The actions that the request asks for: verbs that open a want, and "lift the block" for "unblock"."""
+    """The actions that the request asks for: verbs that open a want, and "put a block on" for "block"."""
     found = {verb_lemma(match["verb"]) for match in _DIRECTIONS["listed"].finditer(parsed.masked)}
     names = {word for value in parsed.of_kind("name") for word in _WORD.findall(value.text.lower())}
     for clause in parsed.clauses:
@@ -58,8 +62,6 @@ def _asked_actions(parsed: ParsedRequest) -> set[str]:
         first = {verb_lemma(word) for word in islice(said, 1)}
         # No dictionary has "deregister": with such a verb a clause may be read as a statement.
         found |= first if clause.kind != "statement" else {verb for verb in first if verb.startswith(_REVERSALS)}
-        for match in _DIRECTIONS["taken_off"].finditer(clause.text):
-            found.add(f"un{verb_lemma(match['state'])}")
         for match in _DIRECTIONS["put_on"].finditer(clause.text):
             found.add(verb_lemma(match["state"]))
         for match in _DIRECTIONS["switched"].finditer(clause.text):

@@ -35,7 +35,7 @@ class ToolSlots:
     :param outputs: canonical names of its outputs that are more than plain values.
     :param measures: whether it documents a number among its outputs, or documents no outputs.
     :param dates: whether it has a day or a time among its outputs, by type or by name.
-    :param attributes: the last words of the names of its outputs, as nouns.
+    :param attributes: the last words of the names of its outputs and of the objects around them, as nouns.
     :param document_words: all words of its document, as nouns, and what people say for what it is about.
     :param lists: whether it gives several things.
     :param name_words: the words of its name, as nouns and as verbs.
@@ -122,7 +122,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         dates=any(
             type_family(one.type) == "time" or _TOOLS.words("dates") & set(_last_words(one)) for one in tool.returns
         ),
-        attributes=frozenset(noun_lemma(named[-1]) for named in map(_last_words, tool.returns) if named),
+        attributes=frozenset(_attributes(tool.returns)),
         document_words=_document_words(tool, known.everyday.words(profile.entity)),
         lists=profile.action in ("search", "list"),
         name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
@@ -132,6 +132,12 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
 
 def _last_words(output: Parameter) -> list[str]:
     return words(output.name.rsplit(".", 1)[-1])
+
+
+def _attributes(outputs: Iterable[Parameter]) -> Iterator[str]:
+    """``salary`` and ``amount`` of ``salary.amount``."""
+    parts = (words(part) for output in outputs for part in output.name.replace("[]", "").split("."))
+    return (noun_lemma(named[-1]) for named in parts if named)
 
 
 def _document_words(tool: Tool, everyday: Sequence[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from tests.datagen.validation.conftest import Validated
 BUDGET = "finance/getBudget finance/transferBudget"
 MEMBER = "hr/searchEmployees hr/getLeaveBalance"
 TWO = "travel/cancelBooking hr/cancelLeaveRequest"
+OWED = "sales/searchCustomers finance/getOpenReceivables"
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,13 @@ def test_of_its_class(validated: Validated, label: str, tools: str, text: str) -
             "hr/searchHandbook hr/cancelLeaveRequest",
             "What is a sabbatical? Also drop LR-4412",
             "ir-multi",
+        ),
+        ("multi-intent", OWED, "Find Hansen Marine. Show what they owe us.", "feeds the next"),
+        (
+            "multi-intent",
+            "finance/getBudget hr/getLeaveBalance",
+            "Show the budget of 4711. Based on that, list the days off of E10777.",
+            "'based on' makes one of them from the other",
         ),
         ("several", TWO, "Cancel BK-7712 and drop LR-4412", "none of the six classes"),
     ],

@@ -27,6 +27,9 @@ from ontology.stop_words import stop_words
 __all__ = ["RulesGenerator"]
 
 _ATTEMPTS = 18
+_FRUITLESS = 2
+"""After so many attempts without a text there is none; the second of them states an optional value. Of 137 paths of the shipped company
+that get a text in 18 attempts 132 get it in two, of 30 of eight other vendors all in one; a path without a text is tried again."""
 _MAX_TEXTS = 11
 _FREE_REPETITION = 0.33
 """Repetition for each word that does not count."""
@@ -71,7 +74,9 @@ class RulesGenerator:
         reason, text = "", ""
         generated: list[GeneratedText] = []
         for attempt in range(_ATTEMPTS):
-            verbose = not generated and attempt >= _ATTEMPTS // 2
+            if attempt == _FRUITLESS and not generated:
+                break
+            verbose = not generated and attempt >= _FRUITLESS // 2
             sampler = self.wording.sampler(*path.tools, request_class, str(seed), str(attempt), verbose=verbose)
             try:
                 context = TemplateContext(path=path, frames=frames, sampler=sampler, questions=self._questions)

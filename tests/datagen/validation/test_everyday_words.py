@@ -8,10 +8,10 @@ from tests.datagen.catalogues import catalogue_of, tool
 
 
 def test_another_catalogue_gets_no_words_of_the_company(enterprise: ProfiledCatalogue) -> None:
-    other = EverydayWords.of(catalogue_of([tool("getLeaveRequest", "leave_request_id", "leave_request_id")]))
+    other = EverydayWords.of(catalogue_of([tool("getWorkOrder", "work_order_id", "work_order_id")]))
     own = EverydayWords.of(enterprise)
-    assert len(own.words("leave request")) > len(other.words("leave request")) >= 1
-    assert own.announcing("leave request") > other.announcing("leave request") >= {"request", "lr"}
+    assert len(own.words("work order")) > len(other.words("work order")) >= 1
+    assert own.announcing("work order") > other.announcing("work order") >= {"order", "wo"}
 
 
 def test_people_are_people_in_every_catalogue() -> None:

@@ -34,7 +34,7 @@ __all__ = ["MAX_ALTERNATIVES", "InterchangeableTools"]
 
 MAX_ALTERNATIVES = 8
 """A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards against
-poor documents: of the shipped company and the other documents (3,720 tools with it) no tool has more than 2, so 2 to 8 do the same."""
+poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8 do the same."""
 _FINDING = ("search", "list")
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)*$")
 _WORDS = load_patterns("paths/words")
@@ -43,8 +43,8 @@ _MIN_EQUAL = 0.8
 """Share of the fields of two tools, where one filters by what the other requires. The pairs of the shipped company (15) and of
 12 vendors (12) are the same from 0.5 to 1.0: two such tools give the same record, or nothing alike."""
 _MIN_SHARED = 0.65
-"""Share of the outputs of the tool with fewer that the other has too. Of 12 vendors 23 pairs pass at 0.25, among them projects of
-two systems that have only a name in common, and 19 from 0.35 to 1.0. Of 18 documents of one vendor 22 pass up to 0.5, two
+"""Share of the outputs of the tool with fewer that the other has too. Of 12 vendors 23 pairs pass at 0.25, among them the projects
+of two systems, and 19 from 0.35 to 1.0. Of 18 documents of one vendor 22 pass up to 0.5, two
 of which make a secret or a version of it, and 20 from 0.65; at 1.0 one pair is lost."""
 
 _Signature = tuple[str, str, frozenset[str], frozenset[str]]

@@ -27,9 +27,9 @@ __all__ = ["RunResult", "Steps", "make_requests"]
 _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
 _PER_REQUEST = 2.0  # paths
 _PER_DEPENDENT = 12.0
-"""Paths for each request of dependent steps. Of the paths over Slack, Box, Zoom, Netlify and Brex one in eight gets a text: a
-list of things with nothing that singles one out cannot be gone on with. With 2 paths each, 6 of 30 explicit requests were
-made, with 12 each 27; the other paths of the catalogue are all tried then. A class that is full tries no further path."""
+"""Paths for each request of dependent steps. Of the paths over Slack, Box, Zoom, Netlify and Brex 2 to 11 % get a text: mostly
+nothing singles out the one thing of a list. With 2 paths each, 6 of 30 explicit and 6 of 30 implicit requests were made, with
+12 each, which are all paths there are, 27 and 12. A class that is full tries no further path."""
 _EXTRA_PATHS = 10  # additional paths, because some are rejected even where few requests are wanted
 
 

@@ -91,7 +91,7 @@ ROOMS = {
     ),
     "datagen": (
         ("ev_graph", "kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
-        ("extended_profiles", "synthetic_request", "tool_links"),
+        ("extended_profiles", "output_kinds", "synthetic_request", "tool_links"),
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),
         ("validation",),

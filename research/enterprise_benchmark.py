@@ -1,17 +1,19 @@
 """The open benchmark of the shipped catalogue, put together: individually written and generated requests, validated and split.
 
     egotools build examples/enterprise/catalog --out out/benchmark/store
-    egotools datagen out/benchmark/store --out out/benchmark/generated --per-class 110
+    egotools datagen out/benchmark/store --out out/benchmark/generated --per-class 150
     python -m research.enterprise_benchmark
 
-``writers/*.jsonl`` are the source of the individually written ones; everything else in the folder but the datasheet's prose is
-written here. Requests of one tool path are all in one half.
+``writers/*.jsonl`` are the source of the individually written ones; everything else in the folder but the datasheet's prose and the generated
+requests of earlier versions is written here. Requests of one tool path are all in one half. Of the generated requests, two readers read
+each one (``research/readings``); those stay that both accept, at most 110 of a class.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,7 @@ from datagen.validation.rules_validator import rules_validators, validate
 from eval.gold_slots import gold_slots
 from ontology.errors import DocumentError
 from ontology.files import write_file
+from research.readings.__main__ import read_reading
 from retrieval.snapshot.reader import open_snapshot
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
@@ -37,12 +40,17 @@ __all__ = ["FOLDER", "HALVES", "NOTHING", "SOURCES", "half_of", "read_rows"]
 FOLDER = ROOT / "examples" / "enterprise" / "benchmark"
 HALVES = ("dev", "test")
 SOURCES = ("hand", "generated")
+PER_CLASS = 110
+READING = ROOT / "research" / "readings" / "third" / "company"
+"""What two readers say of the generated requests."""
 NOTHING = "none"
 """The class of requests that no tool serves."""
 
 
 def main(
-    store: Path = ROOT / "out" / "benchmark" / "store", generated: Path = ROOT / "out" / "benchmark" / "generated"
+    store: Path = ROOT / "out" / "benchmark" / "store",
+    generated: Path = ROOT / "out" / "benchmark" / "generated",
+    reading: Path = READING,
 ) -> None:
     """Write the benchmark."""
     catalogue = ProfiledCatalogue.of(open_snapshot(store))
@@ -50,13 +58,22 @@ def main(
     validators = rules_validators(catalogue, links)
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
     hand = [validate(_hand(row, links), validators) for row in written if row["class"] != NOTHING]
-    made = [SyntheticRequest.from_json(row) for row in read_rows(generated / "queries.jsonl")]
+    made = [SyntheticRequest.from_json(row) for row in _accepted(read_rows(generated / "queries.jsonl"), reading)]
     rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
     for source in SOURCES:
         write_file(FOLDER / f"{source}.jsonl", _lines(rows[source]))
     write_file(FOLDER / "unanswerable.jsonl", _lines(_unanswerable(row) for row in written if row["class"] == NOTHING))
     write_file(FOLDER / "tools.jsonl", _lines(tool.to_json() for tool in catalogue.tools))
     replace_block(FOLDER / "DATASHEET.md", "account", "\n".join(_counts(rows)))
+
+
+def _accepted(rows: Iterable[dict[str, Any]], reading: Path) -> Iterator[dict[str, Any]]:
+    """The rows that both readers accept, at most :data:`PER_CLASS` of a class, the first ones."""
+    accepted, of_class = read_reading(reading).accepted, Counter[str]()
+    for row in rows:
+        if row["id"] in accepted and of_class[row["class"]] < PER_CLASS:
+            of_class[row["class"]] += 1
+            yield row
 
 
 def _row(request: SyntheticRequest) -> dict[str, Any]:

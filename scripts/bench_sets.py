@@ -51,6 +51,8 @@ SHIPPED_GENERATED = "enterprise-generated"
 """The requests that datagen generated from the graph of the same catalogue: reported apart, because a graph finds
 them more easily.
 """
+SHIPPED_GENERATED_V1 = f"{SHIPPED_GENERATED}-v1"
+"""Those of version 1 of the benchmark. They have to be named."""
 SHIPPED_DEV, SHIPPED_TEST = f"{SHIPPED}-dev", f"{SHIPPED}-test"
 """The halves of the model-written requests. Rules may be chosen on the dev half."""
 _SHIPPED_HALVES = ((SHIPPED_DEV, "dev"), (SHIPPED_TEST, "test"))
@@ -138,10 +140,11 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
         return list(listed.values())
     bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
     halves = [replace(shipped[0], name=name, split=split) for name, split in _SHIPPED_HALVES]
-    long = BenchSet(
-        name=SHIPPED_LONG, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / "long_tasks.jsonl"
-    )
-    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, long, *real_sets()]}
+    named = [
+        BenchSet(name=name, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / file)
+        for name, file in ((SHIPPED_LONG, "long_tasks.jsonl"), (SHIPPED_GENERATED_V1, "generated-v1.jsonl"))
+    ]
+    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, *named, *real_sets()]}
     unknown = sorted(set(names) - set(known))
     if unknown:
         remedy = REAL_ABSENT if {REAL, REAL_KEPT, REAL_LONG} & set(unknown) else f"There are: {', '.join(known)}"

@@ -13,7 +13,7 @@ from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.run_command import run_command
 
-__all__ = ["ROUNDS", "Reading", "read_rounds", "tables"]
+__all__ = ["ROUNDS", "Reading", "read_reading", "read_rounds", "tables"]
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "datagen.md"
@@ -42,6 +42,13 @@ class Reading:
         """Of each row, whether a reader finds that a colleague could have typed it."""
         return [self.answers[reader][row].typeable for row in self.gold]
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The ids of the requests whose label no reader finds wrong, and that a colleague could have typed by both."""
+        wrong, typed = ([*zip(judge(0), judge(1), strict=True)] for judge in (self.wrong, self.typeable))
+        rows = zip(self.gold.values(), wrong, typed, strict=True)
+        return frozenset(gold.request for gold, faults, natural in rows if not any(faults) and all(natural))
+
 
 def main() -> None:
     """Renew the tables."""
@@ -55,13 +62,18 @@ def read_rounds(folder: Path = FOLDER) -> dict[str, list[Reading]]:
     :raises InvalidArgumentError: when files of a reading do not belong together.
     """
     return {
-        name: [_reading(path) for path in sorted((folder / name).iterdir())]
+        name: [read_reading(path) for path in sorted((folder / name).iterdir())]
         for name in ROUNDS
         if (folder / name).is_dir()
     }
 
 
-def _reading(folder: Path) -> Reading:
+def read_reading(folder: Path) -> Reading:
+    """The reading in a folder.
+
+    :raises DocumentError: for a file that is no sheet, key or answer.
+    :raises InvalidArgumentError: when its files do not belong together.
+    """
     ids = [row["id"] for _, row in numbered_rows(folder / "sheet.jsonl")]
     first, second = (read_answers(folder / f"{reader}.jsonl", ids) for reader in READERS)
     return Reading(catalogue=folder.name, gold=read_gold(folder / "key.jsonl", ids), answers=(first, second))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from datagen.synthetic_request import CLASSES, SyntheticRequest
+from eval.gold_slots import gold_slots
 from eval.queries import read_queries
 from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
-from research.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
+from research.enterprise_benchmark import FOLDER, HALVES, NOTHING, PER_CLASS, READING, SOURCES, half_of, read_rows
+from research.readings.__main__ import read_reading
 
 Rows = list[dict[str, Any]]
 
@@ -39,7 +42,7 @@ def test_at_least_a_thousand_requests_sixty_of_each_class_by_hand(by_source: dic
     assert set(by_hand) == set(CLASSES)
     assert min(by_hand.values()) >= 60
     assert {row["generator"] for row in by_source["hand"]} == {"hand"}
-    assert {row["generator"] for row in by_source["generated"]} == {"rules.v1"}
+    assert {row["generator"] for row in by_source["generated"]} == {"rules.v2"}
 
 
 def test_sixty_requests_that_nothing_serves(unanswerable: Rows) -> None:
@@ -48,7 +51,7 @@ def test_sixty_requests_that_nothing_serves(unanswerable: Rows) -> None:
 
 
 def test_no_tool_path_is_in_both_halves(rows: Rows) -> None:
-    of = {half: {frozenset(row["tools"]) for row in rows if row["split"] == half} for half in HALVES}
+    of = {half: {frozenset(gold_slots(row["tools"])) for row in rows if row["split"] == half} for half in HALVES}
     assert not of["dev"] & of["test"]
     assert all(half_of(row["path_id"]) == row["split"] for row in rows)
     assert min(sum(row["split"] == half for row in rows) for half in HALVES) > 0.4 * len(rows)
@@ -58,6 +61,18 @@ def test_the_hand_written_ones_are_those_of_their_writers(by_source: dict[str, R
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
     kept = {row["id"]: (row["query"], row["tools"], row["class"]) for row in by_source["hand"]}
     assert kept == {r["id"]: (r["query"], r["tools"], r["class"]) for r in written if r["class"] != NOTHING}
+
+
+def test_two_readers_accept_every_generated_request(by_source: dict[str, Rows]) -> None:
+    generated = Counter(row["class"] for row in by_source["generated"])
+    assert {row["id"] for row in by_source["generated"]} <= read_reading(READING).accepted
+    assert max(generated.values()) <= PER_CLASS
+
+
+def test_version_1_of_the_generated_requests_is_kept() -> None:
+    path = FOLDER / "generated-v1.jsonl"
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == "4914025f7531ca9c78bffef0f36874b930591c29b0c1fb39890481a22dff6eb2"
+    assert len(list(read_rows(path))) == 660
 
 
 def test_generated_requests_passed_every_check(by_source: dict[str, Rows]) -> None:
@@ -72,7 +87,7 @@ def test_every_text_and_every_id_is_there_once(rows: Rows, unanswerable: Rows) -
 
 def test_the_rows_are_what_eval_and_datagen_read(rows: Rows) -> None:
     queries = read_queries([FOLDER / f"{source}.jsonl" for source in SOURCES])
-    assert [query.tools for query in queries.queries] == [tuple(row["tools"]) for row in rows]
+    assert [query.slots for query in queries.queries] == [gold_slots(row["tools"]) for row in rows]
     for row in rows:
         request = SyntheticRequest.from_json(row)
         assert request.path.id == row["path_id"]
@@ -84,15 +99,20 @@ def test_values_are_said_and_belong_to_tools_of_the_path(rows: Rows, tools: dict
     for row in rows:
         for value in row["values"]:
             assert value["value"] in row["query"], row["id"]
-            assert value["tool"] in row["tools"], row["id"]
+            assert value["tool"] in _tools(row), row["id"]
             assert value["parameter"] in {one["name"] for one in tools[value["tool"]]["parameters"]}, row["id"]
 
 
 def test_edges_join_tools_of_the_path_in_the_order_they_run(rows: Rows) -> None:
     for row in rows:
-        place = {tool: at for at, tool in enumerate(row["tools"])}
+        place = {tool: at for at, slot in enumerate(gold_slots(row["tools"])) for tool in slot}
         for edge in row["edges"]:
             assert edge["kind"] == "P-P" or place[edge["source"]] < place[edge["target"]], row["id"]
+
+
+def _tools(row: dict[str, Any]) -> list[str]:
+    """All tools of a gold set, alternatives among them."""
+    return [tool for slot in gold_slots(row["tools"]) for tool in slot]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +145,7 @@ def test_the_tools_are_those_of_the_shipped_catalogue(catalog: Catalog, tools: d
 def test_the_requests_reach_nearly_all_tools_and_every_system(rows: Rows, tools: dict[str, dict[str, Any]]) -> None:
     used: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        for tool in row["tools"]:
+        for tool in _tools(row):
             used[tool.split("/")[0]].add(tool)
     assert {tool.split("/")[0] for tool in tools} == set(used)
     assert sum(map(len, used.values())) >= 0.9 * len(tools)

@@ -64,9 +64,7 @@ def fault_of(
 
 def _is_twice(value: str, text: str) -> bool:
     """Whether a value stands in a text twice as words of its own."""
-    if (
-        len(value) < _MIN_CHARS or text.count(value) < 2
-    ):  # else nothing is compiled, which costs more than all other checks
+    if len(value) < _MIN_CHARS or text.count(value) < 2:  # to compile an expression costs more than all other checks
         return False
     return len(re.findall(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)) > 1
 

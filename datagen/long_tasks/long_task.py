@@ -30,9 +30,12 @@ LONG_TASK = "long-task"
 _PART_CLASSES = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
 _MIN_TOOLS = 5
 _MIN_PARTS, _MAX_PARTS = 2, 4
+"""Of 40 tasks 40 are made with 4 or 5 parts at most (5.8 or 6.2 tools a task) and 22 with 3, of 300 requests of the shipped company; of 249
+requests of eight other vendors 15 or 21, and 6."""
 _MAX_SENTENCES = 5
-_ATTEMPTS = 30  # for each wanted task
-_MAX_USES = 3  # of one part
+"""The least with which as many are made: with 4 it is 18 and 8, with 6 or 8 the tasks only get longer."""
+_ATTEMPTS = 30  # for each wanted task; with 10 or 90 as many are made on both
+_MAX_USES = 3  # of one part; with 5 there are 8 tasks of the vendors instead of 15, with 2 16
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _CAPITAL_WORD = re.compile(r"^[A-Z][a-z]+\b")
 

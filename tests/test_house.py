@@ -85,6 +85,7 @@ ROOMS = {
         ("answers", "bootstrap", "queries", "rank_measures", "system"),
         ("graph_quality", "metrics", "run", "systems"),
         ("measured_set", "request_groups"),
+        ("abstention_rates",),
         ("analysis", "summary"),
         ("report",),
         ("learning", "tuning"),

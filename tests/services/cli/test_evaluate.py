@@ -142,7 +142,7 @@ def test_of_requests_without_tools_it_is_measured_whether_a_system_abstains(
     )
     code, out, err = run("eval", store, "-q", few, "-q", none, "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
-    for words in ("Abstention in %", "2 unanswerable requests, 8 answerable ones", "chit-chat", "CompleteRecall"):
+    for words in ("Abstention in %", "2 unanswerable requests", "chit-chat", "CompleteRecall"):
         assert words in out
     measured = read_measured(tmp_path / "out")
     assert [len(found.answers) for found in measured.runs] == [10, 10, 10]
@@ -187,7 +187,7 @@ def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
     ("rows", "told"),
     [
         ([row("a"), row("b"), row("a")], "'a'"),
-        ([row("a"), {**row("b"), "tools": []}], "gold"),
+        ([row("a"), {**row("b"), "tools": [""]}], "empty id"),
         ([row("a"), {"id": "b"}], "'query'"),
         ([], "no request"),
     ],

@@ -71,7 +71,10 @@ def test_two_readers_accept_every_generated_request(by_source: dict[str, Rows]) 
 
 def test_version_1_of_the_generated_requests_is_kept() -> None:
     path = FOLDER / "generated-v1.jsonl"
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == "4914025f7531ca9c78bffef0f36874b930591c29b0c1fb39890481a22dff6eb2"
+    assert (
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        == "4914025f7531ca9c78bffef0f36874b930591c29b0c1fb39890481a22dff6eb2"
+    )
     assert len(list(read_rows(path))) == 660
 
 

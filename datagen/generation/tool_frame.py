@@ -13,6 +13,7 @@ from datagen.generation.lexicon import Lexicon, Noun
 from datagen.generation.purpose import GenerationError, Purpose, purpose_of
 from datagen.generation.statement import EXISTENCE, Link
 from datagen.profiled_catalogue import ProfiledCatalogue
+from ingest.linking import ToolProfile
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -109,6 +110,8 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         named = replace(identity, noun=noun)
         arguments = tuple(named if one is identity else one for one in arguments)
         identity = named
+    if identity is None and _needs_identity(purpose, profile):
+        raise GenerationError(_REASONS["no_one"])
     owner = _owner(arguments, identity, purpose)
     if purpose.verb == "put" and any(link.preposition in _INTO for link in purpose.said.links):
         raise GenerationError(
@@ -183,6 +186,16 @@ def _phrases(purpose: Purpose, identity: Argument | None) -> tuple[str, ...]:
     if kind in ("get", "list") and said.many and identity is None:
         kind = "list"
     return verbs.phrases[kind]
+
+
+def _needs_identity(purpose: Purpose, profile: ToolProfile) -> bool:
+    """Whether a tool that works on one thing takes the identifier of that thing, whether or not its document marks it as required.
+
+    Found on the document of Slack, where the group that an update changes is an input that need not be given.
+    """
+    if purpose.kind in ("create", "search", "list") or purpose.said.many or not profile.entity:
+        return False
+    return any(value.identifier and not value.context and value.key[0] == profile.entity for value in profile.consumes)
 
 
 def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Argument | None:

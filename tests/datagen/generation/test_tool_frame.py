@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from datagen.generation.lexicon import load_lexicon
@@ -172,3 +174,12 @@ def test_the_number_of_a_thing_that_people_call_by_one_word_identifies_it() -> N
 def test_what_belongs_to_a_thing_is_removed_from_it() -> None:
     frame = ToolWording(enterprise()).frame("purchasing/delete_PurchaseOrderItem")
     assert frame.preposition == "from"
+
+
+def test_an_update_of_one_of_several_needs_its_identity_although_its_document_marks_it_as_optional() -> None:
+    group, name = Parameter(name="usergroup", required=False), Parameter(name="name")
+    update = Tool(id="x", name="usergroups.update", description="Update a user group.", parameters=(group, name))
+    with pytest.raises(GenerationError):
+        ToolWording(catalogue_of(update)).frame("x")
+    by_number = replace(update, parameters=(replace(group, name="user_group_id", example="4711"), name))
+    assert ToolWording(catalogue_of(by_number)).frame("x").identity is not None

@@ -105,6 +105,9 @@ class Generator(Protocol):
     def no_words(self, tool: str) -> str:
         """Return why no text can name a tool of the catalogue, without a full stop; empty where one can."""
 
+    def no_part(self, tool: str, request_class: str) -> str:
+        """Return why a tool can be no request of its own beside others in a text of a class; empty where it can."""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the text of a request of this class over this path, or a rejection. Deterministic.
 

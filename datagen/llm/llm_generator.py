@@ -41,6 +41,10 @@ class LlmGenerator:
         """Why the rules have no plain words for a tool, or empty."""
         return self._rules.no_words(tool)
 
+    def no_part(self, tool: str, request_class: str) -> str:
+        """Why the rules make no request of its own of a tool beside others, or empty."""
+        return self._rules.no_part(tool, request_class)
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the reworded text, or a rejection; see :class:`datagen.interfaces.Generator`.
 

@@ -33,7 +33,7 @@ _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
 _GENERAL_QUESTION = "ir-multi-intent"
 _FORKED = 3  # number of tools of a join or fan
 _ATTEMPTS = 3  # maximum number of attempts for a path around one tool
-_SHARE_ANSWERED = 0.6  # share of the paths for general questions with a tool that answers the question
+_SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
 _SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
 _RULES: Mapping[str, tuple[StepRules, ...]] = {
     "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
@@ -78,6 +78,7 @@ def find_paths(
     *,
     wanted: Mapping[str, int],
     no_words: Callable[[str], str] = lambda tool: "",
+    no_part: Callable[[str, str], str] = lambda tool, request_class: "",
     seed: int = 0,
     progress: Progress = lambda stage, done, total: None,
 ) -> FoundPaths:
@@ -87,6 +88,7 @@ def find_paths(
 
     :param wanted: map from class to the wanted number of paths; a rejection has the reason where fewer are found.
     :param no_words: the reason why no request can name a tool, or empty; such a tool is in no path.
+    :param no_part: the reason why a tool is no request of its own beside others in a class, or empty.
     :param progress: called with (``paths``, done, total).
     :raises InvalidArgumentError: for a class that is none of the six.
     :raises ModelError: when the validator needs a model and that is unavailable.
@@ -96,7 +98,7 @@ def find_paths(
         raise InvalidArgumentError(
             "there is no such class of requests", subject=", ".join(unknown), remedy=f"Classes are {', '.join(CLASSES)}"
         )
-    finder = _Finder(catalogue, rp, pp, validator, no_words, seed)
+    finder = _Finder(catalogue, rp, pp, validator, no_words, no_part, seed)
     total, done = sum(wanted.values()), 0
     found: dict[str, tuple[ToolPath, ...]] = {}
     too_few: list[RejectedRequest] = []
@@ -129,8 +131,10 @@ class _Finder:
         pp: ToolLinks,
         validator: SequenceValidator,
         no_words: Callable[[str], str],
+        no_part: Callable[[str, str], str],
         seed: int,
     ) -> None:
+        self._no_part = no_part
         self._catalogue = catalogue
         self._profiles = catalogue.extended_profiles
         self._seed = seed
@@ -186,6 +190,8 @@ class _Finder:
         """Yield paths around the least used tools, as long as new paths are found."""
         answering = frozenset(self._answering if name == _GENERAL_QUESTION else ())
         own = [tool for tool in self._tools if tool not in answering] or self._tools
+        if name == "multi-intent":
+            own = [tool for tool in own if not self._no_part(tool, name)]
         anchors = Anchors(own, self._usage, rank)
         lengths = _Lengths()
         while count > 0 and (anchor := anchors.next()) is not None:
@@ -217,18 +223,29 @@ class _Finder:
         if name == "single-intent":
             yield lambda anchor, lengths: ToolPath(tools=(anchor,))
         elif name == "multi-intent":
-            yield lambda anchor, lengths: builder.independent([anchor], _due_length(lengths, _SET_LENGTHS))
+            for near in (True, False):
+                yield partial(self._independent, near=near, builder=builder)
         elif name == _GENERAL_QUESTION:
             yield lambda anchor, lengths: self._beside_question(anchor, builder, rng)
         else:
             for rules in _RULES[name]:
                 yield partial(_dependent, rules=rules, builder=builder, rng=rng)
 
-    def _beside_question(self, anchor: str, builder: PathBuilder, rng: random.Random) -> ToolPath:
-        """Return a personal action, in 60 % of the cases with a tool that answers a general question, if there is one."""
+    def _independent(self, anchor: str, lengths: _Lengths, *, near: bool, builder: PathBuilder) -> ToolPath | None:
+        """Return tools that are independent of each other, each of them a request of its own."""
+        return builder.independent(
+            [anchor],
+            _due_length(lengths, _SET_LENGTHS),
+            near=near,
+            is_able=lambda tool: not self._no_part(tool, "multi-intent"),
+        )
+
+    def _beside_question(self, anchor: str, builder: PathBuilder, rng: random.Random) -> ToolPath | None:
+        """Return a personal action; without a question of its own, and in some cases beside one, with a tool that answers questions."""
         alone = not builder.reads(anchor) and rng.random() < _SHARE_ALONE
         own = (None if alone else builder.chain(anchor, 2, StepRules(reads_first=True))) or ToolPath(tools=(anchor,))
-        if rng.random() >= _SHARE_ANSWERED:
+        has_question = not self._no_part(own.tools[-1], _GENERAL_QUESTION)
+        if has_question and rng.random() >= _SHARE_ANSWERED:
             return own
         by_use = sorted(self._answering, key=lambda tool: self._usage.tools[tool])
         systems = {
@@ -237,7 +254,7 @@ class _Finder:
         near = (tool for tool in by_use if self._profiles[tool].system in systems)
         answering = next((tool for tool in near if builder.is_independent(tool, own.tools)), None)
         if answering is None:
-            return own
+            return own if has_question else None
         return ToolPath(tools=(answering, *own.tools), edges=own.edges, shape="set")
 
 

@@ -105,6 +105,7 @@ def make_requests(
         sequence,
         wanted=_paths_for(wanted),
         no_words=generator.no_words,
+        no_part=generator.no_part,
         seed=seed,
         progress=progress,
     )

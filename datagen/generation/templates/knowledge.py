@@ -19,6 +19,7 @@ __all__ = ["generate"]
 
 _TEMPLATES = templates("knowledge")
 _EVERYDAY = word_classes("knowledge")["everyday"]
+_OF_EVERYTHING = word_classes("knowledge")["of_everything"]
 _MAX_TOOLS = 3
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'd|I've|my|me|mine|myself)\b")
 
@@ -57,7 +58,9 @@ def _question_for(frame: ToolFrame, others: Sequence[ToolFrame], sampler: Sample
         topic = sampler.noun(near[0], many=True)
         sampler.record(frame.tool, argument, topic)
         return sampler.phrase(_TEMPLATES["about_topic"], topic=topic)
-    topic = sampler.value(frame.tool, argument, frame.noun.pool or "topic")
+    if not frame.noun.pool or frame.noun.pool in _OF_EVERYTHING:
+        raise GenerationError("nobody asks for rules of something else beside the request")
+    topic = sampler.value(frame.tool, argument, frame.noun.pool)
     questions = [question for question in frame.noun.questions if "{x}" in question]
     return sampler.phrase(questions or _TEMPLATES["about_topic"], x=topic, topic=topic)
 

@@ -70,9 +70,10 @@ def _common_thing(steps: Sequence[ToolFrame]) -> str:
         return ""
     if sum(not step.reads and _identifies(step, common[0]) for step in steps) > 1:
         raise GenerationError("one thing would be changed twice")
-    undone = any(step.verb in UNDO_VERBS and _identifies(step, common[0]) for step in steps)
-    if undone and sum(not step.reads for step in steps) > 1:
-        raise GenerationError("one thing would be undone and worked on")
+    if any(step.verb in UNDO_VERBS and _identifies(step, common[0]) for step in steps):
+        raise GenerationError("one thing would be undone and worked on, or looked at")
+    if len({step.reads for step in steps if _identifies(step, common[0])}) > 1:
+        raise GenerationError("one thing would be looked at and changed")
     return common[0]
 
 

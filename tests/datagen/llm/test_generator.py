@@ -48,6 +48,9 @@ class Worder:
     def no_words(self, tool: str) -> str:
         return "it names no action" if tool == "x/wordless" else ""
 
+    def no_part(self, tool: str, request_class: str) -> str:
+        return ""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         return self._worded
 

@@ -31,6 +31,9 @@ class Scripted:
     def no_words(self, tool: str) -> str:
         return ""
 
+    def no_part(self, tool: str, request_class: str) -> str:
+        return ""
+
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         before = sum(tool == path.tools[0] for tool, _ in self.asked)
         self.asked.append((path.tools[0], before))

@@ -67,9 +67,13 @@ def make_unanswerable(
 ) -> UnanswerableRequests:
     """Make at most ``count`` requests, of each kind the same number where there are enough. Deterministic.
 
+    There are none where the documents cannot be read: nobody could say then that no tool serves a request.
+
     :param requests: requests that were made from the catalogue: the words for its objects are taken from them.
     """
     known, rng = DocumentWords(catalogue), random.Random(f"{seed}\nunanswerable")
+    if known.unread:
+        return UnanswerableRequests(requests=(), left_out=(known.unread,))
     kinds = [
         _Kind("missing-action", *missing_actions(catalogue, known, requests, rng)),
         _Kind("other-domain", *other_domains(known, rng)),

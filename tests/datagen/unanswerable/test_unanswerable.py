@@ -109,6 +109,33 @@ def test_a_domain_that_a_document_mentions_is_left_out_with_the_reason(domain: s
     assert any(domain in reason for reason in found.left_out)
 
 
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("tierarzt_buchen", "Bucht einen Termin beim Tierarzt für die Katze oder den Hund."),
+        ("reservar_veterinario", "Reserva una cita con el veterinario para el gato o el perro."),
+        ("umow_weterynarza", "Umawia wizytę u weterynarza dla kota lub psa."),
+        ("预约兽医", "为宠物猫狗预约兽医看诊和打疫苗。"),
+        ("book_it", "为宠物猫狗预约兽医看诊和打疫苗。"),
+        ("xq7", ""),
+    ],
+)
+def test_nothing_is_said_to_be_missing_where_a_document_cannot_be_read(name: str, description: str) -> None:
+    tool = replace(other(name, description), id=name)
+    found = made(tool)
+    assert not found.requests, "it may be a tool for pets"
+    assert len(found.left_out) == 1 and "plain English" in found.left_out[0]
+
+
+def test_of_many_documents_a_few_may_be_jargon() -> None:
+    jargon = other("adjust", "Readjusts ephemeral photomultipliers.")
+    found = made(*(replace(jargon, id=f"desk/{number}") for number in range(3)))
+    assert not found.requests and "3 of 5 tools" in found.left_out[0]
+    assert made(
+        jargon, *(other(name, "Says how much is left.") for name in ("show_stock", "show_rest", "show_budget"))
+    ).requests
+
+
 def test_one_hint_alone_is_no_domain() -> None:
     assert of(made(other("track", "Follows a thing.")), "other-domain", "music")
 

@@ -67,7 +67,7 @@ def make_long_tasks(
     rng = random.Random(f"{seed}\nlong tasks")
     maker = _Maker(catalogue, [one for one in requests if _is_part(one)], validators, rng)
     tasks: dict[str, SyntheticRequest] = {}
-    for _ in range(_ATTEMPTS * count):
+    for _ in range(_ATTEMPTS * min(count, maker.most)):
         if len(tasks) == count:
             break
         task = maker.make()
@@ -110,6 +110,11 @@ class _Maker:
         self._types = {part.path.tools: frozenset(typed_values(catalogue, part)) for part in parts}
         self._groups = {part.path.tools: frozenset(map(catalogue.group, part.path.tools)) for part in parts}
         self._systems = 2 if len({catalogue.group(tool.id) for tool in catalogue.tools}) > 1 else 1
+
+    @property
+    def most(self) -> int:
+        """The number of tasks that the parts suffice for, if all of them went together: more attempts would make no more."""
+        return len(self._uses) * _MAX_USES // _MIN_PARTS
 
     @property
     def shortage(self) -> str:

@@ -118,6 +118,14 @@ def test_too_few_parts_end_in_fewer_tasks_with_the_reason() -> None:
     assert make_long_tasks(catalogue(*alone), one_system, [Agreeing()], 1, seed=0).tasks, "it has no other system"
 
 
+def test_many_more_tasks_than_the_parts_suffice_for_are_not_attempted() -> None:
+    for parts in ([], PARTS[:2], PARTS):
+        wanted, more = (
+            make_long_tasks(catalogue(*TOOLS), parts, [Agreeing()], count, seed=0) for count in (500, 10**9)
+        )
+        assert more.tasks == wanted.tasks and more.shortage
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     chosen=st.lists(st.tuples(st.sampled_from(SYSTEMS), st.integers(0, 11), st.integers(1, 5)), max_size=7),

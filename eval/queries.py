@@ -210,6 +210,10 @@ def _hash(text: str) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield each line that is not blank, with its position ``file:line``."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device could be read without end
+        raise DocumentError(
+            "the labelled requests are no regular file", subject=str(path), remedy="Give a file, not a device or a pipe"
+        )
     try:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:

@@ -63,6 +63,8 @@ def read_mix(file: Path, per_class: int) -> dict[str, int]:
 
 
 def _read(file: Path) -> Mapping[str, Any]:
+    if file.exists() and not file.is_file() and not file.is_dir():  # a pipe or a device could be read without end
+        raise InvalidArgumentError("the mix is no regular file", subject=str(file), remedy=_REMEDY)
     try:
         given = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,16 @@ def test_files_without_requests_and_files_that_are_not_there(tmp_path: Path) -> 
         read_queries([_write(tmp_path / "good.jsonl", GOOD), empty])
     with pytest.raises(InvalidArgumentError):
         read_queries([])
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for path in (tmp_path / "pipe.jsonl", Path("/dev/zero")):
+        with pytest.raises(DocumentError, match="no regular file"):
+            read_queries([path])
+    linked = tmp_path / "linked.jsonl"
+    linked.symlink_to(_write(tmp_path / "good.jsonl", GOOD))
+    assert len(read_queries([linked]).queries) == 1
 
 
 def test_missing_gold_is_found_and_refused_by_name() -> None:

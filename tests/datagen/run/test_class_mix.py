@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,13 @@ def test_a_file_that_is_not_there_or_not_text_is_rejected(tmp_path: Path) -> Non
     for name in ("absent.yaml", "binary"):
         with pytest.raises(InvalidArgumentError, match="cannot be read"):
             read_mix(tmp_path / name, 5)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
+        with pytest.raises(InvalidArgumentError, match="no regular file"):
+            read_mix(path, 5)
 
 
 def test_the_mix_of_the_paper_has_its_shares_and_its_micro_average() -> None:

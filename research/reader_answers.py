@@ -168,15 +168,17 @@ def numbered_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
     :raises DocumentError: for a file that cannot be read, or a line that is no object.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device could be read without end
+        raise DocumentError("it is no regular file", subject=str(path), remedy="Name another file")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # a line separator of Unicode may stand in a text
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentError(f"it cannot be read ({error})", subject=str(path), remedy="Name another file") from error
     for number, line in enumerate(lines, start=1):
         place = f"{path}:{number}"
         try:
             row = json.loads(line) if line.strip() else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DocumentError(f"it is not JSON ({error})", subject=place, remedy="Correct it") from error
         if row is None:
             continue

@@ -21,8 +21,9 @@ from typing import Annotated, Any
 
 import typer
 
-from eval.gold_slots import Slot, gold_slots, row_tools
-from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError
+from eval.gold_slots import Slot, row_tools
+from eval.queries import read_queries
+from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import write_file
 from research.reader_answers import numbered_rows, read_answers, read_gold
 from research.reading_scores import report
@@ -61,7 +62,7 @@ def draw(
     out: Annotated[Path, typer.Option(help="the sheet, for readers")],
     key: Annotated[Path, typer.Option(help="the gold sets, not for readers")],
     listing: Annotated[Path | None, typer.Option(help="all tools of the catalogue, for readers")] = None,
-    count: Annotated[int, typer.Option(help="number of requests")] = 100,
+    count: Annotated[int, typer.Option(help="number of requests", min=1)] = 100,
     seed: Annotated[int, typer.Option(help="of the draw")] = 1,
 ) -> None:
     """Draw requests at random, and write the sheet and its key."""
@@ -104,25 +105,12 @@ def score(
 def read_requests(files: Iterable[Path]) -> list[DrawnRequest]:
     """The labelled requests of some files; those without tools are kept.
 
-    :raises DocumentError: for a row without a key that is needed.
+    :raises DocumentError: for a file or a row that cannot be used.
     """
-    found = []
-    for path in files:
-        for place, row in numbered_rows(path):
-            lacking = [name for name in ("id", "query", "tools") if name not in row]
-            if lacking:
-                raise DocumentError(
-                    f"it has no {', '.join(lacking)}", subject=place, remedy="Give a file of labelled requests"
-                )
-            found.append(
-                DrawnRequest(
-                    id=row["id"],
-                    text=row["query"],
-                    slots=gold_slots(row["tools"]),
-                    request_class=row.get("class") or "",
-                )
-            )
-    return found
+    return [
+        DrawnRequest(id=query.id, text=query.text, slots=query.slots, request_class=query.request_class)
+        for query in read_queries(list(files), unanswerable=True).asked
+    ]
 
 
 def draw_requests(requests: Sequence[DrawnRequest], count: int, seed: int) -> list[DrawnRequest]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from eval.gold_slots import Slot
 from ontology import load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.tool import Parameter, Tool
-from research.reader_answers import Answer, Gold, judged, read_answers
+from research.reader_answers import Answer, Gold, judged, numbered_rows, read_answers
 from research.reading_scores import adjudicate, kappa
-from research.reading_sheet import app
+from research.reading_sheet import app, read_requests
 from research.sheet_catalogue import one_line, tool_row
 from tests.retrieval.conftest import TOOLS, content_of, published
 
@@ -80,6 +81,43 @@ def test_a_draw_is_the_same_for_a_seed_and_does_not_depend_on_the_order(tmp_path
     assert any(_drawn(tmp_path, store, requests, seed)[1] != once[1] for seed in (4, 5))
     with pytest.raises(InvalidArgumentError, match="there are 1 requests, not 2"):
         _drawn(tmp_path, store, requests[:1])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "order", "tools": []},
+        {"id": 3, "query": "order", "tools": []},
+        {"id": "1", "query": "order", "tools": None},
+        {"id": "1", "query": "order", "tools": [3]},
+        {"id": "1", "query": "order", "tools": [[]]},
+        {"id": "1", "query": "\ud800", "tools": []},
+    ],
+)
+def test_a_row_that_is_no_labelled_request_is_refused_with_its_line(tmp_path: Path, row: dict[str, Any]) -> None:
+    with pytest.raises(DocumentError, match=r"requests\.jsonl:1"):
+        read_requests([_write(tmp_path / "requests.jsonl", [row])])
+
+
+def test_a_line_separator_in_a_text_is_no_end_of_a_row(tmp_path: Path) -> None:
+    row = {"id": "a", "query": "order\u2028from Hansa\u0085", "tools": []}
+    file = tmp_path / "requests.jsonl"
+    file.write_text("\ufeff" + json.dumps(row, ensure_ascii=False) + "\r\n", encoding="utf-8")
+    assert [one.text for one in read_requests([file])] == [row["query"]]
+    assert [read for _, read in numbered_rows(file)] == [row]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]"])
+def test_a_line_of_a_sheet_that_is_no_row_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "sheet.jsonl").write_text(f"{{}}\n{text}\n", encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"sheet\.jsonl:2"):
+        list(numbered_rows(tmp_path / "sheet.jsonl"))
+
+
+def test_a_pipe_is_no_sheet(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sheet.jsonl")
+    with pytest.raises(DocumentError, match="no regular file"):
+        list(numbered_rows(tmp_path / "sheet.jsonl"))
 
 
 def test_a_tool_in_one_line() -> None:

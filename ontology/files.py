@@ -7,14 +7,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ontology.errors import InvalidArgumentError, StorageError
 
-__all__ = ["disk_errors", "flush_to_disk", "only_writer", "open_regular", "replacing", "write_file"]
+__all__ = ["disk_errors", "flush_to_disk", "only_writer", "open_regular", "replacing", "write_file", "write_rows"]
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
@@ -29,6 +31,14 @@ def write_file(path: Path, content: str | bytes) -> Path:
         with replacing(path) as temporary:
             temporary.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write a JSON Lines file atomically, one object a line; see :func:`write_file`.
+
+    :raises StorageError: when the file cannot be written.
+    """
+    return write_file(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 @contextlib.contextmanager

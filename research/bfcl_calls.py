@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from egotools import AsyncClient, PermissionDeniedError, Tool, ToolRequestError
+from ontology.files import write_rows
 from planners.calling.consent import ConsentingInvoker, never
 from planners.calling.python_invoker import PythonInvoker
 from research.bfcl_plans import OUTCOMES, PlannedTurn, planned_turns
@@ -34,7 +35,6 @@ from research.bfcl_tasks import (
     same_state,
     tool_rows,
 )
-from research.bfcl_turns import write_rows
 from scripts.run_command import run_command
 from services.server.server_process import server_process
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ontology.files import write_rows
 from scripts.run_command import run_command
 
 TASKS = "BFCL_v4_multi_turn_base.json"
@@ -94,11 +95,6 @@ def requests(data: Path) -> Iterator[dict[str, Any]]:
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write JSON Lines."""
-    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

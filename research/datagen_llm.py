@@ -31,7 +31,7 @@ from inference import OpenAIChat
 from inference.concurrent_map import concurrent_map
 from inference.result_cache import ResultCache
 from ontology.errors import ModelError
-from ontology.files import write_file
+from ontology.files import write_file, write_rows
 from ontology.progress import no_progress
 from research.llm_cost import CostLedger, CountedChat, render
 from retrieval.snapshot.reader import open_snapshot
@@ -70,8 +70,7 @@ def main(
             started = time.perf_counter()
             paraphraser = Paraphraser(check, chat, cache, masked=arm == "masked")
             rows, stopped = reword(requests, paraphraser, validators, concurrency=concurrency, seed=seed)
-            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            write_file(out / f"sheet-{arm}.jsonl", text)
+            write_rows(out / f"sheet-{arm}.jsonl", rows)
             figures = {**figures_of(rows), "wall_s": round(time.perf_counter() - started, 1), "stopped": stopped}
             results["arms"][arm] = figures
             results["spent"] = ledger.spent

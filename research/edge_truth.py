@@ -28,6 +28,7 @@ from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
+from ontology.files import write_rows
 from ontology.proportion import Proportion
 
 __all__ = ["FoundDependencies", "draw_edges", "fit_bins", "found_dependencies", "of_split", "precision_by_bin"]
@@ -52,7 +53,7 @@ def draw(
     tools = read_catalog(documents).tools
     edges = [edge for edge in derive_edges(tools, load_ontology()) if edge.predicate in predicates.split(",")]
     rows = draw_edges(tools, edges, count, seed)
-    out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    write_rows(out, rows)
     typer.echo(f"{len(rows)} of {len(edges)} edges of {len(tools)} tools")
 
 

@@ -28,7 +28,7 @@ from datagen.tool_path import MAX_TOOLS, PathEdge, Shape
 from datagen.validation.rules_validator import rules_validators, validate
 from eval.gold_slots import gold_slots
 from ontology.errors import DocumentError
-from ontology.files import write_file
+from ontology.files import write_rows
 from research.readings.__main__ import read_reading
 from retrieval.snapshot.reader import open_snapshot
 from scripts.bench_sets import ROOT
@@ -61,9 +61,9 @@ def main(
     made = [SyntheticRequest.from_json(row) for row in _accepted(read_rows(generated / "queries.jsonl"), reading)]
     rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
     for source in SOURCES:
-        write_file(FOLDER / f"{source}.jsonl", _lines(rows[source]))
-    write_file(FOLDER / "unanswerable.jsonl", _lines(_unanswerable(row) for row in written if row["class"] == NOTHING))
-    write_file(FOLDER / "tools.jsonl", _lines(tool.to_json() for tool in catalogue.tools))
+        write_rows(FOLDER / f"{source}.jsonl", rows[source])
+    write_rows(FOLDER / "unanswerable.jsonl", (_unanswerable(row) for row in written if row["class"] == NOTHING))
+    write_rows(FOLDER / "tools.jsonl", (tool.to_json() for tool in catalogue.tools))
     replace_block(FOLDER / "DATASHEET.md", "account", "\n".join(_counts(rows)))
 
 
@@ -128,10 +128,6 @@ def _shape(tools: Sequence[str], edges: Sequence[PathEdge]) -> Shape:
 
 def _unanswerable(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": row["id"], "query": row["query"], "tools": [], "class": NOTHING, "generator": "hand"}
-
-
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _counts(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:

@@ -12,9 +12,8 @@ with the gold set and with each other; :mod:`research.reading_scores` has the de
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +23,7 @@ import typer
 from eval.gold_slots import Slot, row_tools
 from eval.queries import read_queries
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from ontology.files import write_file
+from ontology.files import write_file, write_rows
 from research.reader_answers import numbered_rows, read_answers, read_gold
 from research.reading_scores import report
 from research.sheet_catalogue import Catalogue, SnapshotCatalogue, one_line, tool_row
@@ -73,8 +72,8 @@ def draw(
     catalogue = SnapshotCatalogue(engine)
     drawn = draw_requests(read_requests(requests), count, seed)
     rows = [row_of(f"r{number:03}", one, catalogue, seed) for number, one in enumerate(drawn, start=1)]
-    write_file(out, _lines(row for row, _ in rows))
-    write_file(key, _lines({**gold, "seed": seed} for _, gold in rows))
+    write_rows(out, (row for row, _ in rows))
+    write_rows(key, ({**gold, "seed": seed} for _, gold in rows))
     if listing is not None:
         write_file(listing, "".join(f"{line}\n" for line in catalogue.listing()))
     typer.echo(f"{len(rows)} requests in {out}; the key is {key}")
@@ -154,10 +153,6 @@ def shortlist(request: DrawnRequest, catalogue: Catalogue) -> list[str]:
     like = [tool for one in seeds for tool in catalogue.nearest(one_line(catalogue.tool(one)), _LIKE_A_TOOL + 1)]
     distractors = [tool for tool in dict.fromkeys([*near, *kin, *like]) if tool not in gold]
     return [*dict.fromkeys(gold), *distractors[: max(_MOST - len(gold), _LIKE_A_TOOL)]]
-
-
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def main() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from datagen.report.charts import CHARTS, draw_charts
 from datagen.report.figures import RunFigures, figures_of
@@ -14,7 +12,7 @@ from datagen.report.run_report import report_to_markdown
 from datagen.run.make_requests import RunResult
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError
-from ontology.files import disk_errors, write_file
+from ontology.files import disk_errors, write_file, write_rows
 
 __all__ = ["write_result"]
 
@@ -31,11 +29,11 @@ def write_result(folder: Path, made: RunResult, encoder: Encoder) -> RunFigures:
     figures = figures_of(made, encoder)
     requests = made.generated.requests
     outputs = (output for found in made.outputs.by_tool.values() for output in found)
-    _write_rows(folder / "tools.jsonl", (tool.to_json() for tool in made.catalogue.tools))
-    _write_rows(folder / "outputs.jsonl", map(asdict, outputs))
-    _write_rows(folder / "edges.jsonl", map(asdict, made.rp))
-    _write_rows(folder / "rejected.jsonl", map(asdict, made.rejected))
-    _write_rows(folder / "queries.jsonl", (request.to_json() for request in requests))
+    write_rows(folder / "tools.jsonl", (tool.to_json() for tool in made.catalogue.tools))
+    write_rows(folder / "outputs.jsonl", map(asdict, outputs))
+    write_rows(folder / "edges.jsonl", map(asdict, made.rp))
+    write_rows(folder / "rejected.jsonl", map(asdict, made.rejected))
+    write_rows(folder / "queries.jsonl", (request.to_json() for request in requests))
     pictures = _write_charts(folder, figures)
     write_file(folder / "report.json", json.dumps(asdict(figures), ensure_ascii=False, indent=1) + "\n")
     texts = {request.id: request.text for request in requests}
@@ -55,7 +53,3 @@ def _write_charts(folder: Path, figures: RunFigures) -> list[str]:
         for name in CHARTS.keys() - charts.keys():
             (folder / name).unlink(missing_ok=True)
     return list(charts)
-
-
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_file(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -18,7 +18,7 @@ from eval.report.html import document_to_html
 from eval.report.markdown import document_to_markdown, pictures_of
 from eval.report.page import report_document
 from eval.summary import Summary, summary_to_json
-from ontology.files import write_file
+from ontology.files import write_file, write_rows
 
 __all__ = ["per_query_rows", "write_document", "write_report"]
 
@@ -35,14 +35,13 @@ def write_report(
     :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
     """
     figures = json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"
-    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in per_query_rows(sets))
     return (
         *write_document(folder, "report", report_document(summary, sets, title=title)),
         *write_document(
             folder, "failures", failures_document(failures, sets, title=f"Failures: {title}" if title else "")
         ),
         write_file(folder / "summary.json", figures),
-        write_file(folder / "per_query.jsonl", rows),
+        write_rows(folder / "per_query.jsonl", per_query_rows(sets)),
     )
 
 

@@ -30,7 +30,7 @@ from eval.queries import QuerySet, missing_gold, read_queries
 from eval.report import make_table, number_columns, table_to_markdown, text_columns
 from eval.summary import Summary, SystemFacts, summarise, summary_to_json
 from ontology.digests import code_digest
-from ontology.files import write_file
+from ontology.files import write_file, write_rows
 from ontology.tool import Tool
 from research.peers import PEERS, Peer, PeerTask, measure_peer, peer_environment
 from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
@@ -111,7 +111,7 @@ def prepare(bench_set: BenchSet, folder: Path, limit: int) -> Prepared:
     tools = read_catalog([str(address)]).tools
     write_file(folder / "tools.jsonl", "".join(tool.canonical_json() + "\n" for tool in tools))
     rows = sampled(bench_set, limit)
-    write_file(folder / "queries.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_rows(folder / "queries.jsonl", rows)
     queries = read_queries([folder / "queries.jsonl"], name=bench_set.name)
     given = bench_set.declared is not None
     return Prepared(given=given, folder=folder, address=address, tools=tuple(tools), queries=queries)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from datagen.long_tasks import make_long_tasks
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.run.make_requests import RunResult
 from datagen.unanswerable import make_unanswerable
 from datagen.validation.rules_validator import rules_validators
-from ontology.files import disk_errors, write_file
+from ontology.files import disk_errors, write_rows
 from services.jobs.plans import DatagenPlan
 
 __all__ = ["LONG_TASKS_FILE", "UNANSWERABLE_FILE", "FurtherRequests", "write_further"]
@@ -52,17 +49,13 @@ def write_further(plan: DatagenPlan, catalogue: ProfiledCatalogue, made: RunResu
     if plan.unanswerable:
         none = make_unanswerable(catalogue, requests, plan.unanswerable, seed=plan.seed)
         counts[UNANSWERABLE_FILE], reasons[UNANSWERABLE_FILE] = len(none.requests), none.left_out
-        _write_rows(plan.out / UNANSWERABLE_FILE, (one.to_json() for one in none.requests))
+        write_rows(plan.out / UNANSWERABLE_FILE, (one.to_json() for one in none.requests))
     if plan.long:
         validators = rules_validators(catalogue, made.rp)
         long = make_long_tasks(catalogue, requests, validators, plan.long, seed=plan.seed)
         counts[LONG_TASKS_FILE] = len(long.tasks)
         reasons[LONG_TASKS_FILE] = (long.shortage,) if long.shortage else ()
-        _write_rows(plan.out / LONG_TASKS_FILE, (one.to_json() for one in long.tasks))
+        write_rows(plan.out / LONG_TASKS_FILE, (one.to_json() for one in long.tasks))
     return FurtherRequests(
         made=counts, wanted={name: count for name, count in wanted.items() if count}, reasons=reasons
     )
-
-
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_file(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

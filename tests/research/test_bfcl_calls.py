@@ -11,10 +11,11 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import NotFoundError
+from ontology.files import write_rows
 from research.bfcl_calls import called, calls_report, plans_report
 from research.bfcl_plans import planned_turns
 from research.bfcl_tasks import GoldTask, find_package, read_tasks, tool_rows
-from research.bfcl_turns import CLASS_FILES, TASKS, write_rows
+from research.bfcl_turns import CLASS_FILES, TASKS
 from services.jobs.build import build_snapshot
 from tests.planners.library_server import client_of
 

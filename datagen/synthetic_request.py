@@ -8,7 +8,7 @@ from typing import Any
 
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["CLASSES", "RejectedRequest", "SampleValue", "SyntheticRequest", "Verdict"]
+__all__ = ["CLASSES", "DEPENDENT_CLASSES", "RejectedRequest", "SampleValue", "SyntheticRequest", "Verdict"]
 
 CLASSES = (
     "single-intent",
@@ -21,6 +21,8 @@ CLASSES = (
 """The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
 steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
 question of general knowledge beside a personal action."""
+DEPENDENT_CLASSES = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
+"""Classes whose tools depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ import typer
 from numpy.typing import NDArray
 
 from ontology.files import write_file
+from research.unseen.answers import CUTOFFS, completed_rank
 from research.unseen.differences import Difference, complete, difference, over_sets
 from scripts.run_command import run_command
 from services.threads import pin_threads
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["choose_without", "spectral_vectors", "walk_vectors", "with_embedding"]
 
-CUTOFFS = (3, 5, 10)
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.8)
 # Usual values of the two methods; nothing was tuned on a set.
 _DIMENSIONS = 64
@@ -213,14 +213,8 @@ def _complete_at(
             ranking = with_embedding(context, fused, of_nodes, weight)
             ranking = retriever.complete(context, ranking, margin=SHIPPED.resolver_margin, with_features=False)
             tools = [context.snapshot.tool_id(int(ranking.tools[place])) for place in ranking.best(max(CUTOFFS))]
-            found[method, weight] = _rank(tools, query.slots)
+            found[method, weight] = completed_rank(tools, query.slots)
     return found
-
-
-def _rank(answer: Sequence[str], slots: Sequence[Sequence[str]]) -> int:
-    ranks = {tool: rank for rank, tool in enumerate(answer, start=1)}
-    never = max(CUTOFFS) + 1
-    return max(min(ranks.get(tool, never) for tool in slot) for slot in slots)
 
 
 def choose_without(found: Mapping[str, Ranks], name: str) -> str:

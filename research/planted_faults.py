@@ -22,10 +22,11 @@ from typing import Annotated
 
 import typer
 
+from datagen.extended_profiles import only_reads
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.synthetic_request import SampleValue, SyntheticRequest
+from datagen.synthetic_request import DEPENDENT_CLASSES, SampleValue, SyntheticRequest
 from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_validators
@@ -81,7 +82,7 @@ class Material:
 
     def reads(self, tool_id: str) -> bool:
         """Whether a tool gets, lists or searches."""
-        return self.catalogue.profile(tool_id).action in ("get", "list", "search")
+        return only_reads(self.catalogue.profile(tool_id))
 
 
 def swap_steps(request: SyntheticRequest, material: Material, draw: random.Random) -> SyntheticRequest | None:
@@ -95,10 +96,7 @@ def swap_steps(request: SyntheticRequest, material: Material, draw: random.Rando
         and edge.parameter in material.required(material.catalogue.tool(edge.target))
         and (edge.target, edge.parameter) not in stated
     ]
-    if (
-        request.request_class not in ("explicit-multi-step", "implicit-multi-step", "conditional-multi-step")
-        or not edges
-    ):
+    if request.request_class not in DEPENDENT_CLASSES or not edges:
         return None
     edge = draw.choice(edges)
     one, other = tools.index(edge.source), tools.index(edge.target)

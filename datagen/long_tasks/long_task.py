@@ -17,7 +17,7 @@ from typing import Any
 from datagen.interfaces import RequestValidator
 from datagen.long_tasks.shared_values import share_values, typed_values
 from datagen.profiled_catalogue import ProfiledCatalogue
-from datagen.synthetic_request import SampleValue, SyntheticRequest, Verdict
+from datagen.synthetic_request import DEPENDENT_CLASSES, SampleValue, SyntheticRequest, Verdict
 from datagen.tool_path import MAX_LONG_TOOLS, ToolPath
 from datagen.validation.parsed_request import parse_request
 from datagen.validation.rules_validator import validate
@@ -27,7 +27,7 @@ __all__ = ["LONG_TASK", "LongTasks", "make_long_tasks"]
 
 LONG_TASK = "long-task"
 """The class of long tasks in a row."""
-_PART_CLASSES = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
+_PART_CLASSES = DEPENDENT_CLASSES | {"single-intent"}
 _MIN_TOOLS = 5
 _MIN_PARTS, _MAX_PARTS = 2, 4
 """Of 40 tasks 40 are made with 4 or 5 parts at most (5.8 or 6.2 tools a task) and 22 with 3, of 300 requests of the shipped company; of 249

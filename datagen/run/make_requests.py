@@ -16,7 +16,7 @@ from datagen.paths.rp_graph import build_rp_graph
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
-from datagen.synthetic_request import RejectedRequest
+from datagen.synthetic_request import DEPENDENT_CLASSES, RejectedRequest
 from datagen.tool_links import ToolLinks
 from inference.encoder import Encoder
 from ontology.digests import code_digest
@@ -24,7 +24,6 @@ from ontology.progress import Progress
 
 __all__ = ["RunResult", "Steps", "make_requests"]
 
-_DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
 _PER_REQUEST = 2.0  # paths
 _PER_DEPENDENT = 12.0
 """Paths for each request of dependent steps. Of the paths over Slack, Box, Zoom, Netlify and Brex 2 to 11 % get a text: mostly
@@ -140,7 +139,7 @@ def make_requests(
 
 def _paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
     """Return the number of paths for each class: more than requests, because some are rejected."""
-    shares = {name: _PER_REQUEST if name not in _DEPENDENT else _PER_DEPENDENT for name in wanted}
+    shares = {name: _PER_REQUEST if name not in DEPENDENT_CLASSES else _PER_DEPENDENT for name in wanted}
     return {name: math.ceil(shares[name] * count) + _EXTRA_PATHS if count else 0 for name, count in wanted.items()}
 
 

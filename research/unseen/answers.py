@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eval.queries import LabelledQuery
     from retrieval.retriever import Retriever
 
-__all__ = ["CUTOFFS", "Ranks", "completed_ranks"]
+__all__ = ["CUTOFFS", "Ranks", "completed_rank", "completed_ranks"]
 
 CUTOFFS = (3, 5, 10)
 Ranks: TypeAlias = dict[str, list[int]]
@@ -66,7 +66,11 @@ def _completed(retriever: Retriever, query: LabelledQuery) -> int:
     from retrieval.query.request import Request
 
     answer = retriever.retrieve(Request(query=query.text, k=max(CUTOFFS), explain=False))
-    ranks = {tool.id: rank for rank, tool in enumerate(answer.tools, start=1)}
+    return completed_rank([tool.id for tool in answer.tools], query.slots)
+
+
+def completed_rank(answer: Sequence[str], slots: Sequence[Sequence[str]]) -> int:
+    """The rank from 1 at which each slot has a tool; one more than the last cutoff where some slot has none."""
+    ranks = {tool: rank for rank, tool in enumerate(answer, start=1)}
     never = max(CUTOFFS) + 1
-    slots: Sequence[Sequence[str]] = [sorted(slot) for slot in query.slots]
     return max((min((ranks.get(tool, never) for tool in slot), default=never) for slot in slots), default=never)

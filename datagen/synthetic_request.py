@@ -41,7 +41,7 @@ class SampleValue:
 class Verdict:
     """The result of one check.
 
-    :param check: ``class``, ``sequence`` or ``error``.
+    :param check: ``class``, ``sequence`` or ``error``; ``parts`` for a long task.
     :param reason: one sentence without a full stop, also for a passed check.
     :param by: versioned name of the validator, ``rules.v1``.
     """

@@ -43,8 +43,8 @@ def named_mixes() -> dict[str, dict[str, int]]:
 def read_mix(file: Path, per_class: int) -> dict[str, int]:
     """Read a YAML or JSON file with an object that maps classes to counts or to shares, or take a mix by its name.
 
-    A file has priority over a name. The weights of a named mix are shares. The numbers are shares if any of them has a decimal point. Shares divide six times ``per_class`` requests, and need
-    not add up to 1.
+    A file has priority over a name. The weights of a named mix are shares. The numbers of a file are shares if any of
+    them has a decimal point. Shares divide six times ``per_class`` requests, and need not add up to 1.
 
     :raises InvalidArgumentError: when the file cannot be read, or for an invalid class or number.
     """

@@ -56,8 +56,6 @@ class Journal:
         self._path = path
         self._file = file
         self._held: list[tuple[str, Outcome]] = []
-        self.resumed = len(known)
-        """Number of outcomes of earlier runs."""
 
     def get(self, key: str) -> Outcome | None:
         """Return the outcome with this key, or None."""

@@ -73,7 +73,7 @@ class Clause:
         """Whether something selects the thing among others: its number, its name, its owner or a value."""
         frame = self.frame
         owned = self.owner and (
-            frame.preposition or not frame.is_general
+            frame.preposition or not frame.is_general or (frame.owner is not None and frame.owner.required)
         )  # else the document does not say what belongs to what
         if not frame.many:
             return bool(self.identity or self.owner or self.filters or frame.own)

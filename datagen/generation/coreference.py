@@ -255,4 +255,4 @@ def _result(argument: Argument, clause: Clause, word: str) -> str:
 
 
 def _singular(tail: str) -> str:
-    return tail.replace(" that are ", " that is ")
+    return tail.replace(" that are ", " that is ").replace(" that have ", " that has ")

@@ -13,6 +13,7 @@ _NEW_YEAR = date(2026, 1, 1)
 _MONTHS = "January February March April May June July August September October November December".split()
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _SOON = ("today", "tomorrow", *(f"next {day}" for day in _DAYS[:5]), "the end of next week", "the end of the month")
+_LATELY = ("the start of last month", "last Monday", "yesterday", "today")
 _DAY_FORMATS = (
     "{d.day} {month}", "{month} {d.day}", "the {nth} of {month}", "{month:.3} {d.day}", "{d.day}.{d.month}",
     "{weekday} {d.day} {month}", "{weekday} the {nth}", "{month} {nth}", "{d.day} {month:.3}",
@@ -36,6 +37,7 @@ class Dates:
     :param number: the last week or month; -1 before the first.
     :param fixed_year: the only year of the request; 0 before it is stated.
     :param past: whether a day in the past was stated.
+    :param happened: whether the next times are of what has happened, which no time in the future selects.
     """
 
     rng: random.Random
@@ -48,6 +50,7 @@ class Dates:
     number: int = -1
     fixed_year: int = 0
     past: bool = False
+    happened: bool = False
 
     def __post_init__(self) -> None:
         self.day_format, self.clock = self.rng.randrange(len(_DAY_FORMATS)), self.rng.randrange(_CLOCKS)
@@ -66,9 +69,10 @@ class Dates:
         """A day."""
         if self.past:
             return self.rng.choice(("yesterday", "today"))
-        if self.relative and self.place < len(_SOON) - 1:
-            self.place = self.rng.randint(self.place + 1, min(self.place + 4, len(_SOON) - 1))
-            return _SOON[self.place]
+        days = _LATELY if self.happened else _SOON
+        if self.relative and self.place < len(days) - 1:
+            self.place = self.rng.randint(self.place + 1, min(self.place + 4, len(days) - 1))
+            return days[self.place]
         self.day = self.day + self.rng.randint(1, 18) if self.day >= 0 else self.rng.randint(8, 300)
         return _formatted(_NEW_YEAR + timedelta(days=self.day), self.day_format)
 
@@ -115,7 +119,7 @@ class Dates:
         return f"last {self.rng.choice(_MONTHS)}" if self.relative else _formatted(day, self.day_format)
 
     def _relative(self, unit: str) -> str:
-        self.place = min(self.place + self.rng.randint(1, 2), 2)
+        self.place = min(self.place + self.rng.randint(1, 2), 1 if self.happened else 2)
         return f"{_THIS[self.place]} {unit}"
 
 

@@ -13,7 +13,7 @@ from datagen.generation.data_files import templates, word_classes
 from datagen.generation.grammar import article
 from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame
-from ontology.names import noun_lemma
+from ontology.names import noun_lemma, words
 
 __all__ = ["Phrase", "References", "Step", "decision_phrase", "identifier", "label_of", "phrase_of", "plain_value"]
 
@@ -23,7 +23,9 @@ References = Mapping[str, str]
 _WORDS = word_classes("phrases")
 _TEMPLATES = templates("phrases")
 _AT_WEEKDAY = re.compile(r"^at (?=(?:Mon|Tues|Wednes|Thurs|Fri)day)")
-_AT_RELATIVE_DAY = re.compile(r"^(?:on|at|in) (?=(?:tomorrow|next|today|this|last|Friday week|the day after)\b)")
+_AT_RELATIVE_DAY = re.compile(
+    r"^(?:on|at|in) (?=(?:tomorrow|yesterday|next|today|this|last|Friday week|the day after)\b)"
+)
 _DETERMINED_VALUE = re.compile(r"\b(?:the|our) \{v\}")
 _RECEIVER = re.compile(r"to[_a-z]")
 
@@ -89,10 +91,17 @@ def decision_phrase(step: Step, argument: Argument) -> str:
 def plain_value(step: Step, argument: Argument) -> str:
     """A value of an argument that identifies nothing."""
     if not argument.choices:
+        step.sampler.dates.happened = _has_happened(step.frame, argument)
         return step.sampler.value(step.frame.tool, argument, _value_kind(step.frame, argument))
     choice = step.sampler.pick(argument.choices)
     step.sampler.record(step.frame.tool, argument, choice)
     return choice
+
+
+def _has_happened(frame: ToolFrame, argument: Argument) -> bool:
+    """Whether a time selects what is there already: of nothing that is planned, and no time that is still to come."""
+    planned = {noun_lemma(word) for word in (*frame.noun.key.split(), *words(argument.names[0]))}
+    return frame.reads and _WORDS["planned"].isdisjoint(planned)
 
 
 def _value_kind(frame: ToolFrame, argument: Argument) -> str:
@@ -152,7 +161,7 @@ def _with_value(phrase: str, value: str) -> str:
 def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
     frame, degree = step.frame, argument.label.split()[-1] if argument.label else ""
     if argument.role == "state":
-        return f"that {'are' if frame.many else 'is'} {value}" if frame.reads else f"as {value}"
+        return _that_is(value, many=frame.many) if frame.reads else f"as {value}"
     if degree in _WORDS["degrees"]:
         return step.sampler.phrase(_TEMPLATES["degree"], value=value, degree=degree)
     if degree not in _WORDS["kinds"]:
@@ -160,11 +169,18 @@ def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
     if value.split()[-1].endswith("ed"):  # devices that are assigned, not devices of type assigned
         if not frame.reads:
             raise GenerationError("what is made is said to be so by no word that fits")
-        return f"that {'are' if frame.many else 'is'} {value}"
+        return _that_is(value, many=frame.many)
     if not {noun_lemma(word) for word in value.lower().split()}.isdisjoint(frame.noun.key.split()):
         raise GenerationError("a kind of the thing would name the thing again")
     template = _TEMPLATES["choice"]
     return step.sampler.phrase(template, value=value, label=argument.label)
+
+
+def _that_is(state: str, *, many: bool) -> str:
+    """A clause that says in which state a thing is: that is open, that has failed."""
+    if state.lower() in _WORDS["intransitive"]:
+        return f"that {'have' if many else 'has'} {state}"
+    return f"that {'are' if many else 'is'} {state}"
 
 
 def _thing_phrase(frame: ToolFrame, argument: Argument, text: str) -> str:

@@ -10,12 +10,13 @@ from itertools import pairwise
 from datagen.generation.data_files import word_classes
 from datagen.generation.general_questions import GeneralQuestions
 from datagen.generation.sampler import Sampler
-from datagen.generation.tool_frame import GenerationError, ToolFrame, is_same
+from datagen.generation.tool_frame import GenerationError, ToolFrame, is_same, is_value
 from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = ["UNDO_VERBS", "TemplateContext"]
 
 UNDO_VERBS = word_classes("coreference")["undo_verbs"]
+_FOLLOW_UP = word_classes("coreference")["follow_up_verbs"]
 _MAX_STEPS = 3
 """At most so many steps that depend on each other stand in one text. Of four and five, readers of four catalogues understood
 none."""
@@ -70,9 +71,26 @@ class TemplateContext:
             before = self.steps[:at]
             mine = [one for one in before if one.noun.key == step.noun.key]
             looks = step.kind == "get" and (at > 1 or any(not one.reads for one in mine))
+            made = any(one.kind == "create" for one in mine)
+            if made and step.kind == "act" and step.verb not in _FOLLOW_UP and not _has_values(step):
+                raise GenerationError("nothing says why somebody would do this to what was just made")
             undoes = step.verb in UNDO_VERBS and any(one.kind == "create" for one in mine)
             if mine and (looks or undoes):
                 raise GenerationError("a step only looks at what a step before it found or made, or undoes it")
+
+    def require_needed(self, goal: ToolFrame) -> None:
+        """Check that a goal gives more than the search or the list before it, which finds the same thing.
+
+        Of "look up Taunus Brothers" the search alone serves, found on examples/enterprise.
+
+        :raises GenerationError: when it only shows the thing that was found.
+        """
+        if goal.kind != "get" or goal.identity is None or goal.identity.noun is None:
+            return
+        for edge in self.into(goal.tool):
+            source = self.frames[edge.source]
+            if edge.parameter in goal.identity.names and source.many and is_same(goal.noun.key, source.noun.key):
+                raise GenerationError("what finds the thing shows it too, so nothing needs the last step")
 
     def require_news(self) -> None:
         """Check that no step only looks up the number that the request states for another step.
@@ -142,3 +160,8 @@ class TemplateContext:
         ends = {end for edge in edges if edge.kind == "R-P" for end in (edge.source, edge.target)}
         if not ends.issuperset(self.path.tools):
             raise GenerationError("its steps do not depend on each other")
+
+
+def _has_values(step: ToolFrame) -> bool:
+    """Whether a step takes a thing or a value beside the thing that it is about, other than a reason."""
+    return any(one.role == "id" or is_value(one) for one in step.arguments if one is not step.identity)

@@ -70,8 +70,8 @@ def _is_twice(value: str, text: str) -> bool:
 
 
 def _has_open_input(path: ToolPath, frames: Mapping[str, ToolFrame]) -> bool:
-    """Whether a tool has an argument that no earlier step fills."""
-    return any(
+    """Whether a tool has an argument that no earlier step fills, and no tool is about what is the asker's own."""
+    return not any(frame.own for frame in frames.values()) and any(
         not {edge.parameter for edge in path.into(tool)}.intersection(argument.names)
         for tool, frame in frames.items()
         for argument in frame.arguments

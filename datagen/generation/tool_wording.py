@@ -40,6 +40,20 @@ def _renamed(frame: ToolFrame, noun: Noun, said: tuple[str, ...]) -> ToolFrame:
     )
 
 
+def _without_system(noun: Noun | None, frame: ToolFrame) -> Noun | None:
+    """The noun of an argument without the name of the system, which the text says once: user, not zoom user in Zoom."""
+    if noun is None or not frame.is_general:
+        return noun
+    front = f"{frame.namespace.lower()} "
+    if not any(word.lower().startswith(front) for word in noun.words):
+        return noun
+    return replace(
+        noun,
+        words=tuple(word[len(front) :] if word.lower().startswith(front) else word for word in noun.words),
+        plurals=(),
+    )
+
+
 class ToolWording:
     """Words each tool of a catalogue; a tool is parsed when it is first asked for, and once."""
 
@@ -62,7 +76,7 @@ class ToolWording:
                 parsed = self._told_apart(parse_tool(self._catalogue, tool, self.lexicon, self._system(tool)))
                 if self._is_open(parsed):
                     raise GenerationError(_REASONS["no_one"])
-                self._frames[tool] = parsed
+                self._frames[tool] = with_argument_nouns(parsed, lambda noun: _without_system(noun, parsed))
             except GenerationError as error:
                 self._frames[tool] = error.with_traceback(None)
         found = self._frames[tool]

@@ -23,6 +23,7 @@ def generate(context: TemplateContext) -> str:
     if len(context.goals) != 1:
         raise GenerationError("its steps have several goals, and a sentence without 'and' can state one")
     goal, sampler = context.goals[0], context.sampler
+    context.require_needed(goal)
     references = descriptions(goal.tool, context.path, context.frames, sampler)
     realisation = realise(goal, references, sampler, minimal=True)
     text = finish(sentence_of(realisation, sampler, plain=True), sampler, plain=True)

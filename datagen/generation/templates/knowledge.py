@@ -81,6 +81,7 @@ def _general_question(context: TemplateContext, steps: Sequence[ToolFrame]) -> s
 def _personal(context: TemplateContext, step: ToolFrame) -> str:
     """A request of the user's own."""
     sampler = context.sampler
+    context.require_needed(step)
     references = descriptions(step.tool, context.path, context.frames, sampler)
     realisation = realise(step, references, sampler, minimal=True)
     if step.many and not realisation.narrowed:

@@ -57,7 +57,8 @@ class RulesGenerator:
         """Why a tool is no request of its own beside others, or empty.
 
         Its thing must be said by what people type, and not be all things of a kind; beside a question of general knowledge
-        the documents must have that question. Of 70 paths of two vendors this leaves out 57 and 50 that would get no text.
+        the documents must have that question. With paths about one thing, multi-intent
+        texts of two catalogues of vendors rose from 13 and 9 to 30 of 30, those beside a question from 17 and 21 to 30.
         """
         if request_class not in _SIDE_BY_SIDE:
             return ""

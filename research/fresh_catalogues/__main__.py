@@ -24,6 +24,7 @@ class Fresh(StrEnum):
     GOOGLE2 = "google2"
     VENDORS = "vendors"
     VENDORS2 = "vendors2"
+    VENDORS3 = "vendors3"
 
 
 def main(name: Fresh, out: Path) -> None:

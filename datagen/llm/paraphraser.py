@@ -25,6 +25,7 @@ from ontology.errors import ModelError
 __all__ = ["Paraphrase", "Paraphraser"]
 
 _CANDIDATES = 3
+_MAX_READ = 10  # of an answer with more candidates than were asked for: a server may keep to no limit
 _ROUNDS = 3
 _TEMPERATURE = 0.7  # from the second round on: the first answer is the likeliest
 _CHARS_PER_TOKEN = 2.5  # fewer than in English, because values are split into many tokens
@@ -81,7 +82,8 @@ class Paraphraser:
             answer = self._chat.call(_request(masked, style, drops, sample), self._parser.parse)
             if answer.value is None:
                 return Paraphrase(drops=tuple(drops), problem=answer.problem.rstrip("."), failure=answer.failure)
-            for text in dict.fromkeys(" ".join(one.split()) for one in answer.value["rewordings"]):
+            texts = answer.value["rewordings"][:_MAX_READ]
+            for text in dict.fromkeys(" ".join(one.split()) for one in texts):
                 drop = self._check.find_drop(masked.unmask(text), worded)
                 if drop is None:
                     return Paraphrase(text=masked.unmask(text), drops=tuple(drops))

@@ -172,6 +172,12 @@ def test_an_answer_outside_the_schema_is_no_paraphrase(answer: str) -> None:
     assert generator(ScriptedChat([answer, answer])).generate(CHAIN, CLASS, seed=0) == replace(WORDED, by="rules.v9")
 
 
+def test_of_an_answer_with_more_candidates_than_were_asked_for_only_the_first_are_read() -> None:
+    wrong = [f"Cancel order {number}" for number in range(200)]
+    answers = [json.dumps({"rewordings": [*wrong, RIGHT]})] * 3
+    assert generator(ScriptedChat(answers)).generate(CHAIN, CLASS, seed=0) == replace(WORDED, by="rules.v9")
+
+
 def test_the_same_seed_asks_nothing_again_and_other_seeds_give_other_styles() -> None:
     cache = ResultCache()
     with chat_server(lambda *_: Reply(text=said(RIGHT))) as server:

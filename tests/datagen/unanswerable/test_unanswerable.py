@@ -131,9 +131,21 @@ def test_of_many_documents_a_few_may_be_jargon() -> None:
     jargon = other("adjust", "Readjusts ephemeral photomultipliers.")
     found = made(*(replace(jargon, id=f"desk/{number}") for number in range(3)))
     assert not found.requests and "3 of 5 tools" in found.left_out[0]
-    assert made(
-        jargon, *(other(name, "Says how much is left.") for name in ("show_stock", "show_rest", "show_budget"))
-    ).requests
+    english = [
+        other(name, "Says how much is left.") for name in ("show_stock", "show_rest", "show_budget", "show_area")
+    ]
+    for few in (jargon, other("list_orders", "WOs"), other("x17", "")):
+        assert made(few, *english).requests
+
+
+def test_one_tool_in_another_language_may_serve_what_the_others_do_not() -> None:
+    english = [other(f"show_{number}", "Says how much is left.") for number in range(100)]
+    for described in (
+        "Bucht einen Termin beim Tierarzt für die Katze oder den Hund.",
+        "为宠物猫狗预约兽医看诊和打疫苗。",
+    ):
+        found = made(*english, other("book_it", described))
+        assert not found.requests and "book_it" in found.left_out[0]
 
 
 def test_one_hint_alone_is_no_domain() -> None:

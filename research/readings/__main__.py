@@ -18,7 +18,7 @@ __all__ = ["ROUNDS", "Reading", "read_reading", "read_rounds", "tables"]
 FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "datagen.md"
 READERS = ("reader1", "reader2")
-ROUNDS = ("first", "second", "third")
+ROUNDS = ("first", "second", "third", "fourth")
 """The rounds, oldest first: after each, the rules were changed with what its readers had noted."""
 
 

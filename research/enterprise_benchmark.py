@@ -17,7 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
@@ -51,20 +53,31 @@ def main(
     store: Path = ROOT / "out" / "benchmark" / "store",
     generated: Path = ROOT / "out" / "benchmark" / "generated",
     reading: Path = READING,
+    *,
+    everything: Annotated[bool, typer.Option("--everything")] = False,
 ) -> None:
-    """Write the benchmark."""
+    """Write the benchmark.
+
+    :param everything: also renew what the individually written requests are stored with, their verdicts and edges, and the catalogue; else
+        they stay as they were published, and only the generated requests and the counts are renewed.
+    """
+    made = [SyntheticRequest.from_json(row) for row in _accepted(read_rows(generated / "queries.jsonl"), reading)]
+    write_rows(FOLDER / "generated.jsonl", map(_row, made))
+    if everything:
+        _write_hand(store)
+    rows = {source: list(read_rows(FOLDER / f"{source}.jsonl")) for source in SOURCES}
+    replace_block(FOLDER / "DATASHEET.md", "account", "\n".join(_counts(rows)))
+
+
+def _write_hand(store: Path) -> None:
     catalogue = ProfiledCatalogue.of(open_snapshot(store))
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     validators = rules_validators(catalogue, links)
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
     hand = [validate(_hand(row, links), validators) for row in written if row["class"] != NOTHING]
-    made = [SyntheticRequest.from_json(row) for row in _accepted(read_rows(generated / "queries.jsonl"), reading)]
-    rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
-    for source in SOURCES:
-        write_rows(FOLDER / f"{source}.jsonl", rows[source])
+    write_rows(FOLDER / "hand.jsonl", map(_row, hand))
     write_rows(FOLDER / "unanswerable.jsonl", (_unanswerable(row) for row in written if row["class"] == NOTHING))
     write_rows(FOLDER / "tools.jsonl", (tool.to_json() for tool in catalogue.tools))
-    replace_block(FOLDER / "DATASHEET.md", "account", "\n".join(_counts(rows)))
 
 
 def _accepted(rows: Iterable[dict[str, Any]], reading: Path) -> Iterator[dict[str, Any]]:

@@ -198,7 +198,8 @@ def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
     tail = f"{clause.whose}{clause.tail}"
     if clause.name:
         one, tail = sampler.noun(noun), _singular(tail)
-        is_bare = noun.pool in _WORDS["personal_pools"] or sampler.chance(0.3)
+        # Of "remove customer-cache" two readers of a catalogue of vendors could not tell what it is.
+        is_bare = not frame.is_general and (noun.person or noun.pool in _WORDS["personal_pools"])
         named = f"{clause.name if is_bare else f'the {one} {clause.name}'}{tail}"
         return named if same or argument.noun is None else _part(word, named, argument, sampler)
     if argument.many and same:

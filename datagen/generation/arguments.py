@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from datagen.default_value import has_default
 from datagen.generation.common_words import is_plain_word
 from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.identifier_shape import shape_of
@@ -100,7 +101,7 @@ def arguments_of(
         needed = _is_required(parameter.name, required)
         if "." in parameter.name and not needed:
             continue
-        key = _own_key(parameter, thing) or entities.get(parameter.name)
+        key = _key_of(parameter, tool, thing, entities.get(parameter.name))
         if makes and key is not None and key[0] == thing and words(parameter.name)[-1:] in (["name"], ["title"]):
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
@@ -119,6 +120,25 @@ def arguments_of(
             argument = replace(argument, names=(parameter.name, *currency))
         found.append(argument)
     return tuple(found[:_MAX_ARGUMENTS])
+
+
+def _key_of(parameter: Parameter, tool: Tool, thing: str, key: tuple[str, str] | None) -> tuple[str, str] | None:
+    """The key of an input: that of what the tool is about, else that of its profile.
+
+    A bare ``id`` with more of the path behind it is that of the segment before it, as the profile has it: in
+    ``/projects/{id}/labels`` that of a project. Found on the document of GitLab.
+    """
+    own, path = _own_key(parameter, thing), str(tool.metadata.get("path", ""))
+    is_bare = canonical(parameter.name) in _WORDS["keys"]
+    before, _, behind = path.partition(f"{{{parameter.name}}}")
+    segment = words(before.rstrip("/").rpartition("/")[2])[-1:]
+    is_other = key is not None and noun_lemma(key[0].split()[-1]) != noun_lemma(thing.split()[-1])
+    if own and is_bare and behind.strip("/") and is_other and segment and noun_lemma(segment[0]) != thing.split()[-1]:
+        return key
+    named = canonical(parameter.name).rpartition(" ")[0]
+    if own is None and key is not None and thing.startswith(f"{named} ") and named.startswith(f"{key[0]} "):
+        return named, key[1]  # PayCodeId of the pay code tags identifies a pay code, not a pay
+    return own or key
 
 
 def _own_key(parameter: Parameter, thing: str) -> tuple[str, str] | None:
@@ -181,8 +201,8 @@ def _new_name(parameter: Parameter, lexicon: Lexicon, *, required: bool) -> Argu
 
 def _has_usual_value(parameter: Parameter, lexicon: Lexicon) -> bool:
     """Whether a call can be made without a word on the input."""
-    skipped = parameter.location != "path" and lexicon.is_skipped(canonical(parameter.name))
-    return bool(parameter.default) or len(parameter.enum) == 1 or skipped
+    skipped = parameter.location != "path" and lexicon.is_left_to_program(canonical(parameter.name))
+    return has_default(parameter) or len(parameter.enum) == 1 or skipped
 
 
 def canonical(name: str) -> str:

@@ -80,6 +80,7 @@ class Lexicon:
     """All words. Keys are canonical names.
 
     :param skipped: inputs that never stand in a request: pages, sessions, technical switches.
+    :param unsayable: those of them that no program fills by itself where they are required: passwords, filters.
     :param pools: kind of value → values.
     :param general_fields: the fields that mean the same in every catalogue.
     """
@@ -87,6 +88,7 @@ class Lexicon:
     nouns: Mapping[str, Noun]
     fields: Mapping[str, Field]
     skipped: frozenset[str]
+    unsayable: frozenset[str]
     pools: Mapping[str, tuple[str, ...]]
     general_fields: frozenset[str] = frozenset()
 
@@ -115,6 +117,7 @@ class Lexicon:
             nouns={key: _general(noun) for key, noun in self.nouns.items() if " " not in key},
             fields={name: field for name, field in self.fields.items() if name in self.general_fields},
             skipped=self.skipped,
+            unsayable=self.unsayable,
             pools=self.pools,
             general_fields=self.general_fields,
         )
@@ -165,8 +168,16 @@ class Lexicon:
 
     def is_skipped(self, name: str) -> bool:
         """Whether an input of this canonical name never stands in a request."""
-        words = name.split()
-        return "_".join(words) in self.skipped or (len(words) > 1 and words[-1] in self.skipped)
+        return _is_among(name, self.skipped)
+
+    def is_left_to_program(self, name: str) -> bool:
+        """Whether an input of this canonical name never stands in a request, and a call has it without a word on it."""
+        return _is_among(name, self.skipped) and not _is_among(name, self.unsayable)
+
+
+def _is_among(name: str, inputs: frozenset[str]) -> bool:
+    words = name.split()
+    return "_".join(words) in inputs or (len(words) > 1 and words[-1] in inputs)
 
 
 def _compound(name: str, before: list[str], head: Noun) -> Noun:
@@ -196,6 +207,10 @@ def _are_words(words: list[str]) -> bool:
     return all(word.isalpha() and len(word) > 1 for word in words)
 
 
+def _inputs(names: str) -> frozenset[str]:
+    return frozenset("_".join(map(noun_lemma, name.split("_"))) for name in names.split())
+
+
 @cache
 def load_lexicon() -> Lexicon:
     """The shipped words."""
@@ -208,7 +223,8 @@ def load_lexicon() -> Lexicon:
         general_fields=frozenset(
             " ".join(map(noun_lemma, name.split())) for name in fields["general"].replace("\n", " ").split(",")
         ),
-        skipped=frozenset("_".join(map(noun_lemma, name.split("_"))) for name in fields["skip"].split()),
+        skipped=_inputs(fields["skip"]),
+        unsayable=_inputs(fields["unsayable"]),
         pools={
             name: tuple(values.split() if isinstance(values, str) else map(str, values))
             for name, values in read_data("pools").items()

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from datagen.default_value import has_default
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.synonyms import PERSONS, EverydayWords
@@ -187,7 +188,7 @@ def _may_be_name(parameter: Parameter) -> bool:
 
 
 def _is_required(parameter: Parameter, value: ConsumedValue | None, required: Collection[str]) -> bool:
-    if parameter.default or (value is not None and value.key == AUTH_KEY):
+    if has_default(parameter) or (value is not None and value.key == AUTH_KEY):
         return False
     return parameter.required and all(part in required for part in _ancestors(parameter.name))
 

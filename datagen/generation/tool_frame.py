@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,9 +12,9 @@ from datagen.generation.condition_outputs import ConditionOutput, condition_outp
 from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.lexicon import Lexicon, Noun
 from datagen.generation.purpose import GenerationError, Purpose, purpose_of
-from datagen.generation.statement import EXISTENCE, Link
+from datagen.generation.statement import EXISTENCE, Link, sentences_of
 from datagen.profiled_catalogue import ProfiledCatalogue
-from ingest.linking import ToolProfile
+from ingest.linking import ToolProfile, local_name
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -22,6 +23,8 @@ __all__ = ["GenerationError", "ToolFrame", "is_change", "is_same", "is_value", "
 _WORDS = word_classes("tool_frame")
 _REASONS = read_data("statements")["reasons"]
 _MAX_KEYS = 3  # identifiers that one request states for a tool
+_WHETHER = re.compile(r"^\W*\w+\b[^.]{0,40}\b(?:if|whether)\b", re.I)
+"""A sentence whose verb asks for a yes or a no."""
 _INTO = frozenset(("into", "onto"))
 _UNCHANGED = frozenset(("reason", "remark", "flag", "problem"))
 """Kinds of values that go with a change and are none."""
@@ -117,6 +120,10 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         raise GenerationError(
             _REASONS["other_verb"]
         )  # puts the invoice into the next run: it changes nothing of the invoice
+    if owner is None and _is_taken_out(purpose, tool):
+        raise GenerationError(_REASONS["no_source"])
+    if lexicon.is_general and purpose.said.attribute != EXISTENCE and _asks_whether(purpose, tool):
+        raise GenerationError(_REASONS["yes_or_no"])
     frame = ToolFrame(
         tool=tool_id,
         kind=_kind(purpose, identity),
@@ -186,6 +193,26 @@ def _phrases(purpose: Purpose, identity: Argument | None) -> tuple[str, ...]:
     if kind in ("get", "list") and said.many and identity is None:
         kind = "list"
     return verbs.phrases[kind]
+
+
+def _is_taken_out(purpose: Purpose, tool: Tool) -> bool:
+    """Whether a tool takes its thing out of another one that its name has: a server out of a placement group.
+
+    Without that other thing the text would delete the thing itself, found on the documents of Hetzner and SendGrid.
+    """
+    named = set(map(noun_lemma, words(local_name(tool))))
+    links = (link for link in purpose.said.links if link.preposition == "from")
+    taken = any(not named.isdisjoint(noun_lemma(word.lower()) for word in link.thing) for link in links)
+    return purpose.kind == "delete" and taken
+
+
+def _asks_whether(purpose: Purpose, tool: Tool) -> bool:
+    """Whether a tool answers yes or no and shows no thing: "Check if one or more episodes is already saved".
+
+    Found on the document of Spotify.
+    """
+    texts = [tool.title, *sentences_of(tool.description)][:3]
+    return purpose.kind == "check" and any(map(_WHETHER.search, texts))
 
 
 def _needs_identity(purpose: Purpose, profile: ToolProfile) -> bool:
@@ -287,7 +314,9 @@ def _checked(frame: ToolFrame, *, several: bool) -> ToolFrame:
     """
     needed = [one for one in frame.arguments if one.role == "id" and one.required]
     things = [one.noun.key for one in needed if one.noun is not None]
-    if len(needed) > _MAX_KEYS or (frame.is_general and len(set(things)) < len(things)):
+    doubled = any(one == other or one.endswith(f" {other}") for at, one in enumerate(things) for other in things[:at])
+    doubled = doubled or any(other.endswith(f" {one}") for at, one in enumerate(things) for other in things[:at])
+    if len(needed) > _MAX_KEYS or (frame.is_general and doubled):
         raise GenerationError(_REASONS["no_keys"])
     if frame.kind == "update" and frame.decision is None and not any(map(is_change, frame.arguments)):
         raise GenerationError(_REASONS["no_change"])

@@ -74,6 +74,7 @@ class ToolWording:
         if tool not in self._frames:
             try:
                 parsed = self._told_apart(parse_tool(self._catalogue, tool, self.lexicon, self._system(tool)))
+                parsed = self._with_system(parsed)
                 if self._is_open(parsed):
                     raise GenerationError(_REASONS["no_one"])
                 self._frames[tool] = with_argument_nouns(parsed, lambda noun: _without_system(noun, parsed))
@@ -128,6 +129,35 @@ class ToolWording:
         """The name of the system, where another system does the same to a thing of the same name; else empty."""
         others = self._systems_of.get(self._done(tool), frozenset())
         return system_name(self._catalogue.tool(tool)) if len(others) > 1 else ""
+
+    def _with_system(self, frame: ToolFrame) -> ToolFrame:
+        """The frame with its system, where another one has a thing of that name too which nothing but the asker identifies.
+
+        Found on SendGrid and Spotify, each of which shows "my profile".
+
+        :raises GenerationError: when its system has no name that people say.
+        """
+        is_whole = frame.identity is None and frame.owner is None
+        if frame.system or not is_whole or not frame.reads or not (frame.own or frame.kind == "get"):
+            return frame
+        if len(self._systems_of_whole.get(frame.noun.key.split()[-1], ())) < 2:
+            return frame
+        system = system_name(self._catalogue.tool(frame.tool))
+        if not system:
+            raise GenerationError(_REASONS["no_one"])
+        return replace(frame, system=system)
+
+    @cached_property
+    def _systems_of_whole(self) -> Mapping[str, frozenset[str]]:
+        """Last word of a name → the systems with a tool of that name that reads and needs no input."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for tool in self._catalogue.tools:
+            profile = self._catalogue.profile(tool.id)
+            needed = any(one.required and one.name not in profile.context for one in tool.parameters)
+            named = words(local_name(tool))
+            if named and not needed and profile.action in ("get", "list", "search"):
+                found[noun_lemma(named[-1])].add(tool.namespace)
+        return {word: frozenset(systems) for word, systems in found.items()}
 
     def _done(self, tool: str) -> tuple[str, str]:
         """What a tool does to what; a search is a list."""

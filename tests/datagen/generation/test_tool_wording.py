@@ -63,3 +63,11 @@ def test_a_system_is_named_where_another_does_the_same() -> None:
 def test_an_unknown_tool_is_an_error() -> None:
     with pytest.raises(NotFoundError, match="no such tool"):
         ToolWording(catalogue_of(*TOOLS)).reason("gone")
+
+
+def test_a_system_is_named_where_another_has_such_a_thing_of_the_asker_too() -> None:
+    own = [_tool("myProfile", "Get my profile.", name, method="GET", path="/me/profile") for name in ("jira", "linear")]
+    assert ToolWording(catalogue_of(*own)).frame("jira/myProfile").system == "Jira"
+    assert ToolWording(catalogue_of(own[0])).frame("jira/myProfile").system == ""
+    unnamed = _tool("myProfile", "Get my profile.", "linear", method="GET", path="/me/profile", api="Mail (beta)")
+    assert ToolWording(catalogue_of(own[0], unnamed)).reason("linear/myProfile")

@@ -183,3 +183,69 @@ def test_an_update_of_one_of_several_needs_its_identity_although_its_document_ma
         ToolWording(catalogue_of(update)).frame("x")
     by_number = replace(update, parameters=(replace(group, name="user_group_id", example="4711"), name))
     assert ToolWording(catalogue_of(by_number)).frame("x").identity is not None
+
+
+def _described(path: str, name: str, description: str, *inputs: Parameter) -> Tool:
+    metadata = {"namespace": "shop", "path": path, "method": name.split("_")[0].upper()}
+    return Tool(id=f"shop/{name}", name=name, description=description, parameters=inputs, metadata=metadata)
+
+
+def _parsed_unknown(tool: Tool) -> ToolFrame:
+    return parse_tool(catalogue_of(tool), tool.id, load_lexicon().general)
+
+
+def _key(name: str, thing: str = "", location: str = "path") -> Parameter:
+    description = f"The ID of a {thing}" if thing else ""
+    return Parameter(name=name, type="string", required=True, location=location, description=description)
+
+
+def test_a_bare_id_within_a_path_is_that_of_the_segment_before_it() -> None:
+    labels = _parsed_unknown(
+        _described(
+            "/projects/{id}/labels", "get_projects_id_labels", "Get all labels of the project.", _key("id", "project")
+        )
+    )
+    assert (labels.kind, labels.identity, labels.owner_noun and labels.owner_noun.key) == ("list", None, "project")
+    label = _parsed_unknown(_described("/labels/{id}", "delete_labels_id", "Delete a label.", _key("id", "label")))
+    assert label.identity is not None and label.identity.noun is not None and label.identity.noun.key == "label"
+
+
+@pytest.mark.parametrize(
+    ("default", "location", "is_worded"),
+    [
+        ("created:[2016-01-01 TO 2021-01-01]", "query", False),
+        ("default", "query", True),
+        ("2022-11-28", "header", True),
+        ("", "query", False),
+    ],
+)
+def test_a_required_input_that_is_not_said_has_a_default_that_is_no_example(
+    default: str, location: str, is_worded: bool
+) -> None:
+    spare = Parameter(name="f_range_x", type="string", required=True, location=location, default=default)
+    tool = _described("/orders/{orderId}", "get_orders", "Get an order.", _key("orderId"), spare)
+    assert (ToolWording(catalogue_of(tool)).reason(tool.id) == "") == is_worded
+    secret = Parameter(name="password", type="string", required=True, location="body")
+    with pytest.raises(GenerationError, match="password cannot be said"):
+        _parsed_unknown(_described("/orders/{orderId}", "get_orders", "Get an order.", _key("orderId"), secret))
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "description", "reason"),
+    [
+        ("/servers/{id}/actions/remove_from_group", "post_servers_id_actions_remove_from_group",
+         "Removes a server from a group.", "takes a thing out of another one"),
+        ("/orders/{id}/contains", "check-order", "Check if one or more orders is already saved.", "yes or no"),
+    ],
+)  # fmt: skip
+def test_what_is_not_done_to_the_thing_itself_is_left_out(path: str, name: str, description: str, reason: str) -> None:
+    with pytest.raises(GenerationError, match=reason):
+        _parsed_unknown(
+            _described(path, name, description, _key("id", "server" if "server" in description else "order"))
+        )
+
+
+def test_two_required_identifiers_of_one_thing_are_too_many() -> None:
+    keys = _key("segment_id", "segment"), _key("query_segment_id", "query segment", "query")
+    with pytest.raises(GenerationError, match="more identifiers"):
+        _parsed_unknown(_described("/segments/{segment_id}", "get_segments_segment_id", "Retrieve a segment.", *keys))

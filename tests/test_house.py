@@ -91,7 +91,7 @@ ROOMS = {
         ("learning", "tuning"),
     ),
     "datagen": (
-        ("ev_graph", "kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
+        ("default_value", "ev_graph", "kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
         ("extended_profiles", "output_kinds", "synthetic_request", "tool_links"),
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),

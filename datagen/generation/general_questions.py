@@ -187,7 +187,7 @@ def _about_states(noun: Noun, choices: Iterable[tuple[str, ...]]) -> Iterator[st
     one = noun.words[0]
     for states in choices:
         for state in states:
-            if state not in _WORDS["plain_states"] and not _is_in_progress(state):
+            if state not in _WORDS["plain_states"] and not _is_in_progress(state) and not _is_placeholder(state):
                 kind = "state" if _is_said_of_thing(state) else "named_state"
                 yield from _all(kind, state=state, a_one=article(one))
         for group in _ALIKE:
@@ -200,6 +200,11 @@ def _is_said_of_thing(state: str) -> bool:
     """Whether a state stands behind "is": a participle (``parked``), or a phrase of a preposition (``on hold``)."""
     first, *_, last = [*state.split(), state.split()[-1]]
     return last.endswith("ed") or first in ("on", "in", "awaiting")
+
+
+def _is_placeholder(state: str) -> bool:
+    """Whether a value stands for no state: ``job state unspecified``."""
+    return state.lower().split()[-1] in _WORDS["placeholder_states"]
 
 
 def _is_in_progress(state: str) -> bool:

@@ -55,3 +55,17 @@ def test_an_abbreviation_of_the_document_is_asked_for_and_none_of_programs() -> 
 
 def test_there_is_no_question_where_the_documents_say_nothing() -> None:
     assert not _beside("getOrder", _tool("getOrder", "Returns an order.", "orderId"))
+
+
+def test_a_placeholder_of_a_document_is_no_state() -> None:
+    state = Parameter(name="state", enum=("state_unspecified", "parked", "booked"))
+    tool = Tool(
+        id="getJob",
+        name="getJob",
+        description="Returns a job.",
+        parameters=(Parameter(name="jobId", required=True),),
+        returns=(Parameter(name="jobId"), state),
+    )
+    questions = _beside("getJob", tool)
+    assert "'parked'" in questions
+    assert "unspecified" not in questions

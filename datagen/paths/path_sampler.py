@@ -279,5 +279,5 @@ def _too_few(name: str, found: int, wanted: int, why: Mapping[str, int]) -> Reje
         stage="path",
         subject=(),
         request_class=name,
-        reason=f"{found:,} paths are there where {wanted:,} were wanted: {reasons or 'the catalogue has no tools'}",
+        reason=f"{found:,} paths are there where {wanted:,} were wanted: {reasons or 'its tools make no more'}",
     )

@@ -50,6 +50,20 @@ def test_sixty_requests_that_nothing_serves(unanswerable: Rows) -> None:
     assert all(row["tools"] == [] and row["class"] == NOTHING for row in unanswerable)
 
 
+def test_the_datasheet_counts_what_the_files_have(by_source: dict[str, Rows]) -> None:
+    page = (FOLDER / "DATASHEET.md").read_text(encoding="utf-8").splitlines()
+    counted = {
+        cells[1].strip(): [cell.strip() for cell in cells[2:-1]] for line in page if (cells := line.split("|"))[1:]
+    }
+    for name in CLASSES:
+        assert counted[name] == [
+            f"{sum(row['class'] == name and row['split'] == half for row in by_source[source]):,}"
+            for source in SOURCES
+            for half in HALVES
+        ]
+    assert counted["tool paths"] == [f"{len({row['path_id'] for row in by_source[one]}):,}" for one in SOURCES]
+
+
 def test_no_tool_path_is_in_both_halves(rows: Rows) -> None:
     of = {half: {frozenset(gold_slots(row["tools"])) for row in rows if row["split"] == half} for half in HALVES}
     assert not of["dev"] & of["test"]

@@ -108,14 +108,16 @@ def benchmark_row(folder: Path) -> dict[str, Any]:
         "systems (all of business)": len({tool["id"].partition("/")[0] for tool in tools}),
         "requests": sum(map(len, rows.values())),
         **{f"requests, {name}": len(of_set) for name, of_set in rows.items()},
-        "tool dependencies: different edges on gold paths": len(_edges(answerable)),
+        "tool dependencies: different pairs on gold paths": len(_dependencies(answerable)),
         "KG schema: entity types, predicates": f"{len(ontology.entity_types)}, {len(ontology.predicates)}",
         "complex query types: classes": len({row["class"] for row in answerable}),
     }
 
 
-def _edges(rows: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    return {tuple(str(value) for _, value in sorted(edge.items())) for row in rows for edge in row.get("edges", ())}
+def _dependencies(rows: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """The pairs of tools of which one supplies an input of the other; similar inputs (P-P) are no dependency."""
+    edges = (edge for row in rows for edge in row.get("edges", ()))
+    return {(edge["source"], edge["target"]) for edge in edges if edge["kind"] == "R-P"}
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

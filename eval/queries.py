@@ -218,7 +218,9 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
         raise DocumentError(
-            f"the labelled requests cannot be read ({error.strerror or error})", subject=str(path)
+            f"the labelled requests cannot be read ({error.strerror or error})",
+            subject=str(path),
+            remedy="Name a file with one JSON row for each request, as egotools datagen writes it (queries.jsonl)",
         ) from error
     written = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not written:

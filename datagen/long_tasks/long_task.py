@@ -121,7 +121,7 @@ class _Maker:
         """Why there are no more tasks."""
         return (
             f"{len(self._parts)} of the generated requests can be parts of a task; no more of them go together without "
-            f"a tool in common, with {_MIN_TOOLS} to {MAX_LONG_TOOLS} tools of {self._systems} systems at least"
+            f"a tool in common, with {_MIN_TOOLS} to {MAX_LONG_TOOLS} tools of {self._systems} systems at least; more of them (--per-class) may make more tasks"
         )
 
     def make(self) -> SyntheticRequest | None:

@@ -18,7 +18,7 @@ __all__ = ["equal_mix", "named_mixes", "read_mix"]
 MAX_PER_CLASS = 1_000_000
 _REMEDY = (
     f"Give a count for each class, or shares with a decimal point, of these: {', '.join(CLASSES)}; "
-    "a class that is not named gets none"
+    "a class that is not named gets none. --mix paper takes the shares of the paper"
 )
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from datagen.generation.grammar import plural
+from datagen.generation.grammar import article, plural
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.unanswerable.document_words import DocumentWords, lemmas
@@ -93,7 +93,7 @@ def _requests(action: str, entry: Mapping[str, Any], thing: str, rng: random.Ran
     for text in entry["requests"]:
         filled = {name: rng.choice(values) for name, values in fillers.items()}
         said = text.format_map({**filled, "thing": thing, "things": plural(thing)})
-        yield said, f"no tool that knows a {thing} has a word for the action {action!r}"
+        yield said, f"no tool that knows {article(thing)} has a word for the action {action!r}"
 
 
 def _spread(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -50,10 +50,12 @@ class UnanswerableRequests:
     """The requests, and why there are no more.
 
     :param left_out: distinct reasons, one sentence each.
+    :param absent: the kinds for which nothing was found, one sentence each.
     """
 
     requests: tuple[UnanswerableRequest, ...]
     left_out: tuple[str, ...]
+    absent: tuple[str, ...] = ()
 
 
 class _Kind(NamedTuple):
@@ -88,7 +90,13 @@ def make_unanswerable(
             numbers[kind] += 1
             made[text] = UnanswerableRequest(id=f"none-{kind}-{numbers[kind]:04}", text=text, kind=kind, reason=reason)
     left_out = dict.fromkeys(reason for kind in kinds for reason in kind.left_out)
-    return UnanswerableRequests(requests=tuple(made.values()), left_out=tuple(left_out))
+    absent = tuple(f"no request is of the kind {kind.name}{_why(kind.left_out)}" for kind in kinds if not kind.found)
+    return UnanswerableRequests(requests=tuple(made.values()), left_out=tuple(left_out), absent=absent)
+
+
+def _why(left_out: Sequence[str]) -> str:
+    more = f"; {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    return f" ({left_out[0]}{more})" if left_out else ""
 
 
 def _in_turn(kinds: Sequence[_Kind]) -> Iterator[tuple[str, str, str]]:

@@ -53,7 +53,7 @@ def _show(done: Generation) -> None:
     short = [name for name, row in figures.classes.items() if row.made < row.wanted]
     if short and done.stopped is None:
         stdout.print(
-            f"[yellow]note[/] fewer requests than wanted: {escape(', '.join(short))}; the report has the reasons",
+            f"[yellow]note[/] fewer requests than wanted: {escape(', '.join(short))}; the report has the reasons, rejected.jsonl those of each class",
             soft_wrap=True,
         )
     _show_further(done.further)
@@ -66,3 +66,5 @@ def _show_further(further: FurtherRequests) -> None:
         if made < further.wanted[name]:
             for reason in further.reasons[name]:
                 stdout.print(f"[yellow]note[/] {escape(reason)}", soft_wrap=True)
+    for reason in further.absent:
+        stdout.print(f"[yellow]note[/] {escape(reason)}", soft_wrap=True)

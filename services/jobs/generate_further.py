@@ -26,11 +26,13 @@ class FurtherRequests:
     :param made: map from file to number of requests, for the files that were asked for.
     :param wanted: likewise.
     :param reasons: map from file to what was left out, one sentence each.
+    :param absent: the kinds of requests that no tool serves for which nothing was found, one sentence each.
     """
 
     made: Mapping[str, int]
     wanted: Mapping[str, int]
     reasons: Mapping[str, tuple[str, ...]]
+    absent: tuple[str, ...] = ()
 
 
 def write_further(plan: DatagenPlan, catalogue: ProfiledCatalogue, made: RunResult) -> FurtherRequests:
@@ -41,6 +43,7 @@ def write_further(plan: DatagenPlan, catalogue: ProfiledCatalogue, made: RunResu
     requests = made.generated.requests
     counts: dict[str, int] = {}
     reasons: dict[str, tuple[str, ...]] = {}
+    absent: tuple[str, ...] = ()
     wanted = {UNANSWERABLE_FILE: plan.unanswerable, LONG_TASKS_FILE: plan.long}
     for name, count in wanted.items():
         if not count:
@@ -49,6 +52,7 @@ def write_further(plan: DatagenPlan, catalogue: ProfiledCatalogue, made: RunResu
     if plan.unanswerable:
         none = make_unanswerable(catalogue, requests, plan.unanswerable, seed=plan.seed)
         counts[UNANSWERABLE_FILE], reasons[UNANSWERABLE_FILE] = len(none.requests), none.left_out
+        absent = none.absent
         write_rows(plan.out / UNANSWERABLE_FILE, (one.to_json() for one in none.requests))
     if plan.long:
         validators = rules_validators(catalogue, made.rp)
@@ -57,5 +61,5 @@ def write_further(plan: DatagenPlan, catalogue: ProfiledCatalogue, made: RunResu
         reasons[LONG_TASKS_FILE] = (long.shortage,) if long.shortage else ()
         write_rows(plan.out / LONG_TASKS_FILE, (one.to_json() for one in long.tasks))
     return FurtherRequests(
-        made=counts, wanted={name: count for name, count in wanted.items() if count}, reasons=reasons
+        made=counts, wanted={name: count for name, count in wanted.items() if count}, reasons=reasons, absent=absent
     )

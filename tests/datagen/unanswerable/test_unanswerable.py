@@ -59,6 +59,15 @@ def test_three_kinds_are_made_in_equal_numbers_each_with_its_reason() -> None:
     assert made(count=30, seed=1) != found
 
 
+def test_a_kind_for_which_nothing_was_found_is_named_with_the_reason() -> None:
+    assert made(count=30).absent == ()
+    found = made(other("answer_guest", "Has a conversation with them."), count=30)
+    assert {one.kind for one in found.requests} == {"missing-action", "other-domain"}
+    assert found.absent == (
+        "no request is of the kind chit-chat (small talk is left out: the documents mention 'conversation')",
+    )
+
+
 @pytest.mark.parametrize(
     ("action", "tool"),
     [

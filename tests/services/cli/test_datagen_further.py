@@ -23,6 +23,7 @@ def test_unanswerable_requests_and_long_tasks_are_written_each_into_a_file(run: 
     assert len(none) == 12 and "unanswerable.jsonl: 12 of 12" in said
     assert all((row["tools"], row["class"]) == ([], "none") and row["reason"] for row in none)
     assert {row["kind"] for row in none} == {"missing-action", "other-domain", "chit-chat"}
+    assert "no request is of the kind" not in said
     known = {row["id"] for row in rows(out / "tools.jsonl")}
     assert 1 <= len(tasks) <= 2 and f"long_tasks.jsonl: {len(tasks)} of 2" in said
     for task in tasks:

@@ -54,5 +54,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"At least {MIN_GROUPS} groups" in PAGE
     assert f"the exit code is {NOT_BETTER}" in PAGE
     assert f"least {CLOSE:.0%}".replace("%", " %") in " ".join(PAGE.split())
-    costs = f"costs {100 * STRENGTH:g} points of smooth CompleteRecall, of generated requests (most rows have a `path_id`) {100 * GENERATED_STRENGTH:g} point."
+    costs = f"costs {100 * STRENGTH:g} points of smooth CompleteRecall, and {100 * GENERATED_STRENGTH:g} point where the requests are generated (most rows have a `path_id`)."
     assert costs in " ".join(PAGE.split())

@@ -30,15 +30,17 @@ from ingest.linking import local_name
 from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["MAX_ALTERNATIVES", "InterchangeableTools"]
+__all__ = ["FINDING_ACTIONS", "MAX_ALTERNATIVES", "SAME_VERBS", "InterchangeableTools"]
 
 MAX_ALTERNATIVES = 8
 """A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards against
 poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8 do the same."""
-_FINDING = ("search", "list")
+FINDING_ACTIONS = ("search", "list")
+"""Actions that find things."""
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)*$")
 _WORDS = load_patterns("paths/words")
-_VERBS = {verb: group[0] for group in _WORDS.groups("same_verbs") for verb in group}
+SAME_VERBS = {verb: group[0] for group in _WORDS.groups("same_verbs") for verb in group}
+"""Verb → the one that stands for all of its meaning."""
 _MIN_EQUAL = 0.8
 """Share of the fields of two tools, where one filters by what the other requires. The pairs of the shipped company (15) and of
 12 vendors (12) are the same from 0.5 to 1.0: two such tools give the same record, or nothing alike."""
@@ -120,7 +122,7 @@ class InterchangeableTools:
 
     def _filters(self, one: str, other: str) -> bool:
         """Whether a tool reads by required keys, and another requires nothing and filters by each of them."""
-        if self._catalogue.extended_profiles[other].action not in _FINDING or self._required(other):
+        if self._catalogue.extended_profiles[other].action not in FINDING_ACTIONS or self._required(other):
             return False
         keys = {self._key(name) for name in self._required(one)}
         takes = {self._key(parameter.name) for parameter in self._catalogue.tool(other).parameters}
@@ -160,13 +162,13 @@ class InterchangeableTools:
         """Other finders of the same object that fill the same inputs of the tools after it."""
         profiles = self._catalogue.extended_profiles
         own = profiles[tool]
-        if own.action not in _FINDING or not own.entity or not self._needs_words_only(tool):
+        if own.action not in FINDING_ACTIONS or not own.entity or not self._needs_words_only(tool):
             return set()
         sources = [{edge.source for edge in self._rp.into(target) if edge.parameter == name} for target, name in fills]
         return {
             other
             for other in set.intersection(*sources) - {tool}
-            if profiles[other].action in _FINDING
+            if profiles[other].action in FINDING_ACTIONS
             and (profiles[other].entity, profiles[other].system) == (own.entity, own.system)
             and self._named(other) == self._named(tool)
             and self._needs_words_only(other)
@@ -175,7 +177,7 @@ class InterchangeableTools:
     def _named(self, tool: str) -> frozenset[str]:
         """Return the words of a tool's name but for verbs and marks: what it finds, with its kind."""
         named = map(noun_lemma, words(local_name(self._catalogue.tool(tool))))
-        return frozenset(word for word in named if verb_lemma(word) not in _VERBS) - _WORDS.words("marks")
+        return frozenset(word for word in named if verb_lemma(word) not in SAME_VERBS) - _WORDS.words("marks")
 
     def _needs_words_only(self, tool: str) -> bool:
         """Whether a tool requires nothing but words and context parameters."""
@@ -226,8 +228,8 @@ class InterchangeableTools:
         profile = self._catalogue.extended_profiles[tool.id]
         marks = _WORDS.words("marks")
         tokens = [word for word in words(local_name(tool)) if not _VERSION.match(word)]
-        at = next((place for place, word in enumerate(tokens) if verb_lemma(word) in _VERBS), len(tokens))
-        verb = _VERBS[verb_lemma(tokens[at])] if at < len(tokens) else ""
+        at = next((place for place, word in enumerate(tokens) if verb_lemma(word) in SAME_VERBS), len(tokens))
+        verb = SAME_VERBS[verb_lemma(tokens[at])] if at < len(tokens) else ""
         named = frozenset(
             f"{lemma}s" if (lemma := noun_lemma(word)) != word else word for word in (*tokens[:at], *tokens[at + 1 :])
         )

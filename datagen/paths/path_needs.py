@@ -37,13 +37,13 @@ def find_unsayable(tool: Tool, context: Collection[str]) -> str:
 
 
 class PathNeeds:
-    """Finds needless tools and open inputs of paths over one catalogue."""
+    """Finds non-minimal paths, and paths with open inputs, over one catalogue."""
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
 
     def find_fault(self, path: ToolPath, request_class: str = "") -> str:
-        """Return why a tool of the path is needless or an input stays open, one sentence without a full stop; else empty.
+        """Return why the path is not minimal or an input stays open, one sentence without a full stop; else empty.
 
         :param request_class: a condition asks for more: that the tool before the action can say whether it holds.
         """
@@ -52,8 +52,8 @@ class PathNeeds:
         faults = (
             *map(self.fault_of_edge, edges),
             *_filled_twice(edges),
-            *(self._needless_filter(edge) for edge in edges if edge.target in feeding),
-            *self._needless(path),
+            *(self._unused_filter(edge) for edge in edges if edge.target in feeding),
+            *self._not_minimal(path),
             *self._open(path, edges),
             *(self._untestable(path, edges) if request_class == _CONDITIONAL else ()),
         )
@@ -73,15 +73,15 @@ class PathNeeds:
             return f"{edge.source} needs nothing and gives the one {edge.output} that belongs to the caller anyway"
         return ""
 
-    def _needless_filter(self, edge: PathEdge) -> str:
+    def _unused_filter(self, edge: PathEdge) -> str:
         """A search that takes words needs no tool before it that only fills an optional filter. Found on the document of Jira."""
         parameter, profile = self._parameter(edge), self._catalogue.profiles[edge.target]
         if parameter is None or parameter.required or profile.free_text < _TAKES_WORDS or not only_reads(profile):
             return ""
         return f"{edge.target} finds by words, so nothing needs to fill its {edge.parameter}"
 
-    def _needless(self, path: ToolPath) -> Iterator[str]:
-        """Of two tools that fill the same inputs of a third, one is needless."""
+    def _not_minimal(self, path: ToolPath) -> Iterator[str]:
+        """Of two tools that fill the same inputs of a third, one is not needed."""
         if path.shape == "set":
             return
         fills: dict[str, frozenset[tuple[str, str]]] = {}

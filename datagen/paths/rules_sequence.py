@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from datagen.extended_profiles import only_reads
+from datagen.paths.interchangeable import FINDING_ACTIONS
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import Verdict
@@ -18,7 +19,6 @@ from ontology.names import noun_lemma, words
 
 __all__ = ["RulesSequence"]
 
-_FINDING = ("search", "list")
 _MIN_CONFIDENCE = 0.2
 _MAX_MISSING = 0.2  # share of the fields that a tool reads, and a list before it does not give
 _MAX_UNTOLD = 0.5  # the same where what was made or changed is read again
@@ -198,7 +198,7 @@ class RulesSequence:
         """System → its tools that find something."""
         found: dict[str, list[str]] = defaultdict(list)
         for tool, profile in self._profiles.items():
-            if profile.action in _FINDING:
+            if profile.action in FINDING_ACTIONS:
                 found[profile.system].append(tool)
         return found
 
@@ -236,17 +236,17 @@ def _repetition(step: _Step) -> str:
     if second.action == "create" and _lemmas(first) == _lemmas(second) != frozenset(step.entity.split()):
         return f"a new {' '.join(first.words)} does not come from another one's {step.passed}"
     if not step.same_entity or step.kind == TYPED_RESOURCE:
-        empty = first.action == "create" and step.is_first and second.action in (*_FINDING, "delete")
+        empty = first.action == "create" and step.is_first and second.action in (*FINDING_ACTIONS, "delete")
         return (
             f"the {thing} that the first has just made has nothing yet that could be found or removed" if empty else ""
         )
     if first.action == second.action != "act":
         return f"both {_VERBS.get(first.action, first.action)} the {thing}, so the second repeats the first"
-    if first.action == "create" and second.action in _FINDING:
+    if first.action == "create" and second.action in FINDING_ACTIONS:
         return f"the second looks for the {thing} that the first has just made"
     if first.action == "create" and second.action in ("delete", "update"):
         return f"the second undoes or changes the {thing} that the first has just made"
-    if first.action == "get" and second.action in _FINDING:
+    if first.action == "get" and second.action in FINDING_ACTIONS:
         return f"the second looks for the {thing} that the first has read already"
     required = step.consumed is not None and step.consumed.required
     if second.action == "create" and not (step.is_second and required):
@@ -332,6 +332,6 @@ def _why(step: _Step) -> str:
     passed = step.passed or step.edge.parameter
     if step.is_session:
         return f"the first opens the {passed} without which the second does nothing"
-    how = "finds" if step.first.action in _FINDING else "gives"
+    how = "finds" if step.first.action in FINDING_ACTIONS else "gives"
     then = f"the second works on that {step.second.entity}" if step.is_second else "the second needs it"
     return f"the first {how} the {passed}, and {then}"

@@ -18,7 +18,7 @@ _READ_CHARS = 4_000
 _MIN_CHARS = 3  # of an ASCII word: shorter ones are words of many languages
 # Found on 35 documents in eight other languages, made for this, and on 15 open sets of English ones, those of real programs (4,621 tools)
 # and the shipped company (312). The plain share of all of the first is below 0.35. Of the others with enough words six are: they are in
-# Vietnamese, Spanish, Japanese and French. Shorter ones may be a name or an abbreviation ("Geocode", "WOs") or unsaid, and at most 1.3 %
+# Vietnamese, Spanish, Japanese and French. Shorter ones may be a name or an abbreviation ("Geocode", "WOs") or missing, and at most 1.3 %
 # of a set are below 0.4.
 _FOREIGN = 0.35
 _FOREIGN_WORDS = 4

@@ -1,4 +1,4 @@
-"""Minimality and sufficiency of a worded request on the calibrated edges: what its text gives, and what its tools give."""
+"""Minimality and sufficiency of a generated request on the calibrated edges: what its text gives, and what its tools give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONDITIONAL = "conditional-multi-step"
 
 
 class EdgeNeeds:
-    """Finds needless tools and open inputs of worded requests over one catalogue.
+    """Finds tools that a request does not need and inputs that nothing fills, over one catalogue.
 
     :param rp: its R-P edges with their calibrated confidence.
     """
@@ -36,7 +36,7 @@ class EdgeNeeds:
         }
 
     def find_fault(self, request: SyntheticRequest, parsed: ParsedRequest) -> str:
-        """Return why a tool is needless, an input stays open or a condition cannot be tested; empty where nothing does.
+        """Return why a path is not minimal, an input stays open or a condition cannot be tested; empty where nothing does.
 
         Only of a generated request are all values recorded, so only there an input is known to be open.
         """

@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from datagen.extended_profiles import only_reads
 from datagen.generation.system_names import system_name
+from datagen.paths.interchangeable import FINDING_ACTIONS, SAME_VERBS
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
@@ -25,10 +26,8 @@ from ontology.tool import Tool
 __all__ = ["Rivals"]
 
 _WORDS = load_patterns("paths/words")
-_VERBS = {verb: group[0] for group in _WORDS.groups("same_verbs") for verb in group}
 _SKIPPED = _WORDS.words("marks") | _WORDS.words("identifying") | _WORDS.words("joining")
-_FINDING = ("search", "list")
-_UNSAID = ("paging", "flag")
+_UNINFORMATIVE = ("paging", "flag")
 """Kinds of inputs that say nothing of what a tool is about."""
 _TAKES_WORDS = 0.8  # free-text score of an input for any words
 _MAX_OWN_WORDS = 3  # of a name that says more than the entity; longer ones repeat a path
@@ -107,7 +106,9 @@ class Rivals:
         filled = {edge.parameter for edge in request.path.into(tool)}
         stated = {value.parameter for value in request.values if value.tool == tool} | filled
         given = Counter(self._key(tool, name) for name in stated)
-        slots = [slot for slot in self._slots.of(other).slots if slot.kind not in _UNSAID and not self._is_given(slot)]
+        slots = [
+            slot for slot in self._slots.of(other).slots if slot.kind not in _UNINFORMATIVE and not self._is_given(slot)
+        ]
         takes = Counter(self._key(other, slot.parameter) for slot in slots)
         needs = Counter(self._key(other, slot.parameter) for slot in slots if slot.required)
         spare = (given - takes).total()
@@ -133,9 +134,9 @@ class Rivals:
             str(self._catalogue.tool(tool).metadata.get("path") or ""),
         )
         if only_reads(profile) and self._slots.of(tool).reads:
-            return "find" if profile.action in _FINDING and not path.rstrip("/").endswith("}") else "read"
+            return "find" if profile.action in FINDING_ACTIONS and not path.rstrip("/").endswith("}") else "read"
         named = words(local_name(self._catalogue.tool(tool)))
-        if profile.action != "act" and not _VERBS.keys().isdisjoint(map(verb_lemma, named)):
+        if profile.action != "act" and not SAME_VERBS.keys().isdisjoint(map(verb_lemma, named)):
             return profile.action
         return " ".join([word for word in named if action_of(word)] or named[-1:])
 
@@ -155,7 +156,7 @@ class Rivals:
 def _named(tool: Tool, profile: ToolProfile, everyday: EverydayWords) -> _Names:
     tokens = words(local_name(tool))
     ends = (tokens[0], tokens[-1]) if tokens else ()
-    verbs = [word for word in ends if verb_lemma(word) in _VERBS]
+    verbs = [word for word in ends if verb_lemma(word) in SAME_VERBS]
     thing = takewhile(lambda word: word not in _WORDS.words("joining"), tokens)
     own = [word for word in thing if word not in verbs and word not in _SKIPPED]
     name = " ".join(map(noun_lemma, own)) if 0 < len(own) <= _MAX_OWN_WORDS else profile.entity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from datagen.synthetic_request import SyntheticRequest
+from datagen.synthetic_request import DEPENDENT_CLASSES, SyntheticRequest
 from datagen.validation.answered_conditions import Attributes, asks_attribute
 from datagen.validation.clause_parser import Clause
 from datagen.validation.direction import find_swapped_ends, find_wrong_direction
@@ -19,8 +19,6 @@ __all__ = ["find_sequence_fault"]
 
 _ORDERED = frozenset(("after", "before", "once", "when", "as", "afterwards", "having", "with", "the"))
 """First words of cues with which the parts of a request may stand in either order."""
-_DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
-"""Classes whose tools depend on each other."""
 
 
 def find_sequence_fault(
@@ -52,7 +50,7 @@ def _wrong_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit)
     if fit.forward_references:
         reference = fit.forward_references[0]
         return f"{reference.slot} is what {fit.tools[reference.position].id} gives, which comes after it"
-    if request.request_class not in _DEPENDENT:
+    if request.request_class not in DEPENDENT_CLASSES:
         return ""
     if _acts_before_it_looks(fit):
         first, last = fit.tools[0].id, fit.tools[-1].id
@@ -120,7 +118,7 @@ def _missing_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFi
 
 def _disconnected(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
     """In a class of dependent steps, a tool shares no data with the others, or supplies none of their inputs."""
-    if request.request_class not in _DEPENDENT:
+    if request.request_class not in DEPENDENT_CLASSES:
         return ""
     conditional = request.request_class == "conditional-multi-step"
     mentioned = [

@@ -20,11 +20,14 @@ class Fresh(StrEnum):
 
     AWS = "aws"
     AWS2 = "aws2"
+    AWS3 = "aws3"
     GOOGLE = "google"
     GOOGLE2 = "google2"
+    GOOGLE3 = "google3"
     VENDORS = "vendors"
     VENDORS2 = "vendors2"
     VENDORS3 = "vendors3"
+    VENDORS4 = "vendors4"
 
 
 def main(name: Fresh, out: Path) -> None:

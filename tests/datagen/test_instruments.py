@@ -27,6 +27,7 @@ KINDS = {
         "missing-link",
         "wrong-direction",
         "unanswerable-condition",
+        "swapped-ends",
     },
     "error": {
         "repeated-tool",
@@ -35,8 +36,11 @@ KINDS = {
         "leaked-name",
         "superfluous-tool",
         "missing-resolver",
+        "other-object",
+        "contradictory-values",
     },
 }
+ONLY_FOURTH = {"swapped-ends", "other-object", "contradictory-values"}
 SHORT = {
     "single": "single-intent",
     "multi": "multi-intent",
@@ -57,8 +61,9 @@ def _rows(name: str) -> list[Row]:
 FIRST_GOOD, FIRST_BAD = _rows("good"), _rows("bad")
 SECOND_GOOD, SECOND_BAD = _rows("second/good"), _rows("second/bad")
 THIRD_GOOD, THIRD_BAD = _rows("third/good"), _rows("third/bad")
-GOOD = FIRST_GOOD + SECOND_GOOD + THIRD_GOOD
-BAD = FIRST_BAD + SECOND_BAD + THIRD_BAD
+FOURTH_GOOD, FOURTH_BAD = _rows("fourth/good"), _rows("fourth/bad")
+GOOD = FIRST_GOOD + SECOND_GOOD + THIRD_GOOD + FOURTH_GOOD
+BAD = FIRST_BAD + SECOND_BAD + THIRD_BAD + FOURTH_BAD
 SECOND_KINDS = {
     "missing-input": 16,
     "wrong-order": 14,
@@ -150,14 +155,22 @@ def test_the_third_has_enough_of_each_class_check_and_kind() -> None:
     assert set(checks) == {"class", "sequence", "error"}
     assert min(checks.values()) >= 40
     kinds = Counter((row["fault"]["check"], row["fault"]["kind"]) for row in THIRD_BAD)
-    assert {kind for check, kind in kinds if check != "class"} == KINDS["sequence"] | KINDS["error"]
+    assert {kind for check, kind in kinds if check != "class"} == (KINDS["sequence"] | KINDS["error"]) - ONLY_FOURTH
     assert min(count for (check, _), count in kinds.items() if check != "class") >= 4
     pairs = {kind for check, kind in kinds if check == "class"}
     assert len(pairs) == len(CLASSES) * (len(CLASSES) - 1)
 
 
+def test_the_fourth_has_enough_of_each_class_and_check() -> None:
+    assert min(Counter(row["class"] for row in FOURTH_GOOD)[name] for name in CLASSES) >= 10
+    checks = Counter(row["fault"]["check"] for row in FOURTH_BAD)
+    assert set(checks) == {"class", "sequence", "error"}
+    assert min(checks.values()) >= 40
+    assert {row["fault"]["kind"] for row in FOURTH_BAD} > ONLY_FOURTH
+
+
 def test_what_is_called_missing_is_required_and_not_said(tools: dict[str, Tool]) -> None:
-    for row in SECOND_BAD + THIRD_BAD:
+    for row in SECOND_BAD + THIRD_BAD + FOURTH_BAD:
         if row["fault"]["kind"] == "missing-input":
             assert any(_unsaid(row, position, tools) for position in range(len(row["tools"]))), row["id"]
 

@@ -32,12 +32,15 @@ class Attributes:
     """
 
     def __init__(self, tools: Iterable[ToolSlots]) -> None:
+        tools = tuple(tools)
         self._known = frozenset(word for tool in tools for word in tool.attributes) - _UNTELLING
+        self._phrases = frozenset(name for tool in tools for name in tool.attribute_names)
 
     def find_unanswered(self, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
         """Why no tool of the path answers the condition of a request, or empty.
 
-        A condition on an attribute is answered by a tool in whose document its word stands; one that compares a number or
+        A condition on an attribute is answered by a tool in whose document its word stands, and the word before it where both
+        together are the name of an output of the catalogue; one that compares a number or
         a day, by a tool that gives a number or a day. A tool that documents no outputs may give anything.
         """
         readers = [tool for tool in fit.tools if tool.reads]
@@ -48,7 +51,10 @@ class Attributes:
         for clause in parsed.clauses:
             if clause.kind != "condition":
                 continue
-            for noun in _attributes_asked(clause):
+            for said in _attributes_asked(clause):
+                noun = said[-1]
+                if " ".join(said) in self._phrases and not _is_documented(said[0], documented, ()):
+                    return f"the condition is on the {' '.join(said)}, which no tool of the path gives"
                 if noun in self._known and not _is_documented(noun, documented, readers):
                     return f"the condition is on the {noun}, which no tool of the path gives"
             if fault := _uncompared(parsed, clause, filled, readers):
@@ -68,13 +74,12 @@ def _is_documented(noun: str, documented: Collection[str], readers: Iterable[Too
     return noun in _QUANTITIES and not _QUANTITIES.isdisjoint(documented) and any(tool.measures for tool in readers)
 
 
-def _attributes_asked(clause: Clause) -> Iterator[str]:
-    """The nouns of which something is said in a condition: ``the price of ...``, ``its price is ...``."""
+def _attributes_asked(clause: Clause) -> Iterator[list[str]]:
+    """The nouns of which something is said in a condition, with the word before: ``the net price of ...``, ``its price is ...``."""
     for match in _CUES["attribute"].finditer(clause.text):
-        words = match["noun"].split()
-        noun = noun_lemma(words[-1])
-        if is_noun(noun):
-            yield noun
+        said = [noun_lemma(word) for word in match["noun"].split()[-2:]]
+        if is_noun(said[-1]):
+            yield said
 
 
 def _uncompared(parsed: ParsedRequest, clause: Clause, filled: Collection[str], readers: Collection[ToolSlots]) -> str:

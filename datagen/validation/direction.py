@@ -44,7 +44,12 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
     for state in sorted(lifted & done.keys()):
         if done.keys().isdisjoint(_opposites(state)):
             return f"it asks to lift the {state}, and {done[state]} does the opposite"
-    for verb in sorted(_asked_actions(parsed)):
+    reversed_actions = {
+        verb_lemma(word)
+        for word in _WORD.findall(parsed.masked)
+        if any(word == f"{r}{verb}" for r in _REVERSALS for verb in done)
+    }
+    for verb in sorted(_asked_actions(parsed) | reversed_actions):
         for opposite in sorted(_alike({*_opposites(verb)})):
             if opposite in done and _alike({verb}).isdisjoint(done) and opposite not in parsed.lemmas:
                 return f"it asks to {verb}, and {done[opposite]} does the opposite"

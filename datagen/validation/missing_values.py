@@ -11,7 +11,7 @@ from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
 from datagen.validation.slots import Slot, SlotKey
 from datagen.validation.stated_values import StatedValue
 
-__all__ = ["find_missing_value", "find_unrecorded_input"]
+__all__ = ["find_missing_value", "find_unknown_identifier", "find_unrecorded_input"]
 
 _VALUES = load_patterns("validation/values")
 _READ_OFF = ("code", "list", "email")
@@ -38,6 +38,16 @@ def find_missing_value(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
         or _missing_code([slot for slot in open_slots if slot.kind == "code"], parsed, fit)
         or _missing_address([slot for slot in open_slots if slot.kind == "email"], parsed)
     )
+
+
+def find_unknown_identifier(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """Why an identifier is unknown: it is stated by name or not at all, and no tool of the path finds it; or empty."""
+    slot = next(iter(fit.missing), None) or find_unrecorded_input(request, parsed, fit, identifier=True)
+    if slot is None:
+        return ""
+    names = parsed.of_kind("name")
+    how = f"is said by name only ({names[0].text!r})" if names else "is not in the request"
+    return f"{slot} {how}, and no tool of the path finds it"
 
 
 def find_unrecorded_input(

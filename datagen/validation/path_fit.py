@@ -41,6 +41,7 @@ class PathFit:
     """How a path serves a request. Tools are named by their positions in the path.
 
     :param fed: (source, target) where an output of one fills an input of the other that nothing else fills.
+    :param links: (source, later target, input) of the R-P edges between its tools.
     :param needed: tools without which another lacks a required input; where several would do, one of them.
     :param supplied: inputs that an earlier tool fills.
     :param passed: plain inputs that an output of an earlier tool fills.
@@ -58,6 +59,7 @@ class PathFit:
     tools: tuple[ToolSlots, ...]
     stated: tuple[StatedSlot, ...]
     fed: frozenset[tuple[int, int]]
+    links: tuple[tuple[int, int, str], ...]
     needed: frozenset[int]
     supplied: frozenset[SlotKey]
     passed: frozenset[SlotKey]
@@ -142,12 +144,14 @@ def _path_fit(request: SyntheticRequest, tools: tuple[ToolSlots, ...], edges: Ed
     alone = independent and not (parsed.refers_back or parsed.dependence_cues)
     flow = DataFlow(tools=tools, sources=sources, parsed=parsed, given=given, alone=alone)
     flow.fill_all(filled)
-    passed = _passed(tools, edges)
+    links = tuple(_links(tools, edges))
+    passed = frozenset((tools[target].id, parameter) for _, target, parameter in links)
     known = given | flow.supplied
     return PathFit(
         tools=tools,
         stated=stated,
         fed=frozenset(flow.fed),
+        links=links,
         needed=flow.needed,
         supplied=frozenset(flow.supplied),
         passed=passed,
@@ -164,13 +168,11 @@ def _path_fit(request: SyntheticRequest, tools: tuple[ToolSlots, ...], edges: Ed
     )
 
 
-def _passed(tools: Sequence[ToolSlots], edges: Edges) -> frozenset[SlotKey]:
-    return frozenset(
-        (target.id, parameter)
-        for position, target in enumerate(tools)
-        for source in tools[:position]
-        for parameter in edges.get((source.id, target.id), ())
-    )
+def _links(tools: Sequence[ToolSlots], edges: Edges) -> Iterator[tuple[int, int, str]]:
+    for target, tool in enumerate(tools):
+        for source, other in enumerate(tools[:target]):
+            for parameter in sorted(edges.get((other.id, tool.id), ())):
+                yield source, target, parameter
 
 
 def _underspecified(

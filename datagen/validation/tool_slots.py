@@ -36,6 +36,7 @@ class ToolSlots:
     :param measures: whether it documents a number among its outputs, or documents no outputs.
     :param dates: whether it has a day or a time among its outputs, by type or by name.
     :param attributes: the last words of the names of its outputs and of the objects around them, as nouns.
+    :param attribute_names: of these, the names of two words in full: ``net price``.
     :param document_words: all words of its document, as nouns, and what people say for what it is about.
     :param lists: whether it gives several things.
     :param name_words: the words of its name, as nouns and as verbs.
@@ -60,6 +61,7 @@ class ToolSlots:
     measures: bool
     dates: bool
     attributes: frozenset[str]
+    attribute_names: frozenset[str]
     document_words: frozenset[str]
     lists: bool
     name_words: frozenset[str]
@@ -123,6 +125,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
             type_family(one.type) == "time" or _TOOLS.words("dates") & set(_last_words(one)) for one in tool.returns
         ),
         attributes=frozenset(_attributes(tool.returns)),
+        attribute_names=frozenset(_attribute_names(tool.returns)),
         document_words=_document_words(tool, known.everyday.words(profile.entity)),
         lists=profile.action in ("search", "list"),
         name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
@@ -138,6 +141,11 @@ def _attributes(outputs: Iterable[Parameter]) -> Iterator[str]:
     """``salary`` and ``amount`` of ``salary.amount``."""
     parts = (words(part) for output in outputs for part in output.name.replace("[]", "").split("."))
     return (noun_lemma(named[-1]) for named in parts if named)
+
+
+def _attribute_names(outputs: Iterable[Parameter]) -> Iterator[str]:
+    names = map(_last_words, outputs)
+    return (" ".join(map(noun_lemma, name)) for name in names if len(name) == 2)
 
 
 def _document_words(tool: Tool, everyday: Sequence[str]) -> frozenset[str]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from itertools import permutations, takewhile
 
 from datagen.extended_profiles import is_paging, only_reads
 from datagen.output_kinds import output_kind
 from datagen.paths.own_object import gives_own_object
+from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_path import PathEdge, ToolPath
-from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile, type_family
+from ingest.linking import AUTH_KEY, ConsumedValue, ToolProfile, local_name, type_family
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["PathNeeds", "find_unsayable"]
 
+_WORDS = load_patterns("paths/words")
+_JOINING, _IDENTIFYING = _WORDS.words("joining"), _WORDS.words("identifying") | _WORDS.words("marks")
 _CONDITIONAL = "conditional-multi-step"
+_MAX_OPENING = 120  # characters of a document that say what a tool reads
 _TAKES_WORDS = 0.8  # free-text score of an input for a query or a name
 _Inputs = frozenset[str]
 
@@ -55,6 +62,8 @@ class PathNeeds:
             *(self._unused_filter(edge) for edge in edges if edge.target in feeding),
             *self._not_minimal(path),
             *self._open(path, edges),
+            *(self._done_directly(edge) for edge in edges),
+            *self._contained(path),
             *(self._untestable(path, edges) if request_class == _CONDITIONAL else ()),
         )
         return next(filter(None, faults), "")
@@ -129,9 +138,72 @@ class PathNeeds:
             if filled and (inner := _open_inner(tool, profile, filled)):
                 yield f"{inner} of {tool_id} is in no output, while what it belongs to is looked up"
 
+    def _done_directly(self, edge: PathEdge) -> str:
+        """A tool does the same to the same thing by what the tool before it needs, so that nothing is looked up.
+
+        Found on the document of VTEX, which deletes a specification by its number or by that of its product.
+        """
+        source, target = (self._catalogue.extended_profiles[tool] for tool in (edge.source, edge.target))
+        known = _keys_of(source)
+        if not only_reads(source) or not known:
+            return ""
+        for other in self._of_thing[target.system, target.entity, target.action]:
+            if other not in (edge.source, edge.target) and self._named(other) == self._named(edge.target):
+                needed = _keys_of(self._catalogue.extended_profiles[other])
+                if needed and needed <= known:
+                    return f"{other} does what {edge.target} does without {edge.source}"
+        return ""
+
+    def _contained(self, path: ToolPath) -> Iterator[str]:
+        """A tool reads a part of the record that another one of the path reads by the same identifiers.
+
+        Found on the documents of XTRF and Magento: the record of a user has its custom fields.
+        """
+        if len(path.tools) < 2:
+            return
+        for whole, part in permutations(path.tools, 2):
+            one, two = self._profile(whole), self._profile(part)
+            reads = only_reads(one) and only_reads(two) and one.action == "get"
+            if not (reads and one.system == two.system and one.entity and two.entity != one.entity):
+                continue
+            told = frozenset(two.entity.split()) - frozenset(one.entity.split())
+            if told and _keys_of(one) and _keys_of(one) == _keys_of(two) and self._has_part(whole, part, told):
+                yield f"what {whole} gives has what {part} gives"
+
+    def _has_part(self, tool: str, part: str, told: frozenset[str]) -> bool:
+        """Whether an output of a tool has all words of a thing in its name, and no others but those of the part's document.
+
+        The latest reactions to a message are not its reactions.
+        """
+        opening = self._catalogue.tool(part).description[:_MAX_OPENING]
+        known = frozenset(map(noun_lemma, words(opening))) | frozenset(self._profile(tool).entity.split()) | told
+        outputs = (
+            words(output.name.replace("[]", "").replace(".", " ")) for output in self._catalogue.tool(tool).returns
+        )
+        return any(told <= frozenset(map(noun_lemma, named)) <= known for named in outputs)
+
+    @cached_property
+    def _of_thing(self) -> Mapping[tuple[str, str, str], list[str]]:
+        """(System, thing, action) → the tools."""
+        found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for tool, profile in self._catalogue.extended_profiles.items():
+            found[profile.system, profile.entity, profile.action].append(tool)
+        return found
+
+    def _named(self, tool: str) -> frozenset[str]:
+        """The words of a tool's name but those by which it finds its thing."""
+        named = takewhile(lambda word: word not in _JOINING, words(local_name(self._catalogue.tool(tool))))
+        return frozenset(map(noun_lemma, named)) - _IDENTIFYING
+
     def _parameter(self, edge: PathEdge) -> Parameter | None:
         tool = self._catalogue.tool(edge.target)
         return next((one for one in tool.parameters if one.name == edge.parameter), None)
+
+
+def _keys_of(profile: ToolProfile) -> frozenset[str]:
+    """The things whose identifiers a tool requires."""
+    needed = (value for value in profile.consumes if value.required and value.identifier and not value.context)
+    return frozenset(value.key[0] for value in needed if value.key != AUTH_KEY)
 
 
 def _is_testable(output: Parameter) -> bool:

@@ -35,6 +35,13 @@ FLAGS, FLAG, SWITCH = (
     tool("set_flag", "flag_id"),
 )
 JOB, RETRY = tool("get_job", "job_id", "job_id status"), tool("retry_job", "job_id")
+FIND_SPECS = tool("get_specs", "product_id", "specs[].spec_id")
+DELETE_SPEC, DELETE_SPECS = tool("delete_specs_id", "spec_id"), tool("delete_specs_by_product", "product_id")
+USER, FIELDS = (
+    tool("get_user", "user_id", "custom_fields custom_fields[].key name latest_visits"),
+    tool("list_custom_fields", "user_id", "key"),
+)
+VISITS = tool("list_visits", "user_id", "day")
 TOOLS = (
     REGISTRY,
     SCAN,
@@ -114,3 +121,20 @@ def test_a_required_input_of_optional_parts_can_be_said_by_no_request() -> None:
 def test_two_parts_of_a_set_may_take_the_same() -> None:
     path = ToolPath(tools=(SEARCH.id, CUSTOMERS.id), shape="set")
     assert not PathNeeds(catalogue_of(TOOLS)).find_fault(replace(path, edges=()))
+
+
+@pytest.mark.parametrize(
+    ("part", "because"), [(FIELDS, "shop/get_user gives has what shop/list_custom_fields gives"), (VISITS, "")]
+)
+def test_a_part_of_a_record_is_not_read_beside_it(part: Tool, because: str) -> None:
+    path = ToolPath(tools=(USER.id, part.id), shape="set")
+    fault = PathNeeds(catalogue_of((USER, FIELDS, VISITS))).find_fault(path, "multi-intent")
+    assert because in fault and bool(fault) is bool(because)
+
+
+def test_nothing_is_looked_up_for_what_another_tool_does_directly() -> None:
+    edge = _edge(FIND_SPECS, DELETE_SPEC, "spec_id")
+    path = ToolPath(tools=(FIND_SPECS.id, DELETE_SPEC.id), edges=(edge,), shape="chain")
+    alone, beside = (FIND_SPECS, DELETE_SPEC), (FIND_SPECS, DELETE_SPEC, DELETE_SPECS)
+    assert not PathNeeds(catalogue_of(alone)).find_fault(path)
+    assert f"{DELETE_SPECS.id} does what" in PathNeeds(catalogue_of(beside)).find_fault(path)

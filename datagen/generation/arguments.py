@@ -306,7 +306,7 @@ def _related(name: str) -> tuple[str, str]:
 def _plain(argument: Argument, parameter: Parameter, name: str) -> Argument | None:
     """An argument that identifies nothing, with its role; None where its value cannot be stated."""
     last, family, field = name.split()[-1], type_family(parameter.type), argument.field
-    if last in _WORDS["decisions"] and (argument.choices or family == "boolean"):
+    if last in _WORDS["decisions"] and last in words(parameter.name)[-1:] and (argument.choices or family == "boolean"):
         return replace(argument, role="decision", choices=argument.choices or ("approve", "reject"))
     if parameter.enum:
         if len(argument.choices) < 2 or not argument.label:

@@ -113,6 +113,8 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         named = replace(identity, noun=noun)
         arguments = tuple(named if one is identity else one for one in arguments)
         identity = named
+    if identity is not None and _is_of_another(purpose, identity):
+        raise GenerationError(_REASONS["no_one"])
     if identity is None and _needs_identity(purpose, profile):
         raise GenerationError(_REASONS["no_one"])
     owner = _owner(arguments, identity, purpose)
@@ -213,6 +215,16 @@ def _asks_whether(purpose: Purpose, tool: Tool) -> bool:
     """
     texts = [tool.title, *sentences_of(tool.description)][:3]
     return purpose.kind == "check" and any(map(_WHETHER.search, texts))
+
+
+def _is_of_another(purpose: Purpose, identity: Argument) -> bool:
+    """Whether an identifier is of the thing that several things are of: *related videos of a video*.
+
+    Found on the document of Vimeo, where two readers could not tell the video from those related to it.
+    """
+    owners = [noun_lemma(link.thing[-1].lower()) for link in purpose.said.links if len(link.thing) == 1]
+    is_kind = identity.noun is not None and len(purpose.said.thing) > 1
+    return purpose.said.many and is_kind and purpose.said.thing[-1].lower() in owners
 
 
 def _needs_identity(purpose: Purpose, profile: ToolProfile) -> bool:

@@ -9,19 +9,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from datagen.generation.arguments import Argument
+from datagen.generation.common_words import is_plain_word
 from datagen.generation.data_files import read_data
+from datagen.generation.grammar import participle
 from datagen.generation.lexicon import Noun, load_lexicon
+from datagen.generation.name_words import NameWords
 from datagen.generation.sampler import Sampler
 from datagen.generation.system_names import system_name
-from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool, with_argument_nouns
+from datagen.generation.tool_frame import GenerationError, ToolFrame, is_change, parse_tool, with_argument_nouns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.linking import ToolProfile, local_name
-from ontology.names import noun_lemma, words
+from ontology.names import is_verb, noun_lemma, words
 from ontology.tool import Tool
 
 __all__ = ["ToolWording"]
 
 _REASONS = read_data("statements")["reasons"]
+_MAX_NAME_WORDS = 4
+"""Words of a thing that is called by its tool's name; as many as a document may take for one."""
+_TECHNICAL = frozenset(read_data("statements")["words"]["technical"].split())
 
 
 def _coded(profile: ToolProfile) -> frozenset[str]:
@@ -38,6 +45,25 @@ def _renamed(frame: ToolFrame, noun: Noun, said: tuple[str, ...]) -> ToolFrame:
     return with_argument_nouns(
         replace(frame, noun=told), lambda one: told if one is not None and one.key == key else one
     )
+
+
+def _is_said(name: str) -> bool:
+    """Whether people say the words of a thing as a tool's name has them."""
+    parts = name.split()
+    return len(parts) <= _MAX_NAME_WORDS and all(map(is_plain_word, parts)) and not _TECHNICAL.intersection(parts)
+
+
+def _without_choices(argument: Argument, done: frozenset[str]) -> Argument | None:
+    """A state without some of its values; None where fewer than two are left, or where one is in progress: nobody sets it then."""
+    last = {choice: choice.lower().split()[-1] for choice in argument.choices}
+    kept = tuple(choice for choice in argument.choices if last[choice] not in done)
+    if argument.role != "state":
+        return argument
+    if any(word.endswith("ing") for word in last.values()):
+        return None
+    if kept == argument.choices:
+        return argument
+    return replace(argument, choices=kept) if len(kept) > 1 else None
 
 
 def _without_system(noun: Noun | None, frame: ToolFrame) -> Noun | None:
@@ -63,7 +89,9 @@ class ToolWording:
         self.lexicon = load_lexicon().for_things(
             {profile.entity for profile in profiles}, frozenset().union(*map(_coded, profiles))
         )
+        self._parsed: dict[str, ToolFrame | GenerationError] = {}
         self._frames: dict[str, ToolFrame | GenerationError] = {}
+        self._names = NameWords(catalogue, self._parsed_or_none)
 
     def frame(self, tool: str) -> ToolFrame:
         """The frame of a tool.
@@ -73,8 +101,8 @@ class ToolWording:
         """
         if tool not in self._frames:
             try:
-                parsed = self._told_apart(parse_tool(self._catalogue, tool, self.lexicon, self._system(tool)))
-                parsed = self._with_system(parsed)
+                parsed = self._with_system(self._told_apart(self._parse(tool)))
+                parsed = self._without_done_states(self._with_name_words(parsed))
                 if self._is_open(parsed):
                     raise GenerationError(_REASONS["no_one"])
                 self._frames[tool] = with_argument_nouns(parsed, lambda noun: _without_system(noun, parsed))
@@ -109,12 +137,79 @@ class ToolWording:
         digest = hashlib.sha256("\n".join(key).encode()).digest()
         return Sampler(rng=random.Random(int.from_bytes(digest[:8], "big")), lexicon=self.lexicon, verbose=verbose)
 
+    def _parse(self, tool: str) -> ToolFrame:
+        """The frame of a tool by its own documents.
+
+        :raises GenerationError: when they do not say it.
+        """
+        if tool not in self._parsed:
+            try:
+                self._parsed[tool] = parse_tool(self._catalogue, tool, self.lexicon, self._system(tool))
+            except GenerationError as error:
+                self._parsed[tool] = error.with_traceback(None)
+        found = self._parsed[tool]
+        if isinstance(found, GenerationError):
+            raise found
+        return found
+
+    def _parsed_or_none(self, tool: str) -> ToolFrame | None:
+        try:
+            return self._parse(tool)
+        except GenerationError:
+            return None
+
+    def _with_name_words(self, frame: ToolFrame) -> ToolFrame:
+        """The frame with words of its tool's name, or with its system, where it fits another tool as well without them.
+
+        :raises GenerationError: when nobody would say what tells them apart.
+        """
+        other = self._names.fitting(frame) if frame.is_general else ""
+        if not other:
+            return frame
+        if not frame.system and self._catalogue.tool(other).namespace != frame.namespace:
+            named = replace(frame, system=system_name(self._catalogue.tool(frame.tool)))
+            if named.system and not self._names.fitting(named):
+                return named
+        for name in self._names.longer(frame):
+            noun = self.lexicon.noun(name) if _is_said(name) else None
+            if noun is not None and not self._names.fitting(longer := _renamed(frame, noun, noun.words)):
+                return longer
+        raise GenerationError(_REASONS["unsaid"])
+
+    def _without_done_states(self, frame: ToolFrame) -> ToolFrame:
+        """The frame of an update without the states that an action of their own leads to: who hibernates something orders that.
+
+        Found on a document of Google, where an update takes the state and another tool hibernates.
+
+        :raises GenerationError: when nothing is left that it changes.
+        """
+        if frame.kind != "update" or not frame.is_general:
+            return frame
+        done = self._participles[frame.namespace, self._catalogue.profile(frame.tool).entity]
+        kept = tuple(filter(None, (_without_choices(one, done) for one in frame.arguments)))
+        if not any(map(is_change, kept)) and any(map(is_change, frame.arguments)):
+            raise GenerationError(_REASONS["no_change"])
+        return replace(frame, arguments=kept)
+
+    @cached_property
+    def _participles(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """(System, thing) → what is said of it when a tool has done what the first word of its name says."""
+        found: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
+        for tool in self._catalogue.tools:
+            named = words(local_name(tool).rpartition(".")[2])
+            if named and is_verb(named[0]):
+                found[tool.namespace, self._catalogue.profile(tool.id).entity] |= {participle(named[0])}
+        return found
+
     def _is_open(self, frame: ToolFrame) -> bool:
-        """Whether nothing says which one is meant of things that other tools of its system list or make."""
+        """Whether nothing says which one is meant: a value that the document requires is not said, or others of its system list or make such things."""
         whole = frame.identity is None and frame.owner is None and not frame.own and not frame.arguments
-        if frame.many or frame.kind == "create" or not whole or not frame.is_general:
+        if frame.kind == "create" or not whole or not frame.is_general:
             return False
-        return (frame.namespace, self._catalogue.profile(frame.tool).entity) in self._listed
+        profile = self._catalogue.profile(frame.tool)
+        if any(one.required and not one.context for one in profile.consumes):
+            return True
+        return not frame.many and (frame.namespace, profile.entity) in self._listed
 
     @cached_property
     def _listed(self) -> frozenset[tuple[str, str]]:

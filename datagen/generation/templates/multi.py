@@ -34,6 +34,8 @@ def generate(context: TemplateContext) -> str:
     said = [(step.phrases, step.noun.key, step.owner_noun) for step in context.steps]
     if any(one in said[:at] for at, one in enumerate(said)):
         raise GenerationError("two of its requests would be the same")
+    if any(_lists(step, other) for step in context.steps for other in context.steps):
+        raise GenerationError("one of its requests shows what another lists")
     sampler = context.sampler
     steps = list(context.steps)
     if sampler.chance(0.4):
@@ -52,6 +54,12 @@ def generate(context: TemplateContext) -> str:
             raise GenerationError("one of its requests lists all things of a kind")
     arrange = sampler.rng.choice((_sentences, _sentences, _one_sentence, _listed))
     return finish(arrange(parts, sampler), sampler)
+
+
+def _lists(step: ToolFrame, other: ToolFrame) -> bool:
+    """Whether a tool lists the things of an owner, of which another shows one."""
+    near = step.namespace == other.namespace and step.noun.key == other.noun.key and step.owner_noun == other.owner_noun
+    return near and step.many and step.owner_noun is not None and other.kind == "get" and not other.many
 
 
 def _common_thing(steps: Sequence[ToolFrame]) -> str:

@@ -1,0 +1,106 @@
+"""Words of names that a request leaves out: they are said, or their tool is in no request."""
+
+from __future__ import annotations
+
+import pytest
+
+from datagen.generation import ToolWording
+from datagen.generation.rules_generator import RulesGenerator
+from datagen.interfaces import GeneratedText
+from datagen.tool_path import ToolPath
+from ontology.tool import Parameter, Tool
+from tests.datagen.generation.material import catalogue_of
+
+
+def _tool(name: str, description: str, *inputs: str, namespace: str = "museum", **parameter: object) -> Tool:
+    parameters = tuple(Parameter(name=one, required=True, location="path") for one in inputs)
+    extra = tuple(Parameter(name=key, enum=value) for key, value in parameter.items() if isinstance(value, tuple))
+    metadata = {"namespace": namespace, "api": f"The {namespace.capitalize()} API"}
+    return Tool(
+        id=f"{namespace}/{name}",
+        name=name,
+        description=description,
+        parameters=(*parameters, *extra),
+        metadata=metadata,
+    )
+
+
+PAINTING = _tool("getPainting", "Gets a painting.", "paintingId")
+METADATA = _tool("getPaintingMetadata", "Returns the metadata of a painting.", "paintingId")
+VISITORS = _tool("listVisitors", "Lists visitors.", "exhibitionId")
+GUEST_VISITORS = _tool("listGuestVisitors", "Lists visitors.", "exhibitionId")
+SCHOOL_VISITORS = _tool("listSchoolVisitors", "Lists visitors.", "exhibitionId")
+OF_ROOM = _tool("listRoomVisitors", "Lists visitors.", "roomId")
+
+
+@pytest.mark.parametrize(
+    ("tool", "others", "said"),
+    [
+        (METADATA, (PAINTING,), ""),  # the words of its request are those of another tool
+        (METADATA, (), "painting"),  # which no other tool has
+        (PAINTING, (METADATA,), "painting"),
+        (GUEST_VISITORS, (VISITORS,), "guest visitor"),
+        (GUEST_VISITORS, (SCHOOL_VISITORS,), "guest visitor"),
+        (GUEST_VISITORS, (OF_ROOM,), "visitor"),  # the text says an exhibition, which the other does not take
+        (VISITORS, (GUEST_VISITORS,), "visitor"),
+    ],
+)
+def test_words_of_the_name_that_tell_a_tool_from_another_are_said(
+    tool: Tool, others: tuple[Tool, ...], said: str
+) -> None:
+    wording = ToolWording(catalogue_of(tool, *others))
+    reason = wording.reason(tool.id)
+    assert ("words of its name" in reason) is not said
+    if said:
+        assert wording.frame(tool.id).noun.words == (said,)
+
+
+def test_the_system_is_said_where_only_it_tells_two_tools_apart() -> None:
+    long = _tool("getArchiveSculpture", "Gets a sculpture.", "sculptureId")
+    short = _tool("getSculpture", "Gets a sculpture.", "sculptureId", namespace="gallery")
+    assert ToolWording(catalogue_of(long, short)).frame(long.id).system == "Museum"
+    assert not ToolWording(catalogue_of(long)).frame(long.id).system
+
+
+def test_what_a_document_requires_and_nobody_says_leaves_the_thing_open() -> None:
+    required = Tool(
+        id="museum/getForecast",
+        name="getForecast",
+        description="Gets the forecast.",
+        parameters=(Parameter(name="inspectionUrl", description="Required. What is meant."),),
+    )
+    assert ToolWording(catalogue_of(required)).reason(required.id)
+    free = Tool(id="museum/getForecast", name="getForecast", description="Gets the forecast.")
+    assert not ToolWording(catalogue_of(free)).reason(free.id)
+
+
+def test_a_state_that_an_action_leads_to_is_no_new_value() -> None:
+    update = _tool("updatePainting", "Updates a painting.", "paintingId", state=("archived", "shown", "stored"))
+    archive = _tool("archivePainting", "Archives a painting.", "paintingId")
+    alone, beside = (ToolWording(catalogue_of(*tools)).frame(update.id) for tools in ((update,), (update, archive)))
+    states = [next(one.choices for one in frame.arguments if one.role == "state") for frame in (alone, beside)]
+    assert states == [("archived", "shown", "stored"), ("shown", "stored")]
+
+
+def test_a_state_that_a_program_goes_through_is_set_by_nobody() -> None:
+    update = _tool("updatePainting", "Updates a painting.", "paintingId", state=("creating", "shown", "stored"))
+    assert ToolWording(catalogue_of(update)).reason(update.id) == "nothing that it changes can be said"
+
+
+def test_a_list_beside_one_of_its_things_is_not_two_requests() -> None:
+    listed = _tool("listPaintings", "Lists the paintings of an exhibition.", "exhibitionId")
+    one = _tool("getPainting", "Gets a painting of an exhibition.", "exhibitionId", "paintingId")
+    rooms = _tool("listRooms", "Lists the rooms of an exhibition.", "exhibitionId")
+    generator = RulesGenerator(catalogue_of(listed, one, rooms))
+
+    def made(*tools: Tool) -> bool:
+        path = ToolPath(tools=tuple(tool.id for tool in tools), shape="set")
+        return isinstance(generator.generate(path, "multi-intent", seed=1), GeneratedText)
+
+    assert made(listed, rooms)
+    assert not made(listed, one)
+
+
+def test_things_related_to_one_of_their_kind_are_not_identified_by_its_number() -> None:
+    related = _tool("getRelatedPaintings", "Get all the related paintings of a painting.", "paintingId")
+    assert ToolWording(catalogue_of(related)).reason(related.id)

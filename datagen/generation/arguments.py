@@ -16,7 +16,7 @@ from ingest.linking import ToolProfile, type_family
 from ontology.names import is_word, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["UNITS_OF_TIME", "Argument", "arguments_of", "canonical", "in_words"]
+__all__ = ["UNITS_OF_TIME", "Argument", "arguments_of", "canonical", "in_words", "kind_of_name"]
 
 _WORDS = word_classes("arguments")
 _FITTING = word_classes("fitting")
@@ -35,6 +35,7 @@ _MOMENTS = ("date", "datetime", "time", "past")
 _MIN_CONFIDENCE = 0.5
 _UNKNOWN = "?"
 _COUNTS = ("count", "few")
+_NAMED = frozenset(("name", "names", "title", "slug", "handle", "alias"))
 _OBJECT_TYPES = ("object", "dict", "map", "structure", "any", "file", "binary")
 
 
@@ -52,6 +53,7 @@ class Argument:
     :param pattern: the pattern of an identifier's numbers, or empty.
     :param relation: what stands before an identified thing by the name of its input (``created by``), or empty.
     :param shape: the kind of value of an identifier that is no number (``login``), or empty.
+    :param or_name: whether its document has a word for the name of the thing, which it may take instead.
     """
 
     names: tuple[str, ...]
@@ -65,6 +67,7 @@ class Argument:
     pattern: str = ""
     shape: str = ""
     relation: str = ""
+    or_name: bool = False
 
     @property
     def kind(self) -> str:
@@ -167,14 +170,14 @@ def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -
         is_named = (noun is not None and bool(noun.pool or noun.person)) or head in _FITTING["titled"]
         return argument if is_named or not unnamed else None
     if field.kind in ("name", "title", "slug"):
-        kind = _kind_of_name(thing)
+        kind = kind_of_name(thing)
         return replace(argument, field=replace(field, kind=kind)) if kind else None
     wanted = {"message": "messages", "remark": "messages", "url": "links", "company": "parties"}
     needed = wanted.get(field.kind)
     return argument if needed is None or head in _FITTING[needed] else None
 
 
-def _kind_of_name(thing: str) -> str:
+def kind_of_name(thing: str) -> str:
     """The kind of value that names a thing, or empty."""
     noun, head = load_lexicon().noun(thing), thing.split()[-1]
     if head in _FITTING["of_people"] and thing.removeprefix("user ") == head:  # a target group has no department
@@ -286,11 +289,12 @@ def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], 
     if pattern == _UNKNOWN:  # the lexicon of a company has the numbers that its people type
         pattern = ""
     if lexicon.is_general and shape == "slug":
-        kind = _kind_of_name(key[0])
+        kind = kind_of_name(key[0])
         shape = kind if kind in ("slug", "domain") else ""
     if lexicon.is_general and pattern and key[0].split()[-1] in _FITTING["unnumbered"]:
         pattern = ""
-    return replace(argument, noun=noun, shape=shape, pattern=pattern, relation=relation)
+    or_name = bool(shape) or not _NAMED.isdisjoint(words(f"{parameter.name} {parameter.description}"))
+    return replace(argument, noun=noun, shape=shape, pattern=pattern, relation=relation, or_name=or_name)
 
 
 def _related(name: str) -> tuple[str, str]:

@@ -7,9 +7,9 @@ stated ("the vendor behind bill 5105600211").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from datagen.generation.arguments import Argument
+from datagen.generation.arguments import Argument, kind_of_name
 from datagen.generation.clause import Clause, clause_of
 from datagen.generation.data_files import templates, word_classes
 from datagen.generation.grammar import article, possessive
@@ -19,7 +19,7 @@ from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["Choice", "anaphor", "anaphora", "descriptions"]
+__all__ = ["Choice", "anaphor", "anaphora", "clause_by_name", "descriptions", "is_interchangeable", "is_same_thing"]
 
 _WORDS = word_classes("coreference")
 _TEMPLATES = templates("coreference")
@@ -27,6 +27,8 @@ _MAX_STEPS = 1
 """At most so many steps, one behind the other, stand in one description: of two, readers of four catalogues said that nobody
 can follow."""
 _MAX_WORDS = 10
+_UNSAID_NAMES = ("", "trouble")
+"""Kinds of names by which nobody says which thing is meant; what breaks is told, not named."""
 _SHORT_PART, _SHORT_OWNER = 3, 4  # words: a longer owner stands after the noun
 
 
@@ -67,7 +69,7 @@ def anaphora(
             if source.many and not argument.many and not state.single:
                 _require_choice(frame, source, state)
             found[edge.parameter] = anaphor(argument, source, sampler, near=near, single=state.single)
-            state.single = state.single or (not argument.many and _is_same_thing(argument, source))
+            state.single = state.single or (not argument.many and is_same_thing(argument, source))
     return found
 
 
@@ -80,7 +82,7 @@ def _require_choice(frame: ToolFrame, source: ToolFrame, state: Choice) -> None:
         return
     if not state.selective:
         raise GenerationError("nothing singles out one thing of the list that a step returns")
-    if not (frame.reads or frame.kind == "create" or _is_interchangeable(source.noun)):
+    if not (frame.reads or frame.kind == "create" or is_interchangeable(source.noun)):
         raise GenerationError("the first thing of a list would be changed, whatever it is")
 
 
@@ -95,7 +97,7 @@ def anaphor(argument: Argument, source: ToolFrame, sampler: Sampler, *, near: bo
         label = _value_label(argument)
         plural = label.endswith("s") and not label.endswith("ss")
         return sampler.phrase(_TEMPLATES["values" if plural else "value"], label=label)
-    same = _is_same_thing(argument, source)
+    same = is_same_thing(argument, source)
     word = sampler.noun(source.noun if source.noun.key.startswith(f"{noun.key} ") else noun)
     if source.many and not single:
         return _from_list(argument, noun, source, word, sampler, near=near, same=same)
@@ -119,7 +121,7 @@ def _from_list(
     return sampler.phrase(_TEMPLATES["near_one" if near else "far_one"], word=word, order=order)
 
 
-def _is_interchangeable(noun: Noun) -> bool:
+def is_interchangeable(noun: Noun) -> bool:
     """Whether any of the things of this noun will do."""
     return noun.key.split()[-1] in _WORDS["interchangeable"]
 
@@ -134,9 +136,9 @@ def _is_dated(noun: Noun) -> bool:
     return noun.key.split()[-1] in _WORDS["dated"]
 
 
-def _is_same_thing(argument: Argument, source: ToolFrame) -> bool:
+def is_same_thing(argument: Argument | None, source: ToolFrame) -> bool:
     """Whether an argument takes the thing itself that a tool is about."""
-    if argument.noun is None:
+    if argument is None or argument.noun is None:
         return False
     key, other = argument.noun.key, source.noun.key
     is_whole = other in {f"{key} {word}" for word in _WORDS["wholes"]}
@@ -169,14 +171,32 @@ def descriptions(
         if depth == 0:
             raise GenerationError("too many steps stand one behind the other for one description")
         references = descriptions(edge.source, path, frames, sampler, depth=depth - 1)
-        text = _description(argument, frames[edge.source], references, sampler)
+        text = _description(argument, frames[edge.source], edge.output, references, sampler)
         if len(text.split()) > _MAX_WORDS:
             raise GenerationError("the description of what the steps look up is too long")
         found[edge.parameter] = text
     return found
 
 
-def _description(argument: Argument, frame: ToolFrame, references: References, sampler: Sampler) -> str:
+def clause_by_name(
+    argument: Argument, frame: ToolFrame, output: str, references: References, sampler: Sampler
+) -> Clause | None:
+    """The clause of a list of which one thing is meant by the name that stands beside its identifier; None where none is.
+
+    The input takes the identifier only, so the list is needed for it. A list that takes a name says so in its own words.
+    """
+    kind = kind_of_name(frame.noun.key)
+    if not frame.many or output not in frame.beside_names or kind in _UNSAID_NAMES or argument.many or argument.or_name:
+        return None
+    takes_name = any(one.role != "id" and one.label in ("name", "title") for one in frame.arguments)
+    if takes_name or _is_dated(frame.noun) or not is_same_thing(argument, frame):
+        return None
+    needed = tuple(one for one in frame.arguments if one.required or not references.keys().isdisjoint(one.names))
+    clause = clause_of(replace(frame, arguments=needed), references, sampler, short=True)
+    return replace(clause, name=sampler.thing_name(kind))
+
+
+def _description(argument: Argument, frame: ToolFrame, output: str, references: References, sampler: Sampler) -> str:
     word = _value_label(argument) if argument.noun is None else sampler.noun(argument.noun)
     if frame.own and not frame.many:
         if argument.noun is None or not argument.noun.person:
@@ -185,7 +205,8 @@ def _description(argument: Argument, frame: ToolFrame, references: References, s
             )
         return "me"
     if frame.many:
-        return _one_of_list(argument, clause_of(frame, references, sampler, short=True), word)
+        named = clause_by_name(argument, frame, output, references, sampler)
+        return _one_of_list(argument, named or clause_of(frame, references, sampler, short=True), word)
     if frame.kind == "get":
         return _result(argument, clause_of(frame, references, sampler, minimal=True), word)
     raise GenerationError("a step before the last changes something, which the text must state")
@@ -194,7 +215,7 @@ def _description(argument: Argument, frame: ToolFrame, references: References, s
 def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
     """One thing of a list, or all of them."""
     frame, noun, sampler = clause.frame, clause.frame.noun, clause.sampler
-    same = _is_same_thing(argument, frame)
+    same = is_same_thing(argument, frame)
     tail = f"{clause.whose}{clause.tail}"
     if clause.name:
         one, tail = sampler.noun(noun), _singular(tail)
@@ -221,7 +242,7 @@ def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler, clause: Clause) -
         if not (clause.selective or clause.narrowed):
             raise GenerationError("the latest of all things of a kind is whoever's it is")
         return sampler.phrase(_TEMPLATES["latest_selected"], order=sampler.pick(_TEMPLATES["dated"]), **slots)
-    if not _is_interchangeable(noun) or not clause.selective:
+    if not is_interchangeable(noun) or not clause.selective:
         raise GenerationError("nothing selects the one of several that a step before the last is to give")
     return sampler.phrase(_TEMPLATES["any"], **slots)
 
@@ -239,7 +260,7 @@ def _part(word: str, thing: str, argument: Argument, sampler: Sampler) -> str:
 def _result(argument: Argument, clause: Clause, word: str) -> str:
     """What a step returns that reads one thing."""
     frame, owner, sampler = clause.frame, clause.owner, clause.sampler
-    same = _is_same_thing(argument, frame)
+    same = is_same_thing(argument, frame)
     for_person = argument.noun is not None and argument.noun.person
     if frame.noun.person and owner and not clause.identity and (same or for_person):
         role = sampler.noun(frame.noun)

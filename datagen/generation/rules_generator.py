@@ -122,7 +122,7 @@ class RulesGenerator:
                 reason = str(error)
                 continue
             values = tuple(dict.fromkeys(sampler.values))
-            reason = fault_of(text, values, request_class, path, frames)
+            reason = fault_of(text, values, request_class, path, frames, names=sampler.names)
             if not reason:
                 generated.append(GeneratedText(text=text, values=values))
             if len(generated) == _MAX_TEXTS:

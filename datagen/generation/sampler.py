@@ -47,6 +47,7 @@ class Sampler:
     :param numbers: the key of a thing → its number.
     :param named: the keys of things that stood in the text with their noun.
     :param systems: the names of the systems that stood in the text.
+    :param names: the names of things that stood in the text and fill no input: a list has them beside the identifiers.
     """
 
     rng: random.Random
@@ -57,6 +58,7 @@ class Sampler:
     numbers: dict[str, str] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
+    names: list[str] = field(default_factory=list)
     dates: Dates = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,6 +117,12 @@ class Sampler:
         if argument.shape in ("login", "email") and self.chance(_BARE):
             return number
         return f"the {word} {number}" if argument.shape and self.chance(_DETERMINED) else f"{word} {number}"
+
+    def thing_name(self, kind: str) -> str:
+        """A name of a thing that fills no input."""
+        name = draw(kind, self.rng, self.lexicon)
+        self.names.append(name)
+        return name
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:
         """A plain value of a kind."""

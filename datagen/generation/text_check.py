@@ -35,9 +35,18 @@ _QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
 
 
 def fault_of(
-    text: str, values: Sequence[SampleValue], request_class: str, path: ToolPath, frames: Mapping[str, ToolFrame]
+    text: str,
+    values: Sequence[SampleValue],
+    request_class: str,
+    path: ToolPath,
+    frames: Mapping[str, ToolFrame],
+    *,
+    names: Sequence[str] = (),
 ) -> str:
-    """What is wrong with a text, in a sentence without a full stop; or empty."""
+    """What is wrong with a text, in a sentence without a full stop; or empty.
+
+    :param names: the names in it that fill no input.
+    """
     lost = next((value for value in values if value.value not in text), None)
     if lost is not None:
         return f"the value {lost.value!r} is not in the text"
@@ -45,10 +54,10 @@ def fault_of(
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(plain)):
         return f"the text contains {cue[0]!r}, which is a cue of another class"
-    if not values and _has_open_input(path, frames):
+    if not values and not names and _has_open_input(path, frames):
         return "the text contains no value for any input"
-    for value in values:
-        plain = plain.replace(value.value, " 0 ")
+    for said in (*names, *(value.value for value in values)):
+        plain = plain.replace(said, " 0 ")
     if repeated := _OWN_PART.search(plain):
         return f"the text contains {repeated[1]!r} as a part of itself"
     if twice := next((value.value for value in values if _is_twice(value.value, text)), ""):

@@ -13,6 +13,7 @@ from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.lexicon import Lexicon, Noun
 from datagen.generation.purpose import GenerationError, Purpose, purpose_of
 from datagen.generation.statement import EXISTENCE, Link, sentences_of
+from datagen.named_outputs import outputs_beside_names
 from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.linking import ToolProfile, local_name
 from ontology.names import noun_lemma, words
@@ -47,6 +48,7 @@ class ToolFrame:
     :param system: the name of the system, where the request must say it; or empty.
     :param is_general: whether it is worded without the words of one company.
     :param outputs: the outputs that a condition can test.
+    :param beside_names: the identifiers that a list gives beside the name of each thing.
     :param document_words: the words of the tool's documents, which a request should not repeat.
     """
 
@@ -65,6 +67,7 @@ class ToolFrame:
     system: str = ""
     is_general: bool = False
     outputs: tuple[ConditionOutput, ...] = ()
+    beside_names: frozenset[str] = frozenset()
     document_words: frozenset[str] = frozenset()
 
     @property
@@ -142,6 +145,7 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         system=system,
         is_general=lexicon.is_general,
         outputs=condition_outputs(tool),
+        beside_names=outputs_beside_names(tool, noun.key) if lexicon.is_general else frozenset(),
         document_words=_document_words(tool),
     )
     return _checked(frame, several=purpose.said.many)

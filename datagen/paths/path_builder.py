@@ -46,6 +46,7 @@ class PathBuilder:
     """Builds paths from validated steps, the least used tools first.
 
     :param rank: map from tool id to its position in a random order, which breaks ties.
+    :param check: the edge from a tool that reads a thing to one that changes the same thing, or None.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class PathBuilder:
         *,
         rank: Mapping[str, int],
         rng: random.Random,
+        check: Callable[[str, str], PathEdge | None] = lambda source, target: None,
     ) -> None:
         self._profiles = profiles
         self._steps = steps
@@ -64,6 +66,7 @@ class PathBuilder:
         self._usage = usage
         self._rank = rank
         self._rng = rng
+        self._check = check
         self._ranked = sorted(rank, key=lambda tool: rank[tool])
         self._of_group: dict[str, list[str]] = {}
         for tool in self._ranked:
@@ -105,6 +108,19 @@ class PathBuilder:
         sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
         found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
+
+    def checked(self, anchor: str) -> ToolPath | None:
+        """Return a tool that reads a thing, and one that changes the same thing; the anchor is one of the two.
+
+        The request states which thing it is, so the first is needed only where the change depends on what it reads.
+        """
+        profile, first = self._profiles[anchor], self.reads(anchor)
+        alike = self._of_thing.get((profile.system, profile.entity), ()) if profile.entity else ()
+        for other in self._least_used(alike, anchor, before=not first):
+            edge = self._check(anchor, other) if first else self._check(other, anchor)
+            if edge is not None:
+                return ToolPath(tools=(edge.source, edge.target), edges=(edge,), shape="chain")
+        return None
 
     def independent(
         self,

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import permutations, takewhile
 
 from datagen.extended_profiles import is_paging, only_reads
+from datagen.named_outputs import outputs_beside_names
 from datagen.output_kinds import output_kind
 from datagen.paths.own_object import gives_own_object
 from datagen.patterns import load_patterns
@@ -104,7 +105,7 @@ class PathNeeds:
     def _untestable(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:
         """A condition is on a documented output of one thing, or on whether a thing exists that a filter or a search names.
 
-        That a list without a filter has anything says nothing.
+        A list that gives a name beside the identifier tells it too. That another list without a filter has anything says nothing.
         """
         goals = {tool for tool in path.tools if all(edge.source != tool for edge in edges)}
         tested = [edge.source for edge in edges if edge.target in goals and only_reads(self._profile(edge.source))]
@@ -113,7 +114,9 @@ class PathNeeds:
         tool, profile = self._catalogue.tool(tested[-1]), self._profile(tested[-1])
         if profile.action in ("search", "list"):
             filled = any(edge.target == tool.id for edge in edges)
-            if not filled and not any(map(self._is_filter, profile.consumes)):
+            named = outputs_beside_names(tool, profile.entity)
+            by_name = any(edge.source == tool.id and edge.output in named for edge in edges)
+            if not filled and not by_name and not any(map(self._is_filter, profile.consumes)):
                 yield f"{tool.id} has no filter, so that it finds something is no condition"
         elif not any(map(_is_testable, tool.returns)):
             yield f"{tool.id} documents no output that a condition could test"

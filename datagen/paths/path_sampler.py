@@ -16,6 +16,7 @@ from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import PathBuilder, StepRules
 from datagen.paths.path_needs import PathNeeds, find_unsayable
 from datagen.paths.rp_graph import MIN_CONFIDENCE
+from datagen.paths.state_check import state_check
 from datagen.paths.usage import Anchors, Usage, shuffled_ranks
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
@@ -35,6 +36,9 @@ _FORKED = 3  # number of tools of a join or fan
 _ATTEMPTS = 3  # maximum number of attempts for a path around one tool
 _SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
 _SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
+_SHARE_CHECKED = (
+    0.5  # share of the conditions on the state of the thing that is changed, where there is such a pair of tools
+)
 _RULES: Mapping[str, tuple[StepRules, ...]] = {
     "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
     "implicit-multi-step": (StepRules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
@@ -157,7 +161,8 @@ class _Finder:
         """Yield up to ``count`` paths of a class."""
         rng = random.Random(int.from_bytes(hashlib.sha256(f"{self._seed}\n{name}".encode()).digest()[:8], "big"))
         rank = shuffled_ranks(self._tools, rng)
-        builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng)
+        check = partial(state_check, self._catalogue)
+        builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng, check=check)
         seen: set[frozenset[str]] = set()
         for make in self._ways(name, builder, rng):
             for path in self._around_anchors(name, make, count - len(seen), rank, seen):
@@ -228,8 +233,9 @@ class _Finder:
         elif name == _GENERAL_QUESTION:
             yield lambda anchor, lengths: self._beside_question(anchor, builder, rng)
         else:
+            make = _conditional if name == "conditional-multi-step" else _dependent
             for rules in _RULES[name]:
-                yield partial(_dependent, rules=rules, builder=builder, rng=rng)
+                yield partial(make, rules=rules, builder=builder, rng=rng)
 
     def _independent(self, anchor: str, lengths: _Lengths, *, near: bool, builder: PathBuilder) -> ToolPath | None:
         """Return tools that are independent of each other, each of them a request of its own."""
@@ -265,6 +271,14 @@ def _dependent(
     shape = rng.choice(rules.shapes) if length >= _FORKED else "chain"
     forked = {"join": builder.join, "fan": builder.fan}.get(shape)
     return (forked(anchor, rules) if forked else None) or builder.chain(anchor, length, rules)
+
+
+def _conditional(
+    anchor: str, lengths: _Lengths, *, rules: StepRules, builder: PathBuilder, rng: random.Random
+) -> ToolPath | None:
+    """Return a check of a thing and a change of it, or a chain; by turns."""
+    checked = builder.checked(anchor) if rng.random() < _SHARE_CHECKED else None
+    return checked or _dependent(anchor, lengths, rules=rules, builder=builder, rng=rng)
 
 
 def _due_length(lengths: _Lengths, shares: Mapping[int, float]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from datagen.paths.path_needs import PathNeeds
 from datagen.paths.rp_graph import MIN_CONFIDENCE
+from datagen.paths.state_check import state_check
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.tool_links import ToolLinks
@@ -41,7 +42,7 @@ class EdgeNeeds:
         Only of a generated request are all values recorded, so only there an input is known to be open.
         """
         edges = [edge for edge in request.path.edges if edge.kind == "R-P"]
-        unsure = next((edge for edge in edges if not self._is_sure(edge)), None)
+        unsure = next((edge for edge in edges if not self._is_sure(edge, request.request_class)), None)
         if unsure is not None:
             return f"it is not sure that {unsure.source} gives the {unsure.parameter} of {unsure.target}"
         faults = (
@@ -51,8 +52,10 @@ class EdgeNeeds:
         )
         return next(filter(None, faults), "")
 
-    def _is_sure(self, edge: PathEdge) -> bool:
-        return (edge.source, edge.target, edge.parameter) in self._sure
+    def _is_sure(self, edge: PathEdge, request_class: str) -> bool:
+        if (edge.source, edge.target, edge.parameter) in self._sure:
+            return True
+        return request_class == _CONDITIONAL and state_check(self._catalogue, edge.source, edge.target) == edge
 
     def _open(self, request: SyntheticRequest, parsed: ParsedRequest) -> Iterator[str]:
         """A required identifier is neither said, nor given by a tool or the connection; the asker need not be said."""

@@ -150,6 +150,17 @@ def _unanswered_condition(
     filtered = {value.tool for value in request.values} | {slot[0] for slot in fit.supplied | fit.passed}
     tested = [tool for at, tool in enumerate(fit.tools) if tool.reads and at not in fit.ends]
     exists = request.generator and not asks_attribute(parsed)
-    if exists and tested and tested[-1].lists and tested[-1].id not in filtered:
+    if (
+        exists
+        and tested
+        and tested[-1].lists
+        and tested[-1].id not in filtered
+        and not _names_thing(parsed, tested[-1])
+    ):
         return f"that {tested[-1].id} finds something is no condition, as nothing says what is looked for"
     return ""
+
+
+def _names_thing(parsed: ParsedRequest, tool: ToolSlots) -> bool:
+    """Whether a request says a name, and a list documents the names of what it gives, so that the list tells whether it exists."""
+    return "name" in tool.attributes and bool(parsed.of_kind("name", "id", "quoted"))

@@ -13,6 +13,7 @@ from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.paths.state_check import state_check
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, Verdict
 from datagen.tool_links import ToolLinks
@@ -63,6 +64,22 @@ def _paths(found: FoundPaths, *names: str) -> list[ToolPath]:
     return [path for name in names or CLASSES for path in found.by_class[name]]
 
 
+def _is_check(edge: PathEdge, catalogue: ProfiledCatalogue) -> bool:
+    """Whether the first tool only tells the state on which a change of the same thing depends."""
+    return state_check(catalogue, edge.source, edge.target) == edge
+
+
+def test_a_condition_may_be_on_the_state_of_what_is_changed(
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
+) -> None:
+    checks = {
+        name: [path for path in paths if any(_is_check(edge, shipped) for edge in path.edges)]
+        for name, paths in made[1].by_class.items()
+    }
+    assert checks.pop("conditional-multi-step")
+    assert not any(checks.values())
+
+
 def test_as_many_as_wanted_are_found_and_no_two_of_a_class_have_the_same_tools(
     made: tuple[ToolLinks, FoundPaths],
 ) -> None:
@@ -79,7 +96,7 @@ def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_the
         assert len(set(path.tools)) == len(path.tools) <= MAX_TOOLS
         assert all(tool_id in shipped for tool_id in path.tools)
         for edge in path.edges:
-            assert edge.kind == "P-P" or edge in known
+            assert edge.kind == "P-P" or edge in known or _is_check(edge, shipped)
             assert edge.kind == "P-P" or path.tools.index(edge.source) < path.tools.index(edge.target)
         filled = [(edge.target, edge.parameter) for edge in path.edges if edge.kind == "R-P"]
         assert len(filled) == len(set(filled))
@@ -97,7 +114,8 @@ def test_steps_hang_together_and_every_one_passed_the_validator(
             reached |= {end for pair in pairs if reached & set(pair) for end in pair}
         assert reached == set(path.tools)
         for pair in pairs:
-            assert any(validator.validate(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
+            between = [edge for edge in path.edges if (edge.source, edge.target) == pair]
+            assert any(validator.validate(edge).passed or _is_check(edge, shipped) for edge in between)
 
 
 def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[ToolLinks, FoundPaths]) -> None:

@@ -240,11 +240,12 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
 
 
 def _is_named(step: Step, argument: Argument) -> bool:
-    """Whether a number would be stated twice: one more of the same thing, or of a thing that stands in the text."""
+    """Whether a number would be stated twice: one more of the same thing, or of a thing that stands in the text or is given."""
     if argument.noun is None:
         return False
     sampler, key, frame = step.sampler, argument.noun.key, step.frame
-    mine = [one.noun.key for one in (frame.identity, frame.owner) if one is not None and one.noun is not None]
+    given = [one for one in frame.arguments if step.reference(one) is not None]
+    mine = [one.noun.key for one in (frame.identity, frame.owner, *given) if one is not None and one.noun is not None]
     return any(is_same(key, one) for one in (frame.noun.key, *mine)) or (
         sampler.shares_numbers and key in sampler.named
     )

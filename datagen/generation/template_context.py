@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from datagen.generation.coreference import is_same_thing
 from datagen.generation.data_files import word_classes
 from datagen.generation.general_questions import GeneralQuestions
 from datagen.generation.sampler import Sampler
@@ -18,8 +19,10 @@ __all__ = ["UNDO_VERBS", "TemplateContext"]
 UNDO_VERBS = word_classes("coreference")["undo_verbs"]
 _FOLLOW_UP = word_classes("coreference")["follow_up_verbs"]
 _MAX_STEPS = 3
-"""At most so many steps that depend on each other stand in one text. Of four and five, readers of four catalogues understood
-none."""
+"""At most so many steps that depend on each other stand in one text. Of chains of four and five, readers of four catalogues
+understood none."""
+_MAX_FORKED = 5
+"""At most so many where all others take what the first one gives, so that nobody has to follow from one to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +53,21 @@ class TemplateContext:
         sources = {edge.source for edge in self.path.edges if edge.kind == "R-P"}
         return tuple(step for step in self.steps if step.tool not in sources)
 
+    @property
+    def forks_from_one_thing(self) -> bool:
+        """Whether all other steps work on the thing that the first one finds."""
+        first, *others = self.steps
+        pairs = [
+            (edge, self.frames[edge.target].argument(edge.parameter)) for one in others for edge in self.into(one.tool)
+        ]
+        return all(edge.source == first.tool and is_same_thing(argument, first) for edge, argument in pairs)
+
     def require_few(self) -> None:
         """Check that a person can follow the steps at one reading.
 
         :raises GenerationError: when there are more.
         """
-        if len(self.path.tools) > _MAX_STEPS:
+        if len(self.path.tools) > (_MAX_FORKED if self.forks_from_one_thing else _MAX_STEPS):
             raise GenerationError("it has more steps than one sentence can tell")
 
     def require_aim(self) -> None:
@@ -106,6 +118,21 @@ class TemplateContext:
                 )
                 if stated and same:
                     raise GenerationError("a step only returns the number that is stated, so nothing needs it")
+
+    def require_one_number(self) -> None:
+        """Check that no step takes a number of a kind of thing that a step before it finds: the first network, and network 5956.
+
+        :raises GenerationError: when one does.
+        """
+        found: set[str] = set()
+        for step in self.steps:
+            filled = {edge.parameter for edge in self.into(step.tool)}
+            open_ids = [
+                one for one in step.arguments if one.role == "id" and one.required and filled.isdisjoint(one.names)
+            ]
+            if any(one.noun is not None and one.noun.key in found for one in open_ids):
+                raise GenerationError("a number is said for a thing that a step before it finds")
+            found |= {step.noun.key} if step.many else set()
 
     def require_told_steps(self) -> None:
         """Check that people would say each step that another one takes something of.

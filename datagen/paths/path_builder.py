@@ -103,10 +103,13 @@ class PathBuilder:
         found = (self._join_at(target, anchor, rules) for target in targets[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
-    def fan(self, anchor: str, rules: StepRules) -> ToolPath | None:
-        """Return a tool that feeds two independent tools; the anchor is the first tool, or else one of the two."""
+    def fan(self, anchor: str, rules: StepRules, length: int = 3) -> ToolPath | None:
+        """Return a tool that feeds two independent tools, or more; the anchor is the first tool, or else one of them.
+
+        :param length: the number of tools that is wanted; at least three are there.
+        """
         sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
-        found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
+        found = (self._fan_at(source, anchor, rules, length) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def checked(self, anchor: str) -> ToolPath | None:
@@ -168,7 +171,7 @@ class PathBuilder:
                 return ToolPath(tools=(one, other, target), edges=(*first, *kept), shape="join")
         return None
 
-    def _fan_at(self, source: str, anchor: str, rules: StepRules) -> ToolPath | None:
+    def _fan_at(self, source: str, anchor: str, rules: StepRules, length: int) -> ToolPath | None:
         if rules.reads_first and not self.reads(source):
             return None
         candidates = self._anchor_first(anchor, source, self._steps.successors(source), before=False)
@@ -176,7 +179,13 @@ class PathBuilder:
         for one, other in self._pairs(able, source):
             first, second = self._steps.edges(source, one), self._steps.edges(source, other)
             if first and second and not self._removes(one, other):
-                return ToolPath(tools=(source, one, other), edges=(*first, *second), shape="fan")
+                tools, edges = [one, other], [*first, *second]
+                for further in able[:_MAX_VALIDATED] if length > len(tools) + 1 else ():
+                    apart = self._differs(further, [source]) and self.is_independent(further, tools)
+                    if apart and len(tools) + 1 < length and not any(self._removes(further, tool) for tool in tools):
+                        if more := self._steps.edges(source, further):
+                            tools, edges = [*tools, further], [*edges, *more]
+                return ToolPath(tools=(source, *tools), edges=tuple(edges), shape="fan")
         return None
 
     def _removes(self, one: str, other: str) -> bool:

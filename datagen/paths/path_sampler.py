@@ -32,7 +32,7 @@ _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
 _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
 """The same for independent tools."""
 _GENERAL_QUESTION = "ir-multi-intent"
-_FORKED = 3  # number of tools of a join or fan
+_FORKED = 3  # number of tools of a join, and fewest of a fan
 _ATTEMPTS = 3  # maximum number of attempts for a path around one tool
 _SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
 _SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
@@ -269,8 +269,14 @@ def _dependent(
 ) -> ToolPath | None:
     length = _due_length(lengths, _LENGTHS)
     shape = rng.choice(rules.shapes) if length >= _FORKED else "chain"
-    forked = {"join": builder.join, "fan": builder.fan}.get(shape)
-    return (forked(anchor, rules) if forked else None) or builder.chain(anchor, length, rules)
+    if length > _FORKED and not rules.reads_first:
+        shape = "fan"  # a chain of so many steps has no text that anybody follows
+    forked: ToolPath | None = None
+    if shape == "join":
+        forked = builder.join(anchor, rules)
+    elif shape == "fan":
+        forked = builder.fan(anchor, rules, _FORKED if rules.reads_first else length)
+    return forked or builder.chain(anchor, length, rules)
 
 
 def _conditional(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datagen.generation.coreference import Choice, anaphora
 from datagen.generation.data_files import fill, templates
+from datagen.generation.grammar import joined
 from datagen.generation.realisation import realise
 from datagen.generation.sampler import Sampler
 from datagen.generation.style import finish
@@ -13,6 +14,7 @@ from datagen.generation.tool_frame import GenerationError, ToolFrame
 __all__ = ["generate"]
 
 _TEMPLATES = templates("explicit")
+_MAX_SLOTS = 3  # steps that the templates have a place for
 _IN_SENTENCES = 0.2
 """How likely the second of two steps has a sentence of its own."""
 
@@ -26,6 +28,7 @@ def generate(context: TemplateContext) -> str:
     context.require_aim()
     context.require_news()
     context.require_told_steps()
+    context.require_one_number()
     sampler, steps = context.sampler, context.steps
     orders: list[str] = []
     last = ""
@@ -40,7 +43,7 @@ def generate(context: TemplateContext) -> str:
             raise GenerationError("a step lists all things of a kind, and nobody takes one of those")
         chosen[step.tool] = Choice(single=realisation.named, selective=realisation.selective)
         orders.append(realisation.order)
-        last = step.tool
+        last = step.tool if len(steps) <= _MAX_SLOTS else steps[0].tool  # what all steps of a long fork mean is near
     return finish(_joined(orders, sampler), sampler)
 
 
@@ -56,6 +59,9 @@ def _verbs(step: ToolFrame, *, feeds: bool) -> str:
 def _joined(orders: list[str], sampler: Sampler) -> str:
     """The steps in one sentence, or the second of two in a sentence of its own."""
     start = sampler.pick(_TEMPLATES["starts"])
+    if len(orders) > _MAX_SLOTS:
+        text = joined([fill(start, do=orders[0]), *orders[1:]])
+        return f"{text}?" if "you" in start else text
     kind = (
         "three" if len(orders) > 2 else "sentences" if sampler.chance(_IN_SENTENCES) and "you" not in start else "two"
     )

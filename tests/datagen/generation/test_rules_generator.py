@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -346,3 +347,55 @@ def test_two_requests_about_one_thing_state_its_number_once() -> None:
 def test_one_thing_is_not_undone_and_worked_on() -> None:
     path = ToolPath(tools=("events/cancel_event", "events/send_survey"), shape="set")
     assert "undone" in _rejection(enterprise(), path, "multi-intent").reason
+
+
+def test_four_steps_are_told_where_all_others_take_what_the_first_one_finds() -> None:
+    number = Parameter(name="networkId", type="integer", required=True, location="path")
+    finder = Tool(
+        id="listNetworks",
+        name="listNetworks",
+        description="Lists the networks.",
+        parameters=(Parameter(name="name", type="string", required=True),),
+    )
+    readers = [
+        Tool(id=f"list{thing}", name=f"list{thing}", description=f"Lists the {thing.lower()} of a network.", parameters=(number,))
+        for thing in ("Alarms", "Devices", "Servers")
+    ]  # fmt: skip
+    generator = RulesGenerator(catalogue_of(finder, *readers))
+
+    def edge(source: str, target: str) -> PathEdge:
+        return PathEdge(
+            kind="R-P", source=source, target=target, output="networks[].id", parameter="networkId", confidence=1.0
+        )
+
+    tools = (finder.id, *(reader.id for reader in readers))
+    fork = ToolPath(tools=tools, edges=tuple(edge(finder.id, reader.id) for reader in readers), shape="fan")
+    generated = generator.generate(fork, "explicit-multi-step", seed=0)
+    assert isinstance(generated, GeneratedText), generated
+    assert all(thing in generated.text for thing in ("alarms", "devices", "servers"))
+    chain = ToolPath(tools=tools, edges=tuple(edge(*pair) for pair in pairwise(tools)), shape="chain")
+    rejected = generator.generate(chain, "explicit-multi-step", seed=0)
+    assert isinstance(rejected, RejectedRequest)
+    assert "more steps" in rejected.reason
+
+
+def test_no_number_is_said_for_what_a_step_before_finds() -> None:
+    def id_of(name: str) -> Parameter:
+        return Parameter(name=name, type="integer", required=True, location="path")
+
+    tools = (
+        Tool(id="networks", name="listNetworks", description="Lists the networks of a project.", parameters=(id_of("projectId"),)),
+        Tool(id="devices", name="listDevices", description="Lists the devices of a network.", parameters=(id_of("networkId"),)),
+        Tool(
+            id="alarms",
+            name="listAlarms",
+            description="Lists the alarms of a device.",
+            parameters=(id_of("deviceId"), id_of("networkId")),
+        ),
+    )  # fmt: skip
+    edges = tuple(
+        PathEdge(kind="R-P", source=source, target=target, output=f"{source}[].id", parameter=parameter, confidence=1.0)
+        for source, target, parameter in (("networks", "devices", "networkId"), ("devices", "alarms", "deviceId"))
+    )
+    path = ToolPath(tools=("networks", "devices", "alarms"), edges=edges, shape="chain")
+    assert "number" in _rejection(catalogue_of(*tools), path, "explicit-multi-step").reason

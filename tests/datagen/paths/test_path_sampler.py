@@ -138,8 +138,14 @@ def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
         elif path.shape == "join":
             assert into == {path.tools[-1]: 2} and len(path.tools) == 3
         else:
-            assert path.shape == "fan" and out == {path.tools[0]: 2} and len(path.tools) == 3
+            assert path.shape == "fan" and out == {path.tools[0]: len(path.tools) - 1} and len(path.tools) >= 3
     assert set(shapes) == {"chain", "join", "fan"}
+
+
+def test_stated_steps_fork_into_more_than_two(made: tuple[ToolLinks, FoundPaths]) -> None:
+    forked = Counter(len(path.tools) for path in _paths(made[1], "explicit-multi-step") if path.shape == "fan")
+    assert forked[4] + forked[5]
+    assert all(len(path.tools) < 4 for path in _paths(made[1], "conditional-multi-step") if path.shape == "fan")
 
 
 def test_lengths_are_spread(made: tuple[ToolLinks, FoundPaths]) -> None:

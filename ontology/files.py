@@ -16,7 +16,17 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError, StorageError
 
-__all__ = ["disk_errors", "flush_to_disk", "only_writer", "open_regular", "replacing", "write_file", "write_rows"]
+__all__ = [
+    "disk_errors",
+    "flush_to_disk",
+    "only_writer",
+    "open_regular",
+    "replacing",
+    "row_line",
+    "write_file",
+    "write_lines",
+    "write_rows",
+]
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
@@ -34,11 +44,29 @@ def write_file(path: Path, content: str | bytes) -> Path:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """Write a JSON Lines file atomically, one object a line; see :func:`write_file`.
+    """Write a JSON Lines file atomically, one object a line; see :func:`write_file`. Memory holds one row at a time.
 
     :raises StorageError: when the file cannot be written.
     """
-    return write_file(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return write_lines(path, map(row_line, rows))
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> Path:
+    """Write a file of these lines, each with its end, as :func:`write_file` does.
+
+    :raises StorageError: when the file cannot be written.
+    """
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            file.writelines(lines)
+            file.flush()
+    return path
+
+
+def row_line(row: Mapping[str, Any]) -> bytes:
+    """Return an object as a line of a JSON Lines file; a lone surrogate becomes an escape sequence."""
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 
 import numpy as np
 
 from datagen.measures.histogram import Histogram, histogram_of
-from inference.arrays import Floats1d
+from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.names import words
 
@@ -45,22 +46,37 @@ class Diversity:
     histogram: Histogram
 
 
-def measure_diversity(texts: Sequence[str], encoder: Encoder) -> Diversity:
+def measure_diversity(
+    texts: Iterable[str], encoder: Encoder, *, vectors: Callable[[], Iterable[Floats2d]] | None = None
+) -> Diversity:
     """Measure the diversity of these texts.
 
+    :param vectors: returns the vectors of the texts in any order, in blocks; without it the texts are encoded.
     :raises ModelError: when the encoder's model is unavailable.
     """
-    tokens = [words(text) for text in texts]
-    count = max(len(texts), 1)
-    nearest = nearest_cosines(texts, encoder)
+    if vectors is None:
+        texts = list(texts)
+        encoded = encoder.encode(texts) if texts else np.zeros((0, encoder.dimensions), dtype=np.float32)
+        vectors = partial(_blocks, encoded)
+    grams = {n: _Grams(n) for n in (1, 2, 3)}
+    openings: set[int] = set()  # hashes
+    made = 0
+    for text in texts:
+        tokens = words(text)
+        made += 1
+        openings.add(hash(tuple(tokens[:2])))
+        for each in grams.values():
+            each.add(tokens)
+    count = max(made, 1)
+    nearest = _nearest(vectors)
     quantiles = np.quantile(nearest, _QUANTILES) if len(nearest) else ()
     return Diversity(
-        texts=len(texts),
-        words_a_text=round(sum(map(len, tokens)) / count, 2),
-        distinct_1=round(distinct_n(texts, 1), 4),
-        distinct_2=round(distinct_n(texts, 2), 4),
-        distinct_3=round(distinct_n(texts, 3), 4),
-        distinct_openings=round(len({tuple(each[:2]) for each in tokens}) / count, 4),
+        texts=made,
+        words_a_text=round(len(grams[1].hashes) / count, 2),
+        distinct_1=round(grams[1].distinct, 4),
+        distinct_2=round(grams[2].distinct, 4),
+        distinct_3=round(grams[3].distinct, 4),
+        distinct_openings=round(len(openings) / count, 4),
         nearest_cosine={
             f"p{share * 100:g}": round(float(cosine), 4) for share, cosine in zip(_QUANTILES, quantiles, strict=False)
         },
@@ -78,23 +94,50 @@ def distinct_n(texts: Sequence[str], n: int) -> float:
     >>> distinct_n(["pay the bill", "pay the rent"], 2)
     0.75
     """
-    grams = list(chain.from_iterable(_ngrams(words(text), n) for text in texts))
-    return len(set(grams)) / len(grams) if grams else 0.0
+    grams = _Grams(n)
+    for text in texts:
+        grams.add(words(text))
+    return grams.distinct
 
 
 def nearest_cosines(texts: Sequence[str], encoder: Encoder) -> Floats1d:
     """Return the cosine of each text to its nearest other text, float32 [texts]; empty for fewer than two texts."""
     if len(texts) < 2:
         return np.zeros(0, dtype=np.float32)
-    vectors = encoder.encode(texts)
-    nearest = np.empty(len(texts), dtype=np.float32)
-    for start in range(0, len(texts), _BLOCK):
-        cosines = vectors[start : start + _BLOCK] @ vectors.T
-        rows = np.arange(len(cosines))
-        cosines[rows, start + rows] = -1.0  # without the text itself
-        nearest[start : start + _BLOCK] = cosines.max(axis=1)
-    return np.clip(nearest, -1.0, 1.0)
+    return _nearest(partial(_blocks, encoder.encode(texts)))
 
 
-def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return [tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)]
+def _nearest(vectors: Callable[[], Iterable[Floats2d]]) -> Floats1d:
+    """Return the cosine of each vector to its nearest other one; memory holds two blocks of vectors and their cosines."""
+    nearest: list[Floats1d] = []
+    for row, block in enumerate(vectors()):
+        best = np.full(len(block), -1.0, dtype=np.float32)
+        for column, other in enumerate(vectors()):
+            cosines = block @ other.T
+            if row == column:
+                np.fill_diagonal(cosines, -1.0)  # without the text itself
+            np.maximum(best, cosines.max(axis=1), out=best)
+        nearest.append(best)
+    found = np.concatenate(nearest) if nearest else np.zeros(0, dtype=np.float32)
+    return np.clip(found, -1.0, 1.0) if len(found) > 1 else found[:0]
+
+
+def _blocks(vectors: Floats2d) -> Iterator[Floats2d]:
+    return (vectors[start : start + _BLOCK] for start in range(0, len(vectors), _BLOCK))
+
+
+class _Grams:
+    """The n-grams of texts, of each its hash: 8 bytes."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self.hashes = array("q")
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Add those of a text."""
+        self.hashes.extend(hash(tuple(tokens[at : at + self._n])) for at in range(len(tokens) - self._n + 1))
+
+    @property
+    def distinct(self) -> float:
+        """Distinct n-grams divided by all, in [0, 1]; 0 without n-grams."""
+        return len(np.unique(np.asarray(self.hashes))) / len(self.hashes) if self.hashes else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,7 +53,7 @@ class Coverage:
 def measure_coverage(
     catalogue: ProfiledCatalogue,
     rp: ToolLinks,
-    requests: Sequence[SyntheticRequest],
+    requests: Iterable[SyntheticRequest],
     *,
     paths: Iterable[ToolPath],
     rejected: Iterable[RejectedRequest],
@@ -63,10 +63,16 @@ def measure_coverage(
     :param paths: all paths that were found, used or not.
     :param rejected: the rejections, which explain unused tools.
     """
-    used = {tool for request in requests for tool in request.path.tools}
-    used_pairs = frozenset[tuple[str, str]]().union(*(request.path.rp_pairs for request in requests))
+    groups = {tool.id: catalogue.group(tool.id) or _NO_GROUP for tool in catalogue.tools}
+    used: set[str] = set()
+    used_pairs: set[tuple[str, str]] = set()
+    needed: Counter[str] = Counter()
+    for request in requests:
+        used.update(request.path.tools)
+        used_pairs |= request.path.rp_pairs
+        needed.update({groups[tool] for tool in request.path.tools if tool in groups})
     on_paths = {tool for path in paths for tool in path.tools}
-    reasons = _reasons(rejected)
+    reasons = _reasons(rejected, groups.keys() - used)
     never_used = {
         tool.id: _why(on_path=tool.id in on_paths, reasons=reasons[tool.id])
         for tool in catalogue.tools
@@ -75,22 +81,16 @@ def measure_coverage(
     return Coverage(
         tools=len(catalogue.tools),
         tools_used=len(catalogue.tools) - len(never_used),
-        groups=_groups(catalogue, used, requests),
+        groups=_groups(groups, used, needed),
         rp_pairs=len(rp.pairs),
         rp_pairs_used=len(rp.pairs & used_pairs),
         never_used=never_used,
     )
 
 
-def _groups(
-    catalogue: ProfiledCatalogue, used: set[str], requests: Sequence[SyntheticRequest]
-) -> tuple[GroupCoverage, ...]:
-    groups = {tool.id: catalogue.group(tool.id) or _NO_GROUP for tool in catalogue.tools}
+def _groups(groups: Mapping[str, str], used: set[str], needed: Counter[str]) -> tuple[GroupCoverage, ...]:
     tools = Counter(groups.values())
     used_tools = Counter(group for tool, group in groups.items() if tool in used)
-    needed = Counter(
-        group for request in requests for group in {groups[tool] for tool in request.path.tools if tool in groups}
-    )
     return tuple(
         GroupCoverage(name=name, tools=tools[name], used=used_tools[name], requests=needed[name])
         for name in sorted(tools, key=lambda name: (-tools[name], name))
@@ -108,11 +108,13 @@ class _Reason(NamedTuple):
     text: str
 
 
-def _reasons(rejected: Iterable[RejectedRequest]) -> Mapping[str, Counter[_Reason]]:
-    """Return the count of each reason, by tool id."""
+def _reasons(rejected: Iterable[RejectedRequest], tools: Collection[str]) -> Mapping[str, Counter[_Reason]]:
+    """Return the count of each reason why one of these tools was rejected, by tool id."""
     reasons: dict[str, Counter[_Reason]] = defaultdict(Counter)
     for one in rejected:
         for tool in one.subject:
+            if tool not in tools:
+                continue
             reasons[tool][_Reason(one.stage, len(one.subject) > 1, one.reason)] += 1
     return reasons
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from datagen.measures import Diversity, Histogram, Leakage, histogram_of, measure_diversity, measure_leakage
@@ -96,42 +96,60 @@ def figures_of(made: RunResult, encoder: Encoder) -> RunFigures:
     :param encoder: encoder for the comparison of requests.
     """
     requests, catalogue = made.generated.requests, made.catalogue
-    kept = Counter(request.request_class for request in requests)
+    counts = _Counts(made.seed)
+    for request in requests:
+        counts.add(request)
     return RunFigures(
         snapshot_id=catalogue.snapshot_id,
         seed=made.seed,
         by=made.names,
         stopped=str(made.generated.stopped or ""),
         classes={
-            name: ClassFigures(wanted=wanted, paths=len(made.paths.by_class.get(name, ())), made=kept[name])
+            name: ClassFigures(wanted=wanted, paths=len(made.paths.by_class.get(name, ())), made=counts.kept[name])
             for name, wanted in made.wanted.items()
         },
-        gold_set_sizes=_by_class(requests, lambda request: str(len(request.path.tools))),
-        shapes=_by_class(requests, lambda request: request.path.shape),
+        gold_set_sizes={name: dict(sorted(sizes.items())) for name, sizes in counts.sizes.items()},
+        shapes={name: dict(sorted(shapes.items())) for name, shapes in counts.shapes.items()},
         graph=_graph(made),
         coverage=measure_coverage(
             catalogue,
             made.rp,
             requests,
-            paths=[path for paths in made.paths.by_class.values() for path in paths],
+            paths=(path for paths in made.paths.by_class.values() for path in paths),
             rejected=made.rejected,
         ),
-        diversity=measure_diversity([request.text for request in requests], encoder),
+        diversity=measure_diversity(
+            (request.text for request in requests), encoder, vectors=made.generated.vectors.blocks
+        ),
         leakage=measure_leakage(
             (request.id, request.text, [catalogue.tool(tool) for tool in request.path.tools]) for request in requests
         ),
         rejected=_rejected(made.rejected),
-        examples={name: _examples(requests, name, made.seed) for name in made.wanted},
+        examples={name: tuple(id for _, id in counts.examples[name]) for name in made.wanted},
     )
 
 
-def _by_class(
-    requests: Iterable[SyntheticRequest], key: Callable[[SyntheticRequest], str]
-) -> dict[str, dict[str, int]]:
-    counts: dict[str, Counter[str]] = {}
-    for request in requests:
-        counts.setdefault(request.request_class, Counter())[key(request)] += 1
-    return {name: dict(sorted(count.items())) for name, count in counts.items()}
+class _Counts:
+    """Counts of the requests by class, taken in one pass.
+
+    :ivar examples: for each class the ids with the smallest hashes of seed and id, with these hashes, smallest first.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.kept: Counter[str] = Counter()
+        self.sizes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.shapes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.examples: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+
+    def add(self, request: SyntheticRequest) -> None:
+        """Count a request."""
+        name = request.request_class
+        self.kept[name] += 1
+        self.sizes[name][str(len(request.path.tools))] += 1
+        self.shapes[name][request.path.shape] += 1
+        rank = hashlib.sha256(f"{self._seed}\n{request.id}".encode()).hexdigest()
+        self.examples[name] = sorted([*self.examples[name], (rank, request.id)])[:EXAMPLES]
 
 
 def _graph(made: RunResult) -> GraphFigures:
@@ -163,9 +181,3 @@ def _rejected(rejected: Iterable[RejectedRequest]) -> dict[str, dict[str, int]]:
     return {
         stage: dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))) for stage, reasons in counts.items()
     }
-
-
-def _examples(requests: Sequence[SyntheticRequest], name: str, seed: int) -> tuple[str, ...]:
-    """Return a sample of ids, chosen by the hash of seed and id."""
-    ids = [request.id for request in requests if request.request_class == name]
-    return tuple(sorted(ids, key=lambda one: hashlib.sha256(f"{seed}\n{one}".encode()).hexdigest())[:EXAMPLES])

@@ -12,7 +12,7 @@ from datagen.report.run_report import report_to_markdown
 from datagen.run.make_requests import RunResult
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError
-from ontology.files import disk_errors, write_file, write_rows
+from ontology.files import disk_errors, write_file, write_lines, write_rows
 
 __all__ = ["write_result"]
 
@@ -33,10 +33,11 @@ def write_result(folder: Path, made: RunResult, encoder: Encoder) -> RunFigures:
     write_rows(folder / "outputs.jsonl", map(asdict, outputs))
     write_rows(folder / "edges.jsonl", map(asdict, made.rp))
     write_rows(folder / "rejected.jsonl", map(asdict, made.rejected))
-    write_rows(folder / "queries.jsonl", (request.to_json() for request in requests))
+    write_lines(folder / "queries.jsonl", requests.lines())
     pictures = _write_charts(folder, figures)
     write_file(folder / "report.json", json.dumps(asdict(figures), ensure_ascii=False, indent=1) + "\n")
-    texts = {request.id: request.text for request in requests}
+    shown = {example for examples in figures.examples.values() for example in examples}
+    texts = {request.id: request.text for request in requests if request.id in shown}
     write_file(folder / "report.md", report_to_markdown(figures, texts, pictures))
     return figures
 

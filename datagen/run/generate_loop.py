@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from datagen.interfaces import GeneratedText, Generator, RequestValidator
 from datagen.run.dedup import NearDuplicateFilter
 from datagen.run.journal import Journal, Outcome
 from datagen.run.queue import Attempt, PathQueue
+from datagen.run.stored_rows import StoredRows, stored_rejections, stored_requests
+from datagen.run.stored_vectors import StoredVectors
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import validate
@@ -25,15 +29,17 @@ _BATCH = 16  # attempts for one class before the next class: a run that stops ea
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedRequests:
-    """The requests of a run.
+    """The requests of a run. They are on the disk, and read one by one: memory does not grow with their number.
 
     :param requests: in the order of the classes, then in the order of acceptance.
     :param rejected: distinct rejections, in the order of the run.
+    :param vectors: of the texts of the requests, in the order of acceptance.
     :param stopped: the error that ended the run early, or None.
     """
 
-    requests: tuple[SyntheticRequest, ...]
-    rejected: tuple[RejectedRequest, ...]
+    requests: StoredRows[SyntheticRequest]
+    rejected: StoredRows[RejectedRequest]
+    vectors: StoredVectors = field(compare=False)
     stopped: EgotoolsError | None = None
 
 
@@ -58,10 +64,13 @@ class RequestGenerator:
         :raises ModelError: when a model is needed and unavailable.
         :raises StorageError: when the journal cannot be written.
         """
-        outcomes = concurrent_map(attempts, self._known_or_new, concurrency=self.concurrency)
-        for attempt, outcome in outcomes:
-            if self.journal.get(attempt.key) is None:
-                self.journal.keep(attempt.key, outcome)
+        keyed = [(attempt.key, attempt) for attempt in attempts]
+        outcomes = concurrent_map(
+            keyed, lambda one: self.journal.get(one[0]) or self._outcome(one[1]), concurrency=self.concurrency
+        )
+        for (key, attempt), outcome in outcomes:
+            if key not in self.journal:
+                self.journal.keep(key, outcome)
             yield self._request(attempt, outcome)
 
     def _request(self, attempt: Attempt, outcome: Outcome) -> SyntheticRequest | RejectedRequest:
@@ -82,9 +91,6 @@ class RequestGenerator:
             values=generated.values,
             generator=generated.by or self.generator.name,
         )
-
-    def _known_or_new(self, attempt: Attempt) -> Outcome:
-        return self.journal.get(attempt.key) or self._outcome(attempt)
 
     def _outcome(self, attempt: Attempt) -> Outcome:
         generated = self.generator.generate(attempt.path, attempt.request_class, seed=attempt.generation_seed)
@@ -120,7 +126,12 @@ def generate_all(
     :param seed: seed of the texts.
     """
     queues = [PathQueue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
-    selection = _Selection(duplicates=NearDuplicateFilter(encoder))
+    folder = generator.journal.folder
+    selection = _Selection(
+        duplicates=NearDuplicateFilter(encoder, folder),
+        requests=stored_requests(list(wanted), folder),
+        rejected=stored_rejections(folder),
+    )
     stopped: EgotoolsError | None = None
     total = sum(wanted.values())
     progress("requests", 0, total)
@@ -138,38 +149,50 @@ def generate_all(
                 break
     if stopped is None:
         generator.journal.settle()
-    order = list(wanted)
-    requests = sorted(selection.requests, key=lambda request: order.index(request.request_class))
-    rejected = tuple(dict.fromkeys(selection.rejected))
-    return GeneratedRequests(requests=tuple(requests), rejected=rejected, stopped=stopped)
+    return GeneratedRequests(
+        requests=selection.requests,
+        rejected=selection.rejected,
+        vectors=selection.duplicates.vectors,
+        stopped=stopped,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Selection:
-    """Accepts requests that passed and are not near-duplicates."""
+    """Accepts requests that passed and are not near-duplicates.
+
+    :param seen: the hashes of the rejections: equal ones are told once.
+    """
 
     duplicates: NearDuplicateFilter
-    requests: list[SyntheticRequest] = field(default_factory=list)
-    rejected: list[RejectedRequest] = field(default_factory=list)
+    requests: StoredRows[SyntheticRequest]
+    rejected: StoredRows[RejectedRequest]
+    seen: set[bytes] = field(default_factory=set)
 
     def select(
         self, queue: PathQueue, batch: Sequence[Attempt], made: Sequence[SyntheticRequest | RejectedRequest]
     ) -> None:
         """Select from the outcomes of a batch; ``made`` is shorter than the batch where an error stopped it."""
         texts = [request.text for request in made if isinstance(request, SyntheticRequest)]
-        vectors = iter(self.duplicates.encode(texts))
+        candidates = iter(self.duplicates.encode(texts))
         for attempt, request in zip(batch, made, strict=False):
             if isinstance(request, SyntheticRequest):
-                vector = next(vectors)
-                duplicate = self.duplicates.find_duplicate(request.text, vector)
+                candidate = next(candidates)
+                duplicate = self.duplicates.find_duplicate(request.text, candidate)
                 if not duplicate:
-                    self.duplicates.add(request.id, request.text, vector)
-                    self.requests.append(request)
+                    self.duplicates.add(request.id, request.text, candidate)
+                    self.requests.append(request, request.request_class)
                     queue.keep(attempt)
                     continue
                 request = _rejection(request, "diversity", duplicate)
-            self.rejected.append(request)
+            self._reject(request)
             queue.reject(attempt)
+
+    def _reject(self, rejected: RejectedRequest) -> None:
+        key = hashlib.sha256(json.dumps(asdict(rejected)).encode()).digest()[:16]
+        if key not in self.seen:
+            self.seen.add(key)
+            self.rejected.append(rejected)
 
 
 def _rejection(request: SyntheticRequest, stage: str, reason: str) -> RejectedRequest:

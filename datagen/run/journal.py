@@ -23,11 +23,12 @@ from pydantic import TypeAdapter
 from datagen.interfaces import GeneratedText
 from datagen.synthetic_request import RejectedRequest, Verdict
 from ontology.digests import config_hash
-from ontology.files import disk_errors, write_file
+from ontology.files import disk_errors, write_lines
 
 __all__ = ["Journal", "Outcome", "open_journal"]
 
 _log = logging.getLogger(__name__)
+_CHUNK = 1 << 14  # bytes read at once: most rows have fewer
 _MAX_HELD = 8  # consecutive rejections: more than a failing model causes before the run stops, with several threads
 
 
@@ -49,17 +50,28 @@ class Outcome:
 
 
 class Journal:
-    """Outcomes by key, of earlier runs and of this one."""
+    """Outcomes by key, of earlier runs and of this one. They are on the disk; memory holds the place of each.
 
-    def __init__(self, known: Mapping[str, Outcome], path: Path, file: int) -> None:
-        self._known = dict(known)
+    :ivar folder: the folder of results.
+    """
+
+    def __init__(self, places: dict[str, int], path: Path, file: int) -> None:
+        self.folder = path.parent.parent
+        self._places = places
         self._path = path
         self._file = file
         self._held: list[tuple[str, Outcome]] = []
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
     def get(self, key: str) -> Outcome | None:
-        """Return the outcome with this key, or None."""
-        return self._known.get(key)
+        """Return the outcome with this key, or None.
+
+        :raises StorageError: when the journal cannot be read.
+        """
+        place = self._places.get(key)
+        return None if place is None else _parsed(self._line_at(place))[1]
 
     def keep(self, key: str, outcome: Outcome) -> None:
         """Write an outcome before the next attempt, so that a killed process loses nothing.
@@ -81,12 +93,20 @@ class Journal:
 
     def _write(self, count: int) -> None:
         for key, outcome in self._held[: max(count, 0)]:
-            rest = memoryview(_line({"key": key, **asdict(outcome)}).encode("ascii"))
+            rest = memoryview(_line({"key": key, **asdict(outcome)}))
             with disk_errors(self._path):
+                place = os.lseek(self._file, 0, os.SEEK_END)
                 while rest:  # on a nearly full disk a write may be partial
                     rest = rest[os.write(self._file, rest) :]
-            self._known[key] = outcome
+            self._places[key] = place
             self._held.pop(0)
+
+    def _line_at(self, place: int) -> bytes:
+        line = b""
+        with disk_errors(self._path):
+            while b"\n" not in line and (more := os.pread(self._file, _CHUNK, place + len(line))):
+                line += more
+        return line.partition(b"\n")[0]
 
 
 @contextlib.contextmanager
@@ -96,37 +116,68 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
     :raises StorageError: when the journal cannot be written.
     """
     path = folder / "journal" / f"{config_hash(config)}.jsonl"
-    known = _repaired(path, _line({"config": dict(config)}))
+    places = _repaired(path, _line({"config": dict(config)}))
     with disk_errors(path):
-        file = os.open(path, os.O_WRONLY | os.O_APPEND)  # unbuffered: a buffer would write again at close
+        file = os.open(path, os.O_RDWR | os.O_APPEND)  # unbuffered: a buffer would write again at close
     try:
-        yield Journal(known, path, file)
+        yield Journal(places, path, file)
     finally:
         os.close(file)
 
 
-def _repaired(path: Path, header: str) -> dict[str, Outcome]:
-    """Read the outcomes of a journal's complete rows; rewrite a journal with other rows, or without any."""
+def _repaired(path: Path, header: bytes) -> dict[str, int]:
+    """Return the places of the outcomes in a journal; rewrite one with damaged rows, or without any."""
+    if not path.exists():
+        write_lines(path, [header])
+        return {}
     with disk_errors(path):
-        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+        if not path.is_file():  # reading a pipe would wait for ever
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        lines = path.read_bytes().split(b"\n") if path.exists() else []
-    known: dict[str, Outcome] = {}
-    whole = [header]
-    for line in lines[1:-1]:
-        try:
-            text = line.decode("utf-8")
-            row = json.loads(text)
-            known[row["key"]] = _outcomes().validate_python(row)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-        whole.append(text + "\n")
-    if not lines or lines[0] + b"\n" != header.encode() or lines[-1] or len(whole) != len(lines) - 1:
-        if lines:
-            lost = max(len(lines) - 1 - len(whole), 0)
-            _log.warning("%s: the last line is cut off or %d others are damaged; they are generated again", path, lost)
-        write_file(path, "".join(whole))
-    return known
+        lost, torn = 0, False
+        places: dict[str, int] = {}
+        with open(path, "rb") as file:
+            is_whole = file.readline() == header
+            at = file.tell()
+            for line in file:
+                torn = not line.endswith(b"\n")
+                if not torn:
+                    try:
+                        places[_parsed(line)[0]] = at
+                    except (ValueError, KeyError, TypeError, RecursionError):
+                        lost += 1
+                at += len(line)
+    if is_whole and not lost and not torn:
+        return places
+    _log.warning("%s: the last line is cut off or %d others are damaged; they are generated again", path, lost)
+    return _rewritten(path, header, places)
+
+
+def _rewritten(path: Path, header: bytes, places: Mapping[str, int]) -> dict[str, int]:
+    """Rewrite a journal with the rows at these places, and return their new places."""
+    moved: dict[str, int] = {}
+
+    def rows() -> Iterator[bytes]:
+        yield header
+        at = len(header)
+        for key, place in places.items():
+            old.seek(place)
+            line = old.readline()
+            moved[key] = at
+            at += len(line)
+            yield line
+
+    with disk_errors(path), open(path, "rb") as old:
+        write_lines(path, rows())
+    return moved
+
+
+def _parsed(line: bytes) -> tuple[str, Outcome]:
+    """Return key and outcome of a row.
+
+    :raises ValueError: or KeyError, TypeError, RecursionError, when the row is damaged.
+    """
+    row = json.loads(line.decode("utf-8"))
+    return row["key"], _outcomes().validate_python(row)
 
 
 @cache
@@ -134,5 +185,5 @@ def _outcomes() -> TypeAdapter[Outcome]:
     return TypeAdapter(Outcome)
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, separators=(",", ":")) + "\n"  # in ASCII any text of a model can be written
+def _line(row: Mapping[str, Any]) -> bytes:
+    return (json.dumps(row, separators=(",", ":")) + "\n").encode("ascii")  # so any text of a model can be written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,10 @@ class RunResult:
     generated: GeneratedRequests
 
     @property
-    def rejected(self) -> tuple[RejectedRequest, ...]:
-        """The distinct rejections of all steps, in their order."""
-        return tuple(dict.fromkeys((*self.outputs.rejected, *self.paths.rejected, *self.generated.rejected)))
+    def rejected(self) -> Iterator[RejectedRequest]:
+        """The distinct rejections of all steps, in their order; those of the generated requests have stages of their own."""
+        yield from dict.fromkeys((*self.outputs.rejected, *self.paths.rejected))
+        yield from self.generated.rejected
 
 
 def make_requests(

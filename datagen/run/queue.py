@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 
 from datagen.tool_path import ToolPath
 
@@ -64,12 +65,7 @@ class PathQueue:
         self.request_class = request_class
         self.wanted = wanted
         self.kept = 0
-        chosen = {path.id: path for path in reversed(paths)}
-        self._fresh = deque(
-            Attempt(path=path, request_class=request_class, number=0, seed=seed)
-            for path in paths
-            if chosen[path.id] is path
-        )
+        self._fresh = self._first_attempts(paths, seed)
         self._retried: deque[Attempt] = deque()
         self._repeated: deque[Attempt] = deque()
         self._rejections_in_a_row: Counter[str] = Counter()
@@ -79,9 +75,8 @@ class PathQueue:
         """Return the next attempts, at most ``max_count`` and the number still wanted; none if full or exhausted."""
         taken: list[Attempt] = []
         needed = min(self.wanted - self.kept, max_count)
-        for waiting in (self._retried, self._fresh, self._repeated):
-            while waiting and len(taken) < needed:
-                taken.append(waiting.popleft())
+        for waiting in (_popped(self._retried), self._fresh, _popped(self._repeated)):
+            taken.extend(islice(waiting, max(needed - len(taken), 0)))
         return taken
 
     def keep(self, attempt: Attempt) -> None:
@@ -89,7 +84,7 @@ class PathQueue:
         path_id = attempt.path.id
         self.kept += 1
         self._requests[path_id] += 1
-        self._rejections_in_a_row[path_id] = 0
+        self._rejections_in_a_row.pop(path_id, None)
         if self._requests[path_id] < MAX_REQUESTS:
             self._repeated.append(replace(attempt, number=attempt.number + 1))
 
@@ -98,3 +93,15 @@ class PathQueue:
         self._rejections_in_a_row[attempt.path.id] += 1
         if self._rejections_in_a_row[attempt.path.id] < MAX_REJECTIONS:
             self._retried.append(replace(attempt, number=attempt.number + 1))
+
+    def _first_attempts(self, paths: Sequence[ToolPath], seed: int) -> Iterator[Attempt]:
+        seen: set[str] = set()
+        for path in paths:
+            if path.id not in seen:
+                seen.add(path.id)
+                yield Attempt(path=path, request_class=self.request_class, number=0, seed=seed)
+
+
+def _popped(waiting: deque[Attempt]) -> Iterator[Attempt]:
+    while waiting:
+        yield waiting.popleft()

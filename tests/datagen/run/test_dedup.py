@@ -29,9 +29,14 @@ def test_it_holds_more_than_it_was_made_for() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((2_500, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    for number, vector in enumerate(vectors):
-        kept.add(f"r{number}", f"text {number}", vector)
-    assert kept.find_duplicate("new", vectors[2_345]).startswith("its cosine to r2345 is 1.000")
+    before = kept.candidates(vectors[[0, 2_345]])
+    for number, candidate in enumerate(kept.candidates(vectors)):
+        assert kept.find_duplicate(f"text {number}", candidate) == ""
+        kept.add(f"r{number}", f"text {number}", candidate)
+    for candidates in (before, kept.candidates(vectors[[0, 2_345]])):  # of a batch, and of one that begins after them
+        assert kept.find_duplicate("new", candidates[0]).startswith("its cosine to r0 is 1.000")
+        assert kept.find_duplicate("new", candidates[1]).startswith("its cosine to r2345 is 1.000")
+    assert sum(map(len, kept.vectors.blocks())) == 2_500
 
 
 def test_nothing_is_encoded_for_nothing() -> None:

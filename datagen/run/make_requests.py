@@ -22,7 +22,7 @@ from inference.encoder import Encoder
 from ontology.digests import code_digest
 from ontology.progress import Progress
 
-__all__ = ["RunResult", "Steps", "make_requests"]
+__all__ = ["RunResult", "Steps", "make_requests", "paths_for"]
 
 _PER_REQUEST = 2.0  # paths
 _PER_DEPENDENT = 12.0
@@ -103,7 +103,7 @@ def make_requests(
         rp,
         pp.links,
         sequence,
-        wanted=_paths_for(wanted),
+        wanted=paths_for(wanted),
         no_words=generator.no_words,
         no_part=generator.no_part,
         seed=seed,
@@ -138,7 +138,7 @@ def make_requests(
     )
 
 
-def _paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
+def paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
     """Return the number of paths for each class: more than requests, because some are rejected."""
     shares = {name: _PER_REQUEST if name not in DEPENDENT_CLASSES else _PER_DEPENDENT for name in wanted}
     return {name: math.ceil(shares[name] * count) + _EXTRA_PATHS if count else 0 for name, count in wanted.items()}

@@ -31,7 +31,6 @@ _PARTICIPLES = (
 _VOWELS = "aeiou"
 _SPELLED_WITH_VOWEL = "AEFHILMNORSX"
 """Letters whose names begin with a vowel: an F, an NDA."""
-_SPACES = re.compile(r"\s+")
 _SPACE_BEFORE_STOP = re.compile(r"\s+([,.?!;:])")
 _STOP_BEFORE_STOP = re.compile(r"([,;:])(?=\s*[,.?!;:])")
 _PREPOSITION_TWICE = re.compile(r"\b(on|in|for|to|at|of|up|out|from|with|by) \1\b")
@@ -147,6 +146,6 @@ def sentence_end(text: str) -> str:
 
 def tidy(text: str) -> str:
     """With one space between words, none before a stop, and no stop twice."""
-    text = _SPACE_BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", text)).strip()
+    text = _SPACE_BEFORE_STOP.sub(r"\1", " ".join(text.split()))
     text = _PREPOSITION_TWICE.sub(r"\1", _STOP_BEFORE_STOP.sub("", text))
     return _SEVERAL_ENDS.sub(lambda ends: "?" if "?" in ends[0] else ends[0][0], text)

@@ -27,8 +27,9 @@ _MIN_TOOLS = 10
 Chosen above the size of such a family, not tuned.
 """
 # Sentences that differ in such words only count as one: scopes, paths, numbers. Found on GitHub's description of its API, where the scope
-# varies (`admin:org`); words with `_` are left apart, because `sales_order` may be what the sentence is about.
-_LITERAL = re.compile(r"[^\s\d]*\d\S*|[^\s:/]*[:/]\w\S*")
+# varies (`admin:org`); words with `_` are left apart, because `sales_order` may be what the sentence is about. Either form is only looked
+# for where a word or a part of it begins, and without backtracking: the work is linear in one word of 100,000 letters too.
+_LITERAL = re.compile(r"(?<!\S)[^\s\d]*+\d\S*|(?<![^\s:/])[^\s:/]*+[:/]\w\S*")
 
 
 class _Span(NamedTuple):

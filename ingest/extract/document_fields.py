@@ -7,7 +7,7 @@ from typing import Any
 
 from ontology.tool import Tool
 
-__all__ = ["document_texts", "field_texts", "metadata_texts"]
+__all__ = ["document_texts", "field_texts", "metadata_texts", "parameter_texts"]
 
 
 def field_texts(tool: Tool, field: str) -> list[str]:
@@ -29,6 +29,18 @@ def field_texts(tool: Tool, field: str) -> list[str]:
     if kind == "metadata" and rest in tool.metadata:
         return [" ".join(metadata_texts(tool.metadata[rest]))]
     return []
+
+
+def parameter_texts(tool: Tool) -> dict[str, list[str]]:
+    """Map from the provenance field of each input and output to its :func:`field_texts`, in the order of the document.
+
+    For whoever looks up many fields: one look-up of :func:`field_texts` reads all inputs.
+    """
+    texts: dict[str, list[str]] = {}
+    for kind, named in (("parameters", tool.parameters), ("returns", tool.returns)):
+        for parameter in named:
+            texts.setdefault(f"{kind}.{parameter.name}", []).append(parameter.description)
+    return texts
 
 
 def document_texts(tool: Tool) -> Iterator[str]:

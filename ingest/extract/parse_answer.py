@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from inference.structured_chat import SchemaParser
-from ingest.extract.document_fields import field_texts
+from ingest.extract.document_fields import field_texts, parameter_texts
 from ingest.extract.extractor import Fault, Partition, partition
 from ingest.extract.prompt import is_tool_name
 from ontology.names import canonical_name
@@ -105,8 +105,7 @@ def _find(quote: str, tool: Tool) -> _EvidenceSpan:
     words = quote[:_MAX_QUOTE_CHARS].strip().strip("\"'“”…").split()
     if words:
         pattern = re.compile(r"[\s_./-]*".join(map(re.escape, words)), re.IGNORECASE)
-        for field in _fields(tool):
-            texts = field_texts(tool, field)
+        for field, texts in _fields(tool):
             # Two inputs with the same name have two texts, so an offset would be ambiguous.
             match = pattern.search(texts[0]) if len(texts) == 1 else None
             if match:
@@ -114,7 +113,6 @@ def _find(quote: str, tool: Tool) -> _EvidenceSpan:
     return _EvidenceSpan("description", -1, -1)
 
 
-def _fields(tool: Tool) -> Iterator[str]:
-    yield from ("description", "name", "metadata.title")
-    yield from (f"parameters.{parameter.name}" for parameter in tool.parameters)
-    yield from (f"returns.{parameter.name}" for parameter in tool.returns)
+def _fields(tool: Tool) -> Iterator[tuple[str, list[str]]]:
+    yield from ((field, field_texts(tool, field)) for field in ("description", "name", "metadata.title"))
+    yield from parameter_texts(tool).items()

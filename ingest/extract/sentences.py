@@ -42,7 +42,11 @@ _MARKUP = (
     re.compile(r"^[ \t]*(?:[-*+#>|]+|\d+[.)])[ \t]+", re.M),
     re.compile(r"[*_`#|~\[\]<>\\={}^\"“”«»]+(?=\W|$)|(?<!\w)[*_`#|~\[\]<>\\={}^\"“”«»]+"),
 )
-_BREAK = re.compile(r"(?<=[.!?。;])\s+|\n\s*\n|\n(?=\s*[-*•\d#|])|\s*[\r\n]+(?=[A-Z])|(?<=[a-z]):\s*\n")
+# A line that a capital follows is looked for where white space begins, or after a match that ends in a line, and without backtracking: with
+# `\s*[\r\n]+` the work grew with the cube of a run of carriage returns.
+_BREAK = re.compile(
+    r"(?<=[.!?。;])\s+|\n\s*\n|\n(?=\s*[-*•\d#|])|(?:(?<!\s)|(?<=\n))\s++(?<=[\r\n])(?=[A-Z])|(?<=[a-z]):\s*\n"
+)
 _FIRST = re.compile(r"\s*([A-Za-z]+)\b(?![-/'.])")
 _SUBJECT_S, _SUBJECT_BASE, _SUBJECT_ING, _SUBJECT_ED = "It ", "You can ", "It is ", "It is "
 _DETERMINERS = re.compile(

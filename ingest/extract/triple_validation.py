@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ingest.extract.document_fields import document_texts, field_texts
+from ingest.extract.document_fields import document_texts, field_texts, parameter_texts
 from ingest.extract.extractor import Fault, Partition, partition
 from ingest.extract.parameters import documented_name, path_context
 from ingest.extract.structure import declared_metadata
@@ -57,6 +57,7 @@ class _Document:
         self.inputs = self._named(tool.parameters, [documented_name(one, context) for one in tool.parameters])
         self.outputs = self._named(tool.returns, [documented_name(one, context, output=True) for one in tool.returns])
         self.metadata = declared_metadata(tool, ontology)
+        self._texts = parameter_texts(tool)
 
     def _named(self, parameters: Sequence[Parameter], names: Sequence[str]) -> dict[str, list[Parameter]]:
         """Map from canonical name to parameters: by the name in the graph, the dotted path, and its last segment."""
@@ -66,6 +67,13 @@ class _Document:
             for variant in dict.fromkeys(self.canonical(text) for text in variants):
                 named.setdefault(variant, []).append(parameter)
         return named
+
+    def texts(self, field: str) -> list[str]:
+        """Return the texts of a provenance field; an empty list when the tool has no such field."""
+        known = self._texts.get(field)
+        if known is None:
+            known = self._texts[field] = field_texts(self.tool, field)
+        return known
 
     def canonical(self, name: str) -> str:
         known = self._canonical.get(name)
@@ -109,7 +117,7 @@ def _confidence_in_range(triple: Triple, document: _Document) -> Fault | None:
 
 def _span_inside(triple: Triple, document: _Document) -> Fault | None:
     span = triple.provenance
-    texts = field_texts(document.tool, span.field)
+    texts = document.texts(span.field)
     if not texts:
         return Fault("span-outside-field", f"the tool has no field {span.field!r}")
     if (span.start, span.end) == (-1, -1):

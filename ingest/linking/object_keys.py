@@ -77,20 +77,18 @@ def is_embedded(draft: ToolDraft, prefix: str) -> bool:
     the true dependencies of examples/real.
     """
     parent, _, last = prefix.rpartition(".")
-    names = {output.name for output, _ in draft.outputs}
     while parent and draft.reader.names.canonical(parent.rpartition(".")[2]) in CONTAINER_NAMES and "[]" not in parent:
         parent = parent.rpartition(".")[0]
     if not last or (last.endswith("[]") and "[]" not in parent):
         return False
     start = f"{parent}." if parent else ""
-    own = any(f"{start}{field}" in names for field in ID_FIELDS)
+    own = any(f"{start}{field}" in draft.output_names for field in ID_FIELDS)
     return own and draft.reader.names.canonical(last) not in CONTAINER_NAMES
 
 
 def is_operation(draft: ToolDraft) -> bool:
     """Whether a tool returns not its entity but an operation that is still running; found on Compute Engine and IAM (Google)."""
-    names = {output.name.lower() for output, _ in draft.outputs}
-    return any(fields <= names for fields in _OPERATION)
+    return any(fields <= draft.lower_output_names for fields in _OPERATION)
 
 
 def other_values(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[ProducedValue]:

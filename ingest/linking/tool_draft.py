@@ -60,6 +60,10 @@ class Slot(NamedTuple):
 class ToolDraft:
     """The draft of a tool's profile.
 
+    :param objects: names of the inputs whose fields are inputs too: objects and lists of objects.
+    :param output_names: the names of its outputs, and in lower case ``lower_output_names``.
+    :param output_fields: map from prefix to the fields of the object there, in order: ``data[]`` → id, name. These are here because each of
+        thousands of outputs is compared with them.
     :param entity: the tool's entity; empty until the entities of the catalogue are known.
     :param context: names of its context parameters; empty until those of the namespace are known.
     """
@@ -68,6 +72,10 @@ class ToolDraft:
     system: str
     inputs: list[Slot]
     outputs: list[Slot]
+    objects: frozenset[str]
+    output_names: frozenset[str]
+    lower_output_names: frozenset[str]
+    output_fields: Mapping[str, Sequence[str]]
     entity: str = ""
     context: tuple[str, ...] = ()
     consumes: tuple[ConsumedValue, ...] = ()
@@ -155,7 +163,22 @@ def draft_tool(tool: Tool, system: str, ontology: Ontology, synonyms: Mapping[st
             replace(step, collection=preferred_name(step.collection, synonyms)) for step in reader.steps
         )
         inputs, outputs = ([_preferred(slot, synonyms) for slot in slots] for slots in (inputs, outputs))
-    return ToolDraft(reader=reader, system=system, inputs=inputs, outputs=outputs)
+    owners = {parameter.name.partition(".")[0] for parameter in tool.parameters if "." in parameter.name}
+    names = [output.name for output in tool.returns]
+    fields: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        prefix, _, field = name.rpartition(".")
+        fields[prefix].append(field)
+    return ToolDraft(
+        reader=reader,
+        system=system,
+        inputs=inputs,
+        outputs=outputs,
+        objects=frozenset(owners.union(owner.removesuffix("[]") for owner in owners)),
+        output_names=frozenset(names),
+        lower_output_names=frozenset(name.lower() for name in names),
+        output_fields=dict(fields),
+    )
 
 
 def _preferred(slot: Slot, synonyms: Synonyms) -> Slot:

@@ -139,8 +139,8 @@ def _is_entity(parameter: Parameter, name: str, kinds: Kinds, known: KnownEntiti
         return False
     if type_family(parameter.type) not in ("string", "integer", "array") or kinds & {"date", "url", "email", "phone"}:
         return False
-    if any(one.name.startswith((f"{parameter.name}[].", f"{parameter.name}.")) for one in draft.tool.parameters):
-        return False  # a list of objects
+    if parameter.name in draft.objects:
+        return False
     http = isinstance(draft.tool.metadata.get("path"), str)
     return http and name in known.subjects.get(draft.system, ()) and parameter.location in ("path", "body", "")
 

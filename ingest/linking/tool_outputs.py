@@ -24,6 +24,7 @@ __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 _LOGIN = word_list("linking", "login_words")
 _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
+_FIELD_OR_ITEM = re.compile(r"[.\[]")
 _INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 _CREATED = 0.55  # of an HTTP request: its answer nearly always has the id of what is new
 
@@ -59,7 +60,7 @@ def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -
             continue
         owner = draft.entity if "tool" in found.evidence else found.entity
         if owner in known.entities:
-            shapes.learn(draft.system, owner, _fields(draft, prefix))
+            shapes.learn(draft.system, owner, draft.output_fields.get(prefix, ()))
 
 
 def produced_values(
@@ -87,12 +88,6 @@ def _is_outer(draft: ToolDraft, output: str) -> bool:
 
 def _head(entity: str) -> str:
     return entity.rsplit(" ", 1)[-1]
-
-
-def _fields(draft: ToolDraft, prefix: str) -> list[str]:
-    start = f"{prefix}." if prefix else ""
-    rests = (output.name[len(start) :] for output, _ in draft.outputs if output.name.startswith(start))
-    return [rest for rest in rests if "." not in rest]
 
 
 def _documented(
@@ -158,7 +153,9 @@ def _owner(draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntitie
     """Return the entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the other fields of the object."""
     named = draft.entity if "tool" in found.evidence else found.entity
     said = "description" in found.evidence
-    similar = None if said or named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
+    similar = (
+        None if said or named in known.entities else shapes.match(draft.system, draft.output_fields.get(prefix, ()))
+    )
     return similar or Owner(named, found.confidence)
 
 
@@ -217,11 +214,11 @@ def _inferred(
 
 def _is_incomplete(draft: ToolDraft) -> bool:
     """Whether the documented outputs may be incomplete: none, cut, or an object or list without its fields."""
-    names = [output.name for output, _ in draft.outputs]
-    if not names or "cut" in draft.tool.metadata:
+    if not draft.outputs or "cut" in draft.tool.metadata:
         return True
-    opaque = [output for output, _ in draft.outputs if type_family(output.type) in ("array", "object")]
-    return any(not any(name.startswith((f"{o.name}.", f"{o.name}[")) for name in names) for o in opaque)
+    opaque = {output.name for output, _ in draft.outputs if type_family(output.type) in ("array", "object")}
+    owners = {name[: mark.start()] for name in draft.output_names for mark in _FIELD_OR_ITEM.finditer(name)}
+    return not opaque <= owners
 
 
 def _produced(output: Parameter, key: Key, confidence: float, *, relevance: float = 1.0) -> ProducedValue:

@@ -11,9 +11,11 @@ from inference.result_cache import ResultCache
 from ingest.extract.boilerplate import find_boilerplate
 from ingest.extract.extractor import Extraction
 from ingest.extract.rules_extractor import RulesExtractor
+from ingest.extract.sentences import sentence_spans
 from ingest.pipeline import build_tool_graph
 from ingest.tool_hubs import find_hubs
 from ontology import Parameter, Tool, load_ontology
+from tests.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 OBJECTS = (
@@ -121,3 +123,28 @@ def test_a_changed_description_extracts_one_tool_again(rules: RulesExtractor) ->
         recorded = Recorded(rules)
         build_tool_graph(TOOLS[:9], ONTOLOGY, recorded, cache=cache)
         assert recorded.seen == [tool.id for tool in TOOLS[:9]], "without its namespace the sentence is no boilerplate"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 100_000, "x/" * 50_000, " " * 100_000 + "End", "a\n" + "\r" * 100_000 + "end", "a:" + " \t" * 50_000],
+    ids=["one word", "a path", "blanks", "carriage returns", "a label"],
+)
+def test_one_long_word_or_gap_is_read_with_bounded_work(text: str) -> None:
+    tools = [*TOOLS, tool("ledger", 0, text)]
+    with bounded_work():
+        boilerplate = find_boilerplate(tools)
+        assert boilerplate.cut(tools[-1]).description == text
+    assert {one.tools for one in boilerplate.sentences} == {len(TOOLS), len(tools)}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Gets it\r\nReturns a list", ["Gets it", "Returns a list"]),
+        ("Gets it \n  \r\n Returns a list", ["Gets it ", " Returns a list"]),
+        ("Gets it\nand more", ["Gets it\nand more"]),
+    ],
+)
+def test_a_capital_after_a_line_begins_a_sentence(text: str, parts: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == parts

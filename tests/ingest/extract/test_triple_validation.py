@@ -9,6 +9,7 @@ import pytest
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.triple_validation import REASONS, validate
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
+from tests.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 TOOL = Tool(
@@ -126,3 +127,14 @@ def test_nothing_that_the_rules_extract_is_refused() -> None:
     extraction = next(RulesExtractor(ONTOLOGY).extract([TOOL]))
     assert len(extraction.triples) > 10
     assert validate(TOOL, extraction.triples, ONTOLOGY)[1] == []
+
+
+def test_the_fields_of_thousands_of_inputs_are_looked_up_with_bounded_work() -> None:
+    inputs = tuple(Parameter(name=f"field_{number}", description="The value.") for number in range(20_000))
+    tool = replace(TOOL, parameters=inputs)
+    triples = [
+        replace(GOOD, provenance=Provenance(TOOL.id, f"parameters.field_{number}", "test.v1", 4, 9))
+        for number in range(20_000)
+    ]
+    with bounded_work():
+        assert len(validate(tool, triples, ONTOLOGY).kept) == len(triples)

@@ -21,6 +21,7 @@ from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 from tests.hash_seeds import said_by
+from tests.waiting import bounded_work
 
 ROOT = Path(__file__).resolve().parents[3]
 ONTOLOGY = load_ontology()
@@ -143,6 +144,21 @@ def test_fan_out_is_bounded_and_the_own_system_comes_first() -> None:
     assert len(edges) == LinkLimits().max_providers
     assert {edge.source.split("/")[0] for edge in edges} == {"s2"}
     assert [edge.source for edge in edges] == sorted(edge.source for edge in edges)
+
+
+@pytest.mark.parametrize("name", ["field_{}_value", "group.part_{}", "part_{}.id", "item_{}"])
+def test_a_tool_of_thousands_of_inputs_and_outputs_is_linked_with_bounded_work(name: str) -> None:
+    """Each of them was compared with all others: 64 million comparisons, several times."""
+    fields = tuple(
+        Parameter(name=name.format(number), type="array" if name == "item_{}" else "string", required=True)
+        for number in range(8_000)
+    )
+    form = Tool(id="form", name="create_form", parameters=fields, returns=fields, metadata={"path": "/forms"})
+    with bounded_work():
+        edges = derive_edges(
+            [form, Tool(id="list", name="list_parts", returns=(Parameter(name="parts[].id"),))], ONTOLOGY
+        )
+        assert len(list(edges)) < len(fields)
 
 
 def test_what_many_systems_speak_of_links_nothing_across_them() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from typing import NamedTuple
 
 from datagen.generation.common_words import is_plain_word
 from datagen.profiled_catalogue import ProfiledCatalogue
@@ -12,7 +12,7 @@ from ontology.names import noun_lemma, verb_lemma, words
 from ontology.stop_words import stop_words
 from ontology.tool import Tool
 
-__all__ = ["DocumentWords", "lemmas"]
+__all__ = ["DocumentWords", "Signed", "lemmas"]
 
 _READ_CHARS = 4_000
 _MIN_CHARS = 3  # of an ASCII word: shorter ones are words of many languages
@@ -29,12 +29,16 @@ _FUNCTION_WORDS = stop_words("index")
 
 def lemmas(text: str) -> frozenset[str]:
     """The words of a text as they stand, as nouns and as verbs."""
-    found = set(words(text))
+    return _lemmas(words(text))
+
+
+def _lemmas(tokens: Iterable[str]) -> frozenset[str]:
+    found = set(tokens)
     return frozenset({*found, *map(noun_lemma, found), *map(verb_lemma, found)})
 
 
-def _nouns(text: str) -> frozenset[str]:
-    found = set(words(text))
+def _nouns(tokens: Iterable[str]) -> frozenset[str]:
+    found = set(tokens)
     return frozenset({*found, *map(noun_lemma, found)})
 
 
@@ -57,6 +61,13 @@ def _is_foreign(said: Sequence[str], share: float) -> bool:
     return share < _FOREIGN and (len(said) >= _FOREIGN_WORDS or not all(map(str.isascii, said)))
 
 
+class Signed(NamedTuple):
+    """A tool whose document has a sign."""
+
+    sign: str
+    tool: str
+
+
 class DocumentWords:
     """The words of each tool's name and of its whole document: description, inputs, their values, outputs, metadata."""
 
@@ -64,7 +75,7 @@ class DocumentWords:
         self._catalogue = catalogue
         self.names = {tool.id: lemmas(_name(tool)) for tool in catalogue.tools}
         """Map from tool to the lemmas of its name."""
-        self.documents = {tool.id: lemmas(_text(tool)) for tool in catalogue.tools}
+        self.documents = {tool.id: _lemmas(_words(tool)) for tool in catalogue.tools}
         """Map from tool to the lemmas of its document."""
 
     @cached_property
@@ -97,34 +108,48 @@ class DocumentWords:
 
     @cached_property
     def _nouns(self) -> Mapping[str, frozenset[str]]:
-        return {tool.id: _nouns(_text(tool)) for tool in self._catalogue.tools}
+        return {tool.id: _nouns(_words(tool)) for tool in self._catalogue.tools}
 
     def sign(self, signs: Iterable[str]) -> str:
-        """The first sign that a document has, or empty; a sign of several words must stand as they are."""
-        return next((sign for sign in signs if self._has(sign)), "")
+        """The first sign that a document has, or empty; see :meth:`signed`."""
+        found = self.signed(signs)
+        return found.sign if found else ""
 
-    def _has(self, sign: str) -> bool:
-        parts = sign.split()
-        if len(parts) == 1:
-            return sign in self._all
-        return all(pair in self._pairs for pair in pairwise(parts))
+    def signed(self, signs: Iterable[str]) -> Signed | None:
+        """The first sign that a document has, with the first tool that has it; None for none.
+
+        A sign is compared as a noun; one of several words must stand in one document, one word after the other.
+        """
+        return next((Signed(sign, tool) for sign in signs if (tool := self._first(sign)) is not None), None)
+
+    def _first(self, sign: str) -> str | None:
+        if " " not in sign:
+            having = (tool for tool, nouns in self._nouns.items() if sign in nouns) if sign in self._all else iter(())
+            return next(having, None)
+        sought = _as_nouns(words(sign))
+        return next((tool for tool, text in self._texts.items() if sought in text), None)
 
     @cached_property
     def _all(self) -> frozenset[str]:
         return frozenset[str]().union(*self._nouns.values())
 
     @cached_property
-    def _pairs(self) -> frozenset[tuple[str, str]]:
-        texts: Sequence[list[str]] = [words(_text(tool)) for tool in self._catalogue.tools]
-        return frozenset(pair for tokens in texts for pair in pairwise(tokens))
+    def _texts(self) -> Mapping[str, str]:
+        return {tool.id: _as_nouns(_words(tool)) for tool in self._catalogue.tools}
+
+
+def _as_nouns(tokens: Sequence[str]) -> str:
+    """The words as nouns in the singular, with a blank around each."""
+    return f" {' '.join(map(noun_lemma, tokens))} "
 
 
 def _name(tool: Tool) -> str:
     return f"{tool.id} {tool.name} {tool.title}"
 
 
-def _text(tool: Tool) -> str:
+def _words(tool: Tool) -> list[str]:
+    """The words of a whole document, field by field: of one text only the beginning is split into words."""
     parts = [tool.id, tool.name, tool.title, tool.description, *map(str, tool.metadata.values())]
     for parameter in (*tool.parameters, *tool.returns):
         parts += [parameter.name, parameter.description, *parameter.enum]
-    return "\n".join(parts)
+    return [word for part in parts for word in words(part)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -46,10 +47,22 @@ def other_domains(known: DocumentWords, rng: random.Random) -> _Found:
 
 
 def small_talk(known: DocumentWords, rng: random.Random) -> _Found:
-    """Messages with their reason, in random order; none where the catalogue has a tool for conversation."""
+    """Messages with their reason, in random order, and those left out; none where a tool may hold a conversation.
+
+    The others are left out one by one: a word of the documents speaks against the messages that a tool for it could serve.
+    """
     data = read_data("small_talk")
-    if sign := known.sign(data["signs"]):
-        return [], [f"small talk is left out: the documents mention {sign!r}"]
-    messages = list(data["messages"])
-    rng.shuffle(messages)
-    return [(text, "it asks for no task") for text in messages], []
+    if serving := known.signed(data["chat"]):
+        return [], [f"small talk is left out: {serving.tool} may answer it, its document mentions {serving.sign!r}"]
+    found: list[tuple[str, str]] = []
+    left_out: Counter[str] = Counter()
+    for message in data["messages"]:
+        if sign := known.sign(message.get("signs", ())):
+            left_out[sign] += 1
+        else:
+            found.append((message["text"], "it asks for no task"))
+    rng.shuffle(found)
+    return found, [
+        f"of the small talk {count} {'messages are' if count > 1 else 'message is'} left out: the documents mention {sign!r}"
+        for sign, count in left_out.items()
+    ]

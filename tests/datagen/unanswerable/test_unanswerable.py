@@ -64,8 +64,35 @@ def test_a_kind_for_which_nothing_was_found_is_named_with_the_reason() -> None:
     found = made(other("answer_guest", "Has a conversation with them."), count=30)
     assert {one.kind for one in found.requests} == {"missing-action", "other-domain"}
     assert found.absent == (
-        "no request is of the kind chit-chat (small talk is left out: the documents mention 'conversation')",
+        "no request is of the kind chit-chat "
+        "(small talk is left out: desk/answer_guest may answer it, its document mentions 'has a conversation')",
     )
+
+
+def test_a_word_of_the_documents_removes_the_messages_that_a_tool_for_it_could_serve() -> None:
+    every, found = made(), made(other("list_conversations", "Lists the conversations of a ticket."))
+    before, after = ({one.text for one in made.requests if one.kind == "chit-chat"} for made in (every, found))
+    assert after < before
+    assert before - after == {
+        message["text"]
+        for message in read_yaml(FOLDER / "small_talk.yaml")["messages"]
+        if "conversation" in message.get("signs", ())
+    }
+    assert len(after) > 30
+    assert found.absent == ()
+    assert any("the documents mention 'conversation'" in reason for reason in found.left_out)
+
+
+def test_a_sign_of_several_words_stands_in_one_document_as_it_is() -> None:
+    apart = made(other("one", "You can have a look."), other("two", "A conversation ends."))
+    together = made(other("talk", "Lets guests have a conversation."))
+    for found, there in ((apart, True), (together, False)):
+        assert any(one.kind == "chit-chat" for one in found.requests) is there
+
+
+def test_a_sign_among_thousands_of_inputs_is_read() -> None:
+    inputs = [f"a_long_name_of_the_input_with_number_{number}" for number in range(1_000)]
+    assert not of(made(other("form", "Does it.", *inputs, "weather")), "other-domain", "weather")
 
 
 @pytest.mark.parametrize(

@@ -103,19 +103,19 @@ class LlmOutputs:
         if not names:
             problem = "no tool of the catalogue has an input that an output could fill"
             return _Reply(names, StructuredAnswer(problem=problem))
-        return _Reply(names, self._chat.call(_request(tool, names, candidates), self._parse))
+        return _Reply(names, self._chat.call(_request(tool, names), self._parse))
 
     def _parse(self, text: str) -> list[_Proposal]:
         rows = [_Proposal(**row) for row in self._parser.parse(text)["outputs"]]
         return [replace(row, reason=one_line(row.reason)) for row in rows]
 
 
-def _request(tool: Tool, names: Sequence[str], candidates: Candidates) -> StructuredRequest:
+def _request(tool: Tool, names: Sequence[str]) -> StructuredRequest:
     inputs = ", ".join(parameter.name for parameter in prompt_inputs(tool)) or "none"
     lines = [
         f"Operation: {purpose(tool, max_chars=_MAX_DESCRIPTION_CHARS)}",
         f"It is given: {inputs}",
-        f"Fields to pick from: {', '.join(map(candidates.described, sorted(names)))}",
+        f"Fields to pick from: {', '.join(sorted(names))}",
     ]
     instructions = render_prompt("outputs", most=MAX_OUTPUTS)
     return structured_request(instructions, "\n".join(lines), _schema(names), "outputs", max_tokens=_MAX_TOKENS)

@@ -35,6 +35,7 @@ from services.jobs.plans import DatagenPlan
 __all__ = ["Generation", "generate_requests"]
 
 _GENERATORS = ("rules", "llm")
+_WORDING = "wording"
 _CONCURRENCY = 4  # calls to a chat model at the same time
 
 
@@ -68,6 +69,8 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
             subject="--generator",
             remedy=f"Use {' or '.join(_GENERATORS)}",
         )
+    if plan.generator != "llm":
+        _reject_model_options(plan)
     model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
     snapshot = open_snapshot(plan.store)
     encoder_name = snapshot.manifest.encoder.name
@@ -92,6 +95,28 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
             remedy=f"See the reasons in {report}",
         )
     return Generation(figures=figures, further=further, report=report, stopped=made.generated.stopped)
+
+
+def _reject_model_options(plan: DatagenPlan) -> None:
+    """Reject options that only a chat model heeds; the URL may come from the environment, so it is none of them.
+
+    :raises InvalidArgumentError: for the first such option that is given.
+    """
+    given = {
+        "--llm-steps": plan.llm_steps is not None,
+        "--reworded-only": plan.reworded_only,
+        "--llm-model": bool(plan.endpoint.model),
+        "--llm-max-tokens": bool(plan.endpoint.max_tokens),
+        "--llm-max-usd": bool(plan.endpoint.max_usd),
+        "--llm-usd-per-1k": bool(plan.endpoint.usd_per_1k),
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise InvalidArgumentError(
+                f"the generator {plan.generator!r} uses no chat model",
+                subject=option,
+                remedy=f"Add --generator llm, or leave out {option}",
+            )
 
 
 def _rules_steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
@@ -119,14 +144,14 @@ def _llm_steps(
         )
 
     by_model: dict[str, Any] = {
-        "wording": {"generator": reworded},
+        _WORDING: {"generator": reworded},
         "outputs": {"outputs": LlmOutputs(catalogue, model, cache)},
         "sequence": {"sequence": lambda rp: LlmSequence(catalogue, model, cache)},
         "verdicts": {
             "validators": lambda rp: (*rules.validators(rp), llm_validators(catalogue, rp, model, cache)),
         },
     }
-    chosen = _llm_step_names(plan.llm_steps, by_model)
+    chosen = _llm_step_names(_WORDING if plan.llm_steps is None else plan.llm_steps, by_model)
     replaced = {field: step for name in chosen for field, step in by_model[name].items()}
     return replace(rules, **replaced, concurrency=_CONCURRENCY, model=plan.endpoint.model)
 

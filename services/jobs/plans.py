@@ -246,17 +246,19 @@ class DatagenPlan:
         Option(help="rules (no model), or llm: a chat model takes the steps of --llm-steps (see --llm-url)."),
     ] = "rules"
     llm_steps: Annotated[
-        str,
+        str | None,
         Option(
             help="Steps of the chat model, separated by commas: wording (it rewords each request, and rules check the "
-            "result), outputs, sequence, verdicts. A small model is fit for wording only."
+            "result), outputs, sequence, verdicts. A small model is fit for wording only. Needs --generator llm. "
+            "Default: wording.",
         ),
-    ] = "wording"
+    ] = None
     reworded_only: Annotated[
         bool,
         Option(
             "--reworded-only",
-            help="Reject a request that the model does not reword rightly. Default: keep the wording of the rules.",
+            help="Reject a request that the model does not reword rightly. Needs --generator llm. Default: keep the "
+            "wording of the rules.",
         ),
     ] = False
     mix: Annotated[

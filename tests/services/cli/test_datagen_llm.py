@@ -109,6 +109,20 @@ def test_a_step_that_there_is_not_is_a_typed_error(call: Call, steps: str) -> No
     assert code == 2 and "--llm-steps" in err
 
 
+@pytest.mark.parametrize(
+    "given",
+    [("--llm-steps", "wording"), ("--reworded-only",), ("--llm-model", "m"), ("--llm-max-tokens", "9")],
+    ids=lambda given: str(given[0]),
+)
+def test_an_option_of_the_model_without_the_model_is_a_usage_error(
+    run: Run, store: Path, tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    code, _, err = run("datagen", store, "--out", tmp_path / "out", *given)
+    assert code == 2
+    assert given[0] in err and "--generator llm" in err
+    assert not (tmp_path / "out").exists()
+
+
 def about(message: str, query: str) -> bool:
     """Whether a request is what became of a message in which values are masked."""
     parts = re.split(r"[A-Z]+\d+", message.rstrip(".?!"))

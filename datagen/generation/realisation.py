@@ -21,6 +21,8 @@ _TEMPLATES = templates("realisation")
 _POSSESSIVES = {"it": "its", "them": "their", "they": "their", "me": "my"}
 _OWN_VERB = 0.3
 """How likely a new thing has a verb of its own: raise a purchase order."""
+_SAID_OWN = 0.8
+"""How likely something of the asker's own is said to be so; of an unknown catalogue always: the videos are not my videos."""
 _SHORT_OBJECT = 4  # words: a longer object stands after its verb phrase
 _SHORT_OWNER = 3  # words: a longer owner stands after the thing
 
@@ -124,7 +126,7 @@ def _with_owner(clause: Clause, *, many: bool = False) -> str:
             return f"{possessive(owner)} {word}"
         determiner = sampler.pick(("the ", "all ", "", "", "")) if many else "the "
         return f"{determiner}{word}{clause.whose}"
-    if frame.own and sampler.chance(0.8):
+    if frame.own and (frame.is_general or sampler.chance(_SAID_OWN)):
         return f"my {word}"
     return f"{word if many and sampler.chance(0.5) else 'the ' + word}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datagen.generation import ToolWording
+from datagen.generation.realisation import realise
 from datagen.generation.rules_generator import RulesGenerator
 from datagen.interfaces import GeneratedText
 from datagen.tool_path import ToolPath
@@ -50,7 +51,7 @@ def test_words_of_the_name_that_tell_a_tool_from_another_are_said(
 ) -> None:
     wording = ToolWording(catalogue_of(tool, *others))
     reason = wording.reason(tool.id)
-    assert ("words of its name" in reason) is not said
+    assert ("words of its name" in reason) is (not said)
     if said:
         assert wording.frame(tool.id).noun.words == (said,)
 
@@ -104,3 +105,15 @@ def test_a_list_beside_one_of_its_things_is_not_two_requests() -> None:
 def test_things_related_to_one_of_their_kind_are_not_identified_by_its_number() -> None:
     related = _tool("getRelatedPaintings", "Get all the related paintings of a painting.", "paintingId")
     assert ToolWording(catalogue_of(related)).reason(related.id)
+
+
+def test_what_is_the_askers_own_is_always_said_so() -> None:
+    tool = Tool(
+        id="museum/listTickets",
+        name="listTickets",
+        description="Lists tickets.",
+        metadata={"namespace": "museum", "method": "GET", "path": "/me/tickets"},
+    )
+    wording = ToolWording(catalogue_of(tool))
+    orders = [realise(wording.frame(tool.id), {}, wording.sampler(str(at))).order for at in range(20)]
+    assert all("my tickets" in order for order in orders)

@@ -92,8 +92,8 @@ def measured(bench_set: BenchSet, folder: Path, per_class: int, k: int) -> dict[
     from ontology.digests import code_digest
     from retrieval.snapshot_engine import open_engine
 
-    _build(bench_set, folder)
-    generated = _generate(folder, per_class)
+    build_store(bench_set, folder)
+    generated = generated_requests(folder, per_class)
     engine = open_engine(folder / "store")
     code = code_digest("eval", "retrieval", "inference")
     hand = read_queries([bench_set.queries], split=bench_set.split)
@@ -107,7 +107,8 @@ def measured(bench_set: BenchSet, folder: Path, per_class: int, k: int) -> dict[
     return found
 
 
-def _build(bench_set: BenchSet, folder: Path) -> None:
+def build_store(bench_set: BenchSet, folder: Path) -> None:
+    """Build the snapshot of a set into a folder."""
     from inference import DEFAULT_ENCODER, load_encoder
     from ingest.usage.usage_build import RulesUsage
     from ontology.ontology_file import load_ontology
@@ -119,7 +120,7 @@ def _build(bench_set: BenchSet, folder: Path) -> None:
     build_snapshot([address], folder / "store", encoder=load_encoder(DEFAULT_ENCODER), usage=usage, workers=1)
 
 
-def _generate(folder: Path, per_class: int) -> Path:
+def generated_requests(folder: Path, per_class: int) -> Path:
     """Generate requests, and return their file; those that the same generator made from the same snapshot are kept."""
     from ontology.progress import no_progress
     from services.jobs.generate import generate_requests

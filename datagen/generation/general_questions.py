@@ -161,12 +161,14 @@ class GeneralQuestions:
 
     @cached_property
     def _states(self) -> Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]:
-        """(System, thing) → the states that its tools return or take, each in the order of its document."""
+        """(System, thing) → the states in words that its tools return or take, each in the order of its document."""
         found: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = defaultdict(tuple)
         for frame in self._wording.frames():
             outputs = (output.choices for output in frame.outputs if output.kind == "state")
             inputs = (argument.choices for argument in frame.arguments if argument.role == "state")
-            found[frame.namespace, frame.noun.key] += (*outputs, *inputs)
+            found[frame.namespace, frame.noun.key] += tuple(
+                tuple(state for state in states if any(map(str.isalpha, state))) for states in (*outputs, *inputs)
+            )
         return found
 
     @cached_property

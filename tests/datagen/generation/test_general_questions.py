@@ -62,7 +62,7 @@ def test_there_is_no_question_where_the_documents_say_nothing() -> None:
 
 
 def test_a_placeholder_of_a_document_is_no_state() -> None:
-    state = Parameter(name="state", enum=("state_unspecified", "parked", "booked"))
+    state = Parameter(name="state", enum=("", "-", "state_unspecified", "parked", "booked"))
     tool = Tool(
         id="getJob",
         name="getJob",

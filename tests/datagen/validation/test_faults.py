@@ -29,7 +29,12 @@ BUDGET = "finance/getBudget"
         (SINGLE, "itsm/update_incident", "make INC0045122 a P9", "none of the values"),
         (SINGLE, "hr/decideLeaveRequest", "approve and reject LR-3390", "contrary"),
         (SINGLE, "procurement/extendPurchaseContract", "extend contract 460001 until 500 EUR", "a date is meant"),
-        (IMPLICIT, "hr/searchEmployees hr/getLeaveBalance", "days off left for employee E10442", "only what the request states"),
+        (
+            IMPLICIT,
+            "hr/searchEmployees hr/getLeaveBalance",
+            "days off left for employee E10442",
+            "only what the request states",
+        ),
         (
             MULTI,
             f"{BUDGET} finance/getCostCenterActuals hr/getLeaveBalance",

@@ -3,7 +3,8 @@
 ``FOLDER`` holds ``good.jsonl``, requests that are right, and ``bad.jsonl``, requests with one planted fault each
 (``fault.check``, ``fault.kind``). For each check are printed the share of good requests that pass, the share of the bad ones
 of that check that fail, and the mean of both, with 95 % Wilson intervals; then the requests that were validated wrongly, by kind.
-The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the validators are a chat model's.
+``--store`` also writes the counts of each check and kind to ``figures.json`` of the folder: a table of the documentation is held to
+that file, so that no test scores a set that only measures. The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the validators are a chat model's.
 """
 
 from __future__ import annotations
@@ -112,6 +113,18 @@ def load_shipped(catalog: Path) -> ProfiledCatalogue:
     return ProfiledCatalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
 
 
+def figures(found: Iterable[Accuracy]) -> dict[str, dict[str, Any]]:
+    """Check -> the hits and the number of good and of bad cases, and of each kind of fault."""
+    return {
+        one.check: {
+            "good": [one.good.hits, one.good.of],
+            "bad": [one.bad.hits, one.bad.of],
+            "kinds": {kind: [share.hits, share.of] for kind, share in sorted(one.kinds.items())},
+        }
+        for one in found
+    }
+
+
 def table(found: Iterable[Accuracy]) -> str:
     """The shares of all validators as Markdown."""
     rows = [
@@ -135,6 +148,7 @@ def main(
     llm_url: Annotated[str, typer.Option(help="up to and including /v1: let a chat model validate")] = "",
     llm_model: str = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="only the table, not what was validated wrongly")] = False,
+    store: Annotated[bool, typer.Option("--store", help="write the counts to figures.json of the folder")] = False,
 ) -> None:
     """Print the table, and the wrongly validated requests by kind."""
     catalogue = load_shipped(catalog)
@@ -145,6 +159,8 @@ def main(
     seconds = time.perf_counter() - start
     print(table(found))
     print(f"\n{len(cases)} requests in {seconds:.2f} s")
+    if store:
+        (folder / "figures.json").write_text(json.dumps(figures(found), indent=1) + "\n", encoding="utf-8")
     if not quiet:
         print("\n".join(_wrong(found)))
 

@@ -16,6 +16,7 @@ BLOCK, UNBLOCK = "procurement/blockSupplier", "procurement/unblockSupplier"
         (SINGLE, UNBLOCK, "please block supplier 40188", "does the opposite"),
         (SINGLE, BLOCK, "lift the block on supplier 40188", "does the opposite"),
         (SINGLE, BLOCK, "Unblock supplier 40188", "does the opposite"),
+        (SINGLE, BLOCK, "Supplier 40188 has paid, unblock it", "does the opposite"),
         (
             CONDITIONAL,
             f"procurement/getSupplier {BLOCK}",

@@ -46,6 +46,40 @@ MOVE = "Move 5k from 4711 to 4720 in 2025"
             recorded(SINGLE, TRANSFER, MOVE, (*FROM[:2], "4720"), (*TO[:2], "4711"), AMOUNT, MOVED),
             "each the value of the other's input",
         ),
+        (
+            "sequence",
+            recorded(
+                "conditional-multi-step",
+                "manufacturing/query_WorkCenters manufacturing/create_MaintenanceOrders",
+                "If the scrap quantity of the work center in LP02 is over 500, make a calibration order at it",
+                ("manufacturing/query_WorkCenters", "Plant", "LP02"),
+                ("manufacturing/create_MaintenanceOrders", "Kind", "calibration"),
+            ),
+            "the condition is on the scrap quantity",
+        ),
+        (
+            "error",
+            recorded("multi-intent", f"itsm/list_offerings {BUDGET}", "What is left on 4711 in 2025?", CENTRE, YEAR),
+            "nothing in the request asks for itsm/list_offerings",
+        ),
+        (
+            "error",
+            recorded(
+                "multi-intent", f"finance/searchCostCenters {BUDGET}", "What is left on 4711 in 2025?", CENTRE, YEAR
+            ),
+            "looks up only what the request states",
+        ),
+        (
+            "error",
+            recorded(
+                SINGLE,
+                "sales/getCustomerPrice",
+                "what does 100482 cost for 100482",
+                ("sales/getCustomerPrice", "productId", "100482"),
+                ("sales/getCustomerPrice", "customerId", "100482"),
+            ),
+            "is the value of both",
+        ),
         ("error", recorded(SINGLE, BUDGET, "what's left on Sales for 2025", (*CENTRE[:2], "Sales"), YEAR), "is a name"),
         ("error", recorded(SINGLE, BUDGET, "left on 4711 for purple", CENTRE, (*YEAR[:2], "purple")), "is no number"),
         (

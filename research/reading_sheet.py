@@ -96,7 +96,8 @@ def score(
     """Print rates, agreement, and the rows whose label a reader disputes."""
     texts = {row["id"]: row["text"] for _, row in numbered_rows(sheet)}
     gold = read_gold(key, texts)
-    readers = {path.stem: read_answers(path, gold) for path in answers}
+    alike = len({path.stem for path in answers}) < len(answers)  # then the whole path names a reader
+    readers = {str(path) if alike else path.stem: read_answers(path, gold) for path in answers}
     final = read_answers(adjudicated, gold, all_rows=False) if adjudicated else {}
     typer.echo("\n".join(report(texts, gold, readers, final, rows=not quiet)))
 

@@ -243,6 +243,17 @@ def test_two_readers_and_an_adjudicated_reading_are_scored(tmp_path: Path) -> No
     assert "do r002" not in quiet and "| adjudicated" not in quiet
 
 
+def test_readers_whose_files_have_one_name_are_both_scored(tmp_path: Path) -> None:
+    sheet = _write(tmp_path / "sheet.jsonl", [{"id": row["id"], "text": f"do {row['id']}", "tools": []} for row in KEY])
+    key = _write(tmp_path / "key.jsonl", KEY)
+    answers = []
+    for folder, rows in (("first", FIRST), ("second", SECOND)):
+        (tmp_path / folder).mkdir()
+        answers.append(_write(tmp_path / folder / "answers.jsonl", rows))
+    told = _run("score", sheet, key, *answers, "--quiet")
+    assert [f"| {path} |" in told for path in answers] == [True, True]
+
+
 def test_a_row_on_which_readers_differ_must_be_decided() -> None:
     gold = {"r": Gold(id="r", request="q", slots=(("a",),))}
     one = {"r": Answer(id="r", slots=(("a",),), typeable=True)}

@@ -9,16 +9,26 @@ from pathlib import Path
 from datagen.synthetic_request import CLASSES
 from research.reader_answers import Answer, Gold, judged, numbered_rows, read_answers, read_gold
 from research.reading_scores import kappa
+from research.readings.servable import read_servable, servable_table
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
 from scripts.run_command import run_command
 
-__all__ = ["ROUNDS", "Reading", "read_reading", "read_rounds", "tables"]
+__all__ = [
+    "ROUNDS",
+    "Reading",
+    "by_catalogue",
+    "long_readings",
+    "read_reading",
+    "read_rounds",
+    "tables",
+    "unanswerable_table",
+]
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "datagen.md"
 READERS = ("reader1", "reader2")
-ROUNDS = ("first", "second", "third", "fourth")
+ROUNDS = ("first", "second", "third", "fourth", "fifth")
 """The rounds, oldest first: after each, the rules were changed with what its readers had noted."""
 
 
@@ -53,6 +63,19 @@ class Reading:
 def main() -> None:
     """Renew the tables."""
     replace_block(PAGE, "readings", "\n".join(tables(read_rounds())))
+    replace_block(PAGE, "readings-unanswerable", "\n".join(unanswerable_table()))
+    replace_block(PAGE, "readings-long", "\n".join(by_catalogue({"long": long_readings()})))
+
+
+def unanswerable_table() -> Iterator[str]:
+    """Yield the lines of the table of unanswerable requests, which were read among answerable ones."""
+    folders = sorted((FOLDER / "unanswerable").iterdir())
+    yield from servable_table({folder.name: read_servable(folder, READERS) for folder in folders})
+
+
+def long_readings() -> list[Reading]:
+    """The readings of long tasks."""
+    return [read_reading(folder) for folder in sorted((FOLDER / "long").iterdir())]
 
 
 def read_rounds(folder: Path = FOLDER) -> dict[str, list[Reading]]:
@@ -81,6 +104,13 @@ def read_reading(folder: Path) -> Reading:
 
 def tables(rounds: Mapping[str, list[Reading]]) -> Iterator[str]:
     """Yield the lines of the tables: by catalogue and by class, in Markdown."""
+    yield from by_catalogue(rounds)
+    yield ""
+    yield from _by_class(rounds)
+
+
+def by_catalogue(rounds: Mapping[str, list[Reading]]) -> Iterator[str]:
+    """Yield the lines of the table with a row a reading."""
     yield "| round | catalogue | requests | label errors, reader 1 / 2 | could have been typed, reader 1 / 2 | agreement (κ): label, typed |"
     yield "|---|---|---:|---:|---:|---:|"
     for name, readings in rounds.items():
@@ -91,7 +121,9 @@ def tables(rounds: Mapping[str, list[Reading]]) -> Iterator[str]:
                 " / ".join(f"{100 * sum(rows) / len(rows):.0f} %" for rows in judgement) for judgement in (wrong, typed)
             ]
             yield f"| {name} | {one.catalogue} | {len(one.gold)} | {shares[0]} | {shares[1]} | {agreed} |"
-    yield ""
+
+
+def _by_class(rounds: Mapping[str, list[Reading]]) -> Iterator[str]:
     columns = [(name, kind, of) for name, readings in rounds.items() for kind, of in _grouped(readings)]
     yield (
         "| class: typed; label errors, of the judgements of both readers | "

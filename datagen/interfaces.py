@@ -111,6 +111,8 @@ class Generator(Protocol):
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Return the text of a request of this class over this path, or a rejection. Deterministic.
 
+        A rejection without a text says that another seed would give none either: the path is not tried again.
+
         :param seed: seed of the random choices.
         :raises ModelError: when a model is needed and unavailable.
         """

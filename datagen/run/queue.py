@@ -88,10 +88,13 @@ class PathQueue:
         if self._requests[path_id] < MAX_REQUESTS:
             self._repeated.append(replace(attempt, number=attempt.number + 1))
 
-    def reject(self, attempt: Attempt) -> None:
-        """Record that an attempt was rejected."""
+    def reject(self, attempt: Attempt, *, final: bool = False) -> None:
+        """Record that an attempt was rejected.
+
+        :param final: the path is not tried again.
+        """
         self._rejections_in_a_row[attempt.path.id] += 1
-        if self._rejections_in_a_row[attempt.path.id] < MAX_REJECTIONS:
+        if not final and self._rejections_in_a_row[attempt.path.id] < MAX_REJECTIONS:
             self._retried.append(replace(attempt, number=attempt.number + 1))
 
     def _first_attempts(self, paths: Sequence[ToolPath], seed: int) -> Iterator[Attempt]:

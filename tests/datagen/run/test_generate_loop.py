@@ -133,6 +133,16 @@ def test_what_says_the_same_is_rejected_and_another_takes_its_place(tmp_path: Pa
     assert made.rejected[0].stage == "diversity" and "says the same as single-intent-" in made.rejected[0].reason
 
 
+def test_a_path_without_a_text_is_asked_for_once_and_one_with_a_bad_text_again(tmp_path: Path) -> None:
+    def say(path: ToolPath, attempt: int) -> RejectedRequest:
+        text = "" if path.tools[0] == "t0" else "no good"
+        return RejectedRequest(stage="generate", subject=path.tools, reason="no", request_class="single", text=text)
+
+    generator = Scripted(say=say)
+    generated(tmp_path, generator, wanted={"single-intent": 5}, count=2)
+    assert [sum(name == tool for name, _ in generator.asked) for tool in ("t0", "t1")] == [1, MAX_REJECTIONS]
+
+
 def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> None:
     generator = Scripted(say=lambda path, attempt: "Pay the rent")
     made = generated(tmp_path, generator, wanted={"single-intent": 50}, count=5)

@@ -32,6 +32,13 @@ def test_a_rejected_path_is_tried_again_before_another_takes_its_place() -> None
     assert said(waiting.take(16)) == [("c", 0)]
 
 
+def test_a_path_that_is_finally_rejected_is_not_tried_again() -> None:
+    waiting = queue("a", "b", wanted=2)
+    for one in waiting.take(16):
+        waiting.reject(one, final=one.path.tools == ("a",))
+    assert said(waiting.take(16)) == [("b", 1)]
+
+
 def test_a_path_is_worded_again_only_when_all_had_their_turn() -> None:
     waiting = queue("a", "b", wanted=100)
     order = []

@@ -21,6 +21,7 @@ class Fresh(StrEnum):
     AWS = "aws"
     AWS2 = "aws2"
     AWS3 = "aws3"
+    AWS4 = "aws4"
     GOOGLE = "google"
     GOOGLE2 = "google2"
     GOOGLE3 = "google3"

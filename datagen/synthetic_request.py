@@ -126,3 +126,8 @@ class RejectedRequest:
     reason: str
     request_class: str = ""
     text: str = ""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the generator has no text for the path whatever the seed."""
+        return self.stage == "generate" and not self.text

@@ -29,7 +29,7 @@ from datagen.paths.rules_sequence import RulesSequence
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.run.make_requests import paths_for
 from datagen.run.queue import PathQueue
-from datagen.synthetic_request import CLASSES, SyntheticRequest
+from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
 from datagen.validation.rules_validator import rules_validators, validate
 from inference import load_encoder
 from inference.arrays import Floats2d
@@ -214,7 +214,7 @@ def measure_requests(
                     texts.add(text.text)
                     queue.keep(attempt)
                 else:
-                    queue.reject(attempt)
+                    queue.reject(attempt, final=isinstance(text, RejectedRequest) and text.is_final)
     encoder.encode(["a text"])  # loads the model
     start = time.process_time()
     encoder.encode(sorted(texts))

@@ -187,7 +187,7 @@ class _Selection:
                 request = _rejection(request, "diversity", duplicate)
             self._reject(request)
             # no seed gave a text: another would not either (on the company, aws3 and vendors4 it halved the attempts and lost no request)
-            queue.reject(attempt, final=request.stage == "generate" and not request.text)
+            queue.reject(attempt, final=request.is_final)
 
     def _reject(self, rejected: RejectedRequest) -> None:
         key = hashlib.sha256(json.dumps(asdict(rejected)).encode()).digest()[:16]

@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "datagen": (
         ("default_value", "ev_graph", "kgot_tasks", "measures", "parameter_index", "patterns", "personal", "tool_path"),
-        ("extended_profiles", "named_outputs", "output_kinds", "synthetic_request", "tool_links"),
+        ("composed_names", "extended_profiles", "named_outputs", "output_kinds", "synthetic_request", "tool_links"),
         ("interfaces", "profiled_catalogue"),
         ("generation", "paths"),
         ("validation",),

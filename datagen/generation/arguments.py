@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from datagen.composed_names import has_composed_name, said_collections
 from datagen.default_value import has_default
 from datagen.generation.common_words import is_plain_word
 from datagen.generation.data_files import read_data, word_classes
-from datagen.generation.identifier_shape import shape_of
+from datagen.generation.identifier_shape import is_place, shape_in_name, shape_of
 from datagen.generation.lexicon import Field, Lexicon, Noun, load_lexicon
 from datagen.generation.purpose import GenerationError
 from ingest.linking import ToolProfile, type_family
@@ -29,6 +31,8 @@ _MAX_DESCRIBED_CHOICES = 6
 _MAX_CHOICE_CHARS, _MAX_CHOICE_WORDS = 24, 3
 _MAX_CHOICES = 20
 _MAX_LABEL_WORDS = 2
+_MAX_WITHIN = 2
+"""Things around a thing that are said with it: the release 12 of the pipeline orders-app in the location eu-west-1."""
 UNITS_OF_TIME = frozenset(("seconds", "minutes", "hours", "days", "weeks", "months", "years", "ms"))
 _MOMENTS = ("date", "datetime", "time", "past")
 """Kinds of values that nobody says for a number, which is a time stamp or the start of a page."""
@@ -37,6 +41,18 @@ _UNKNOWN = "?"
 _COUNTS = ("count", "few")
 _NAMED = frozenset(("name", "names", "title", "slug", "handle", "alias"))
 _OBJECT_TYPES = ("object", "dict", "map", "structure", "any", "file", "binary")
+
+
+class Whole(NamedTuple):
+    """What a thing is in, by its composed name: its noun, and the kind of value or the pattern of numbers of what it is called.
+
+    :param is_place: whether a thing is *in* it, not *of* it.
+    """
+
+    noun: Noun
+    shape: str
+    pattern: str
+    is_place: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +69,8 @@ class Argument:
     :param pattern: the pattern of an identifier's numbers, or empty.
     :param relation: what stands before an identified thing by the name of its input (``created by``), or empty.
     :param shape: the kind of value of an identifier that is no number (``login``), or empty.
+    :param composed: whether it takes a composed name (``projects/{project}/instances/{instance}``).
+    :param within: what the thing is in, by the further parts of a composed name, the nearest first.
     :param or_name: whether its document has a word for the name of the thing, which it may take instead.
     """
 
@@ -68,6 +86,8 @@ class Argument:
     shape: str = ""
     relation: str = ""
     or_name: bool = False
+    composed: bool = False
+    within: tuple[Whole, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -273,6 +293,13 @@ def _without_way(name: str) -> str:
 
 
 def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], lexicon: Lexicon) -> Argument | None:
+    composed = lexicon.is_general and has_composed_name(parameter)
+    if composed and (parts := _parts(parameter, lexicon)):
+        first, *within = parts
+        return replace(
+            argument, noun=first.noun, shape=first.shape, pattern=first.pattern, composed=True, within=tuple(within),
+            or_name=bool(first.shape),
+        )  # fmt: skip
     relation, thing = _related(key[0])
     key = (thing, key[1])
     noun = lexicon.noun(_without_way(thing))
@@ -293,8 +320,22 @@ def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], 
         shape = kind if kind in ("slug", "domain") else ""
     if lexicon.is_general and pattern and key[0].split()[-1] in _FITTING["unnumbered"]:
         pattern = ""
+    if composed:  # the last part alone leaves open what it is in
+        shape, pattern = "", ""
     or_name = bool(shape) or not _NAMED.isdisjoint(words(f"{parameter.name} {parameter.description}"))
     return replace(argument, noun=noun, shape=shape, pattern=pattern, relation=relation, or_name=or_name)
+
+
+def _parts(parameter: Parameter, lexicon: Lexicon) -> list[Whole]:
+    """The parts of a composed name that a request states, the thing itself first; empty where people do not say one of them."""
+    parts: list[Whole] = []
+    for collection in said_collections(parameter):
+        noun, tokens = lexicon.noun(collection), collection.split()
+        if noun is None or not all(map(is_plain_word, tokens)) or tokens[-1] in _GENERIC:
+            return []
+        shape, pattern = shape_in_name(collection, kind_of_name(collection), person=noun.person)
+        parts.append(Whole(noun, shape, pattern, is_place(collection)))
+    return parts if len(parts) <= 1 + _MAX_WITHIN else []
 
 
 def _related(name: str) -> tuple[str, str]:

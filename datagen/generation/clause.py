@@ -192,6 +192,10 @@ def _require_plain(step: Step, chosen: Sequence[Argument]) -> None:
     references = [one for one in (frame.identity, *stated) if one is not None and step.reference(one) is not None]
     if len(references) > 1:
         raise GenerationError("it takes two things from steps before it")
+    said = [one for one in (frame.identity, *stated) if one is not None and one not in references]
+    around = {whole.noun.key for one in said for whole in one.within}
+    if any(one.noun is not None and one.noun.key in around for one in references):
+        raise GenerationError("the text says what a step before it gives")
     if frame.kind == "update" and any(one is not frame.identity and one is not frame.owner for one in references):
         raise GenerationError("what it changes is not what a step before it gives")
     if sum(0.5 if _is_light(one) else 1.0 for one in stated) > _MAX_STATED + 0.5 * (frame.kind == "update"):

@@ -6,11 +6,13 @@ import hashlib
 import re
 
 from datagen.generation.common_words import is_plain_word
+from datagen.generation.data_files import word_classes
+from datagen.patterns import load_patterns
 from ingest.linking import type_family
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["Shape", "shape_of"]
+__all__ = ["Shape", "is_place", "shape_in_name", "shape_of"]
 
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.I)
 _TYPED = re.compile(r"^[A-Za-z0-9][\w.-]{1,17}$")
@@ -21,6 +23,9 @@ _PLACEHOLDER = re.compile(r"x{3,}|example|string|sample|foo|your|some|dummy|my[-
 _LONG = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
 _MAX_OPAQUE = 12  # characters of a mix of letters and digits that people still type
 _DIGITS = (4, 6)  # of a number without an example
+_PLACES = word_classes("arguments")["regions"]
+_COUNTED = word_classes("arguments")["counted_up"]
+_CONTAINERS = load_patterns("paths/words").words("containers")
 _LETTER = re.compile(r"[A-Za-z]+")
 
 Shape = tuple[str, str]
@@ -56,9 +61,33 @@ def shape_of(parameter: Parameter, field: str, *, person: bool, number: str = ""
     return "", _LONG[digest % 3] if not parameter.pattern else ""
 
 
+def shape_in_name(collection: str, kind: str, *, person: bool) -> Shape:
+    """The shape of one part of a composed name (``instances/orders-db``).
+
+    :param kind: the kind of value that names such a thing, or empty.
+    """
+    head = collection.split()[-1]
+    if person:
+        return "email", ""
+    if head in _PLACES:
+        return "region_name", ""
+    if head in _COUNTED:
+        return "", "##"
+    if kind in ("slug", "domain"):
+        return kind, ""
+    if kind == "title" and head in _CONTAINERS:  # a project is called orders-prod here, an account has a number
+        return "slug", ""
+    return "", _LONG[hashlib.sha256(collection.encode()).digest()[0] % len(_LONG[:3])]
+
+
+def is_place(collection: str) -> bool:
+    """Whether things are in what a collection holds: in a region or in a project, but a database of an instance."""
+    return collection.split()[-1] in _PLACES | _CONTAINERS
+
+
 def _shown(parameter: Parameter) -> str:
     """An identifier that the document shows, or empty."""
-    texts = [parameter.example, *_SHOWN.findall(parameter.description[:300])]
+    texts = [parameter.example, *(text.rstrip(".") for text in _SHOWN.findall(parameter.description[:300]))]
     able = (text for text in texts if _TYPED.match(text) or _UUID.match(text))
     return next((text for text in able if not _PLACEHOLDER.search(text)), "")
 

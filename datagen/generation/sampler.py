@@ -90,22 +90,46 @@ class Sampler:
         key = argument.noun.key if argument.noun is not None else argument.names[0]
         value = self.numbers.get(key) if self.shares_numbers else None
         if value is None:
-            value = self._new_number(argument)
-            while value in self.numbers.values():
-                value = self._new_number(argument)
+            value = self._new_value(argument.shape, argument.pattern)
             self.numbers[key] = value
         self.record(tool, argument, value)
+        if self.shares_numbers:
+            for known in (self.numbers.get(whole.noun.key) for whole in argument.within):
+                if known is not None:
+                    self.record(tool, argument, known)
         return value
+
+    def _wholes(self, tool: str, argument: Argument) -> str:
+        """What a thing is in, by its composed name, after a space; each is noted, and one that stood in the text is pointed to."""
+        said = ""
+        for whole in argument.within:
+            key, word = whole.noun.key, whole.noun.words[0]
+            is_known = self.shares_numbers and key in self.numbers
+            if not is_known:
+                self.numbers[key] = self._new_value(whole.shape, whole.pattern)
+            value = self.numbers[key]
+            self.record(tool, argument, value)
+            if is_known:
+                called = f"that {word}"
+            elif whole.shape == "region_name" and self.chance(_BARE):
+                called = value
+            else:
+                called = f"the {word} {value}"
+            self.named.add(key)
+            said += f" {'in' if whole.is_place else 'of'} {called}"
+        return said
 
     def is_stated(self, argument: Argument) -> bool:
         """Whether the thing that an argument identifies stood in the text with its number, which all tools share."""
         key = argument.noun.key if argument.noun is not None else ""
         return self.shares_numbers and key in self.named and key in self.numbers
 
-    def _new_number(self, argument: Argument) -> str:
-        if argument.shape:
-            return draw(argument.shape, self.rng, self.lexicon)
-        return number_like(argument.pattern, self.rng)
+    def _new_value(self, shape: str, pattern: str) -> str:
+        """A value that no thing of the request has yet."""
+        while True:
+            value = draw(shape, self.rng, self.lexicon) if shape else number_like(pattern, self.rng)
+            if value not in self.numbers.values():
+                return value
 
     def identifier(self, tool: str, argument: Argument, avoid: frozenset[str] = frozenset()) -> str:
         """A thing by its number: ``order 4500123``; the number alone where the thing was named before, or by chance."""
@@ -114,6 +138,9 @@ class Sampler:
             return number
         self.named.add(noun.key)
         word = self.noun(noun, avoid)
+        if argument.composed:
+            determined = argument.within or self.chance(_DETERMINED)
+            return f"{'the ' if determined else ''}{word} {number}{self._wholes(tool, argument)}"
         if argument.shape in ("login", "email") and self.chance(_BARE):
             return number
         return f"the {word} {number}" if argument.shape and self.chance(_DETERMINED) else f"{word} {number}"

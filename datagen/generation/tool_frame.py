@@ -251,10 +251,13 @@ def _identity(noun: Noun, arguments: Sequence[Argument], purpose: Purpose) -> Ar
     required = [one for one in exact if one.required] or [one for one in found if one.required]
     if not required and not purpose.kind == "create":  # the number of a billing document is that of a customer invoice
         required = [
-            one for one in arguments if one.required and one.noun is not None and _has_same_word(noun, one.noun)
+            one
+            for one in arguments
+            if one.required and not one.composed and one.noun is not None and _has_same_word(noun, one.noun)
         ]
     keys = [one for one in arguments if one.role == "id" and one.required]
-    if not required and len(keys) == 1 and keys[0].noun is not None:  # auth server, authorization server
+    is_one = len(keys) == 1 and not keys[0].composed  # else its own last part says what it is of
+    if not required and is_one and keys[0].noun is not None:  # auth server, authorization server
         required = keys if keys[0].noun.key.split()[-1] == noun.key.split()[-1] else []
     if purpose.kind == "create":
         into = not _makes(purpose)

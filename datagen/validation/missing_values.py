@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from datagen.patterns import load_patterns
-from datagen.synthetic_request import SyntheticRequest
+from datagen.synthetic_request import SampleValue, SyntheticRequest
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
 from datagen.validation.slots import Slot, SlotKey
@@ -75,11 +75,19 @@ def find_unrecorded_input(
                 and (slot.asker_found or not slot.person)
                 and not (looked_up and slot.kind in _READ_OFF)
             )
+            if not _has_all_parts(slot, request.values):
+                return slot
             if identifier and (slot.kind != "id" or not slot.findable):
                 continue
             if slot.required and open_kind and not _is_known(slot, known):
                 return slot
     return None
+
+
+def _has_all_parts(slot: Slot, values: Sequence[SampleValue]) -> bool:
+    """Whether a composed name of which a request records values has all its parts: the instance, and the location that it is in."""
+    said = {value.value for value in values if (value.tool, value.parameter) == slot.key}
+    return not said or len(said) >= slot.parts or any("/" in value for value in said)
 
 
 def _is_known(slot: Slot, known: Collection[SlotKey]) -> bool:

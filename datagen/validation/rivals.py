@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
+from datagen.composed_names import has_composed_name, is_in_another, is_of_any
 from datagen.extended_profiles import only_reads
 from datagen.generation.system_names import system_name
 from datagen.paths.interchangeable import FINDING_ACTIONS, SAME_VERBS
@@ -76,7 +77,7 @@ class Rivals:
             for other in self._of_kind[self._kind(tool)]:
                 if (
                     other not in meant
-                    and self._may_mean(tool, other, parsed.lemmas)
+                    and (self._may_mean(tool, other, parsed.lemmas) or self._is_twin(tool, other))
                     and self._fits(tool, other, request)
                 ):
                     return f"nothing says whether {tool} or {other} is meant"
@@ -106,6 +107,8 @@ class Rivals:
         filled = {edge.parameter for edge in request.path.into(tool)}
         stated = {value.parameter for value in request.values if value.tool == tool} | filled
         given = Counter(self._key(tool, name) for name in stated)
+        if self._is_in_another(tool, other, stated - filled):
+            return False
         slots = [
             slot for slot in self._slots.of(other).slots if slot.kind not in _UNINFORMATIVE and not self._is_given(slot)
         ]
@@ -113,6 +116,24 @@ class Rivals:
         needs = Counter(self._key(other, slot.parameter) for slot in slots if slot.required)
         spare = (given - takes).total()
         return not needs - given and spare <= int(self._catalogue.profiles[other].free_text >= _TAKES_WORDS)
+
+    def _is_twin(self, tool: str, other: str) -> bool:
+        """Whether another tool of a system does the same in one kind of container, where a tool takes one of any kind.
+
+        Found on the document of Cloud Logging: ``locations/buckets`` of anything, of a project, of a folder, of an organization.
+        """
+        mine, theirs = (
+            [one for one in self._catalogue.tool(id_).parameters if one.required and has_composed_name(one)]
+            for id_ in (tool, other)
+        )
+        same = self._catalogue.tool(tool).namespace == self._catalogue.tool(other).namespace
+        return same and len(mine) == len(theirs) == 1 and is_of_any(mine[0], theirs[0])
+
+    def _is_in_another(self, tool: str, other: str, stated: Collection[str]) -> bool:
+        """Whether a composed name that a request states tells the tools apart: a sink of a folder is none of a project."""
+        mine = [one for one in self._catalogue.tool(tool).parameters if one.name in stated and has_composed_name(one)]
+        theirs = [one for one in self._catalogue.tool(other).parameters if one.required and has_composed_name(one)]
+        return any(all(is_in_another(one, two) for two in theirs) for one in mine) and bool(theirs)
 
     def _is_given(self, slot: Slot) -> bool:
         """Whether the connection gives an input: a login, or a context parameter."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from datagen.composed_names import has_composed_name, needed_collections
 from datagen.default_value import has_default
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
@@ -50,6 +51,7 @@ class Slot:
     :param person: whether it identifies a person; the one who asks may then be meant.
     :param named: whether an ``id`` may also be a name, by its document: its description or example says so.
     :param number: whether its type is a number; ``low`` and ``high`` are its bounds, inclusive.
+    :param parts: the number of parts of a composed name that a request must state; 1 for any other value.
     :param clock: whether a ``date`` has a time of day.
     """
 
@@ -64,6 +66,7 @@ class Slot:
     announced_by: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
     clock: bool = False
+    parts: int = 1
     named: bool = False
     number: bool = False
     low: float = -math.inf
@@ -163,6 +166,7 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             number=type_family(parameter.type) in ("number", "integer"),
             low=dict(parameter.bounds).get("minimum", -math.inf),
             high=dict(parameter.bounds).get("maximum", math.inf),
+            parts=len(needed_collections(parameter)) or 1,
             clock=parameter.format in ("date-time", "time"),
         )
 
@@ -184,7 +188,12 @@ def _entity(parameter: Parameter, name: str, value: ConsumedValue | None, known:
 def _may_be_name(parameter: Parameter) -> bool:
     example = parameter.example or parameter.default
     said = _NAME_DESCRIBED.search(parameter.description.lower()) is not None
-    return said or bool(parameter.enum) or (example != "" and not any(letter.isdigit() for letter in example))
+    return (
+        said
+        or has_composed_name(parameter)
+        or bool(parameter.enum)
+        or (example != "" and not any(letter.isdigit() for letter in example))
+    )
 
 
 def _is_required(parameter: Parameter, value: ConsumedValue | None, required: Collection[str]) -> bool:

@@ -2,7 +2,7 @@
 
 One request begins in ``rules_generator``. What the documents say that a tool
 does (``statement``) must agree with its name and its path (``purpose``). Then it becomes a semantic frame with arguments
-(``tool_frame``, ``arguments``, ``identifier_shape``, ``condition_outputs``); else it is left out, with the reason
+(``tool_frame``, ``arguments``, ``needed_filters``, ``identifier_shape``, ``condition_outputs``); else it is left out, with the reason
 (``tool_wording``). A frame becomes a clause with sample values (``clause``,
 ``phrases``, ``sampler``, ``dates``), a clause becomes orders, questions and noun phrases (``realisation``), later
 steps refer to earlier ones (``coreference``), ``templates`` has a module for each class of requests, ``style`` sets

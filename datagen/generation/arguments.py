@@ -14,6 +14,7 @@ from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.identifier_shape import is_place, shape_in_name, shape_of
 from datagen.generation.lexicon import Field, Lexicon, Noun, load_lexicon
 from datagen.generation.purpose import GenerationError
+from datagen.patterns import load_patterns
 from ingest.linking import ToolProfile, type_family
 from ontology.names import is_word, noun_lemma, words
 from ontology.tool import Parameter, Tool
@@ -33,6 +34,10 @@ _MAX_CHOICES = 20
 _MAX_LABEL_WORDS = 2
 _MAX_WITHIN = 2
 """Things around a thing that are said with it: the release 12 of the pipeline orders-app in the location eu-west-1."""
+_PAGING = load_patterns("paths/words").words("paging")
+_SHORT_UNITS = re.compile(r"\b(?:minutes?|hours?)\b", re.I)
+_LONG_UNITS = re.compile(r"\b(?:days?|weeks?|months?|years?)\b", re.I)
+_ENDS = ".,;:"  # the end of a sentence behind an example of a value, from which its pattern is taken
 UNITS_OF_TIME = frozenset(("seconds", "minutes", "hours", "days", "weeks", "months", "years", "ms"))
 _MOMENTS = ("date", "datetime", "time", "past")
 """Kinds of values that nobody says for a number, which is a time stamp or the start of a page."""
@@ -128,9 +133,15 @@ def arguments_of(
         if makes and key is not None and key[0] == thing and words(parameter.name)[-1:] in (["name"], ["title"]):
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
-            argument = _argument(parameter, key, lexicon, required=needed)
+            argument = (
+                None
+                if _is_unsaid(parameter, tool, thing, lexicon)
+                else _argument(parameter, key, lexicon, required=needed)
+            )
         if argument is not None:
             argument = _fitting(argument, thing, lexicon, makes=makes)
+        if argument is not None and argument.kind == "duration" and lexicon.is_general and not _is_short(parameter):
+            argument = None
         if lexicon.is_general and "[]." in parameter.name:
             raise GenerationError("it needs a list of things with several parts")
         if argument is None:
@@ -143,6 +154,29 @@ def arguments_of(
             argument = replace(argument, names=(parameter.name, *currency))
         found.append(argument)
     return tuple(found[:_MAX_ARGUMENTS])
+
+
+def _is_unsaid(parameter: Parameter, tool: Tool, thing: str, lexicon: Lexicon) -> bool:
+    """Whether nobody says an input whatever it is called: a place in a list of pages, the caller's own login, a tag's key.
+
+    A ``client_id`` beside a ``secret`` is the login of the caller, but of a tool about clients; the keys beside the values of tags
+    name no thing. The account of the owner belongs to the connection. Found on documents of Plaid and Redshift, where two readers missed a filter for "client 2772" and "tag 107".
+    """
+    if not lexicon.is_general or "." in parameter.name:
+        return False
+    name = canonical(parameter.name)
+    *front, last = name.split() or [""]
+    names = {canonical(one.name) for one in tool.parameters if "." not in one.name}
+    is_login = front[-1:] == ["client"] and last in _WORDS["keys"] and thing.split()[-1:] != ["client"]
+    if is_login and any(other.split()[-1:] == ["secret"] for other in names):
+        return True
+    pairs = {"key": "value", "value": "key"}
+    is_pair = bool(front) and last in pairs and " ".join((*front, pairs[last])) in names
+    is_owner = not parameter.required and front[-2:] == [
+        "owner",
+        "account",
+    ]  # whose things they are, as the connection has it
+    return name in _PAGING or is_pair or is_owner
 
 
 def _key_of(parameter: Parameter, tool: Tool, thing: str, key: tuple[str, str] | None) -> tuple[str, str] | None:
@@ -197,9 +231,20 @@ def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -
     return argument if needed is None or head in _FITTING[needed] else None
 
 
+def _is_short(parameter: Parameter) -> bool:
+    """Whether the name or the text of a duration says that it is counted in minutes or hours, and in no longer units.
+
+    Found on a document of ElastiCache, where reservations last "years or seconds" and a text asked for 90 minutes.
+    """
+    text = f"{' '.join(words(parameter.name))} {parameter.description}"
+    return _SHORT_UNITS.search(text) is not None and _LONG_UNITS.search(text) is None
+
+
 def kind_of_name(thing: str) -> str:
     """The kind of value that names a thing, or empty."""
     noun, head = load_lexicon().noun(thing), thing.split()[-1]
+    if head in _FITTING["of_people"] and not _FITTING["slugged"].isdisjoint(thing.split()[-2:-1]):
+        return "slug"  # a group of instances is called as an instance is, and not as what people do
     if head in _FITTING["of_people"] and thing.removeprefix("user ") == head:  # a target group has no department
         return "department"
     if noun is not None and noun.pool in ("person", "company"):
@@ -322,6 +367,7 @@ def _identifier(argument: Argument, parameter: Parameter, key: tuple[str, str], 
         pattern = ""
     if composed:  # the last part alone leaves open what it is in
         shape, pattern = "", ""
+    pattern = pattern.rstrip(_ENDS)
     or_name = bool(shape) or not _NAMED.isdisjoint(words(f"{parameter.name} {parameter.description}"))
     return replace(argument, noun=noun, shape=shape, pattern=pattern, relation=relation, or_name=or_name)
 

@@ -221,6 +221,8 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     unspecific = not needed and (
         frame.kind in ("search", "create") or (frame.identity is None and frame.owner is None and not frame.own)
     )
+    if frame.one_of and frame.owner not in frame.one_of and not any(one in frame.one_of for one in needed):
+        needed.append(_one_needed(frame))
     if frame.kind == "update" and not any(map(is_change, needed)):
         changeable = [one for one in able if is_change(one)]
         if changeable:
@@ -243,6 +245,17 @@ def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
     return sorted(needed, key=frame.arguments.index)
 
 
+def _one_needed(frame: ToolFrame) -> Argument:
+    """The first argument that people can say of those of which a call needs one.
+
+    :raises GenerationError: when there is none.
+    """
+    found = next((one for one in frame.one_of if one.sayable), None)
+    if found is None:
+        raise GenerationError("its document asks for one of several inputs, of which none can be said")
+    return found
+
+
 def _is_named(step: Step, argument: Argument) -> bool:
     """Whether a number would be stated twice: one more of the same thing, or of a thing that stands in the text or is given."""
     if argument.noun is None:
@@ -260,6 +273,8 @@ def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
     general = argument.kind in _WORDS["unasked_kinds"] or (argument.role == "id" and not frame.many)
     if frame.is_general and (general or (frame.noun.person and argument.kind in ("login", "email"))):
         return False
+    if frame.is_general and argument.kind == "past" and not frame.many:
+        return False  # a time since when says which of several things are meant, not which one is read or what a new one is like
     if argument.role == "id" or argument.field is None:
         return True
     if frame.many and argument.kind in _WORDS["unsearched_kinds"]:

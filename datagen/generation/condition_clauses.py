@@ -12,6 +12,7 @@ from datagen.generation.sampler import Sampler, draw
 __all__ = ["condition_clauses"]
 
 _WORDS = word_classes("condition_clauses")
+_OPPOSITES = [frozenset(pair.split("/")) for pair in _WORDS["opposites"]]
 _INTRANSITIVE = word_classes("phrases")["intransitive"]
 _TEMPLATES = templates("conditional")
 _VALUE_KINDS = {"money": "money", "rate": "rating", "count": "few"}
@@ -19,20 +20,28 @@ _VALUE_KINDS = {"money": "money", "rate": "rating", "count": "few"}
 
 
 def condition_clauses(
-    output: ConditionOutput, subject: str, verbs: Collection[str], sampler: Sampler, *, is_general: bool = False
+    output: ConditionOutput,
+    subject: str,
+    verbs: Collection[str],
+    sampler: Sampler,
+    *,
+    is_general: bool = False,
+    thing: Collection[str] = (),
 ) -> list[str]:
     """The clauses on one output that a request for these actions can have.
 
     :param verbs: the verbs of what is to be done; nobody stops a server if it is stopped.
+    :param thing: the words of the name of what is tested: nobody asks whether a private article is public, or private.
     :param is_general: in a catalogue without a lexicon of its own, where no number or time is known that decides anything.
     """
     if output.kind == "state":
-        states = [state for state in map(str.lower, output.choices) if _is_predicate(state)]
+        lowered = map(str.lower, output.choices)
+        states = [state for state in lowered if _is_predicate(state) and not _is_told(state, thing)]
         tests = [_state_tests(state, subject, verbs) for state in states]
         able = [found for found in map(list, tests) if found]
         return sampler.rng.choice(able) if able else []
     if output.kind == "flag":
-        return list(_state_tests(output.label, subject, verbs))
+        return [] if _is_told(output.label, thing) else list(_state_tests(output.label, subject, verbs))
     if is_general:
         return []
     last = output.label.split()[-1]
@@ -55,6 +64,12 @@ def _is_predicate(state: str) -> bool:
     if others:
         return first in _WORDS["openers"]
     return first.endswith(("ed", "ing")) or first in _WORDS["predicates"]
+
+
+def _is_told(state: str, thing: Collection[str]) -> bool:
+    """Whether the name of a thing has a state, or one that rules it out."""
+    ruled_out = {other for pair in _OPPOSITES if state in pair for other in pair}
+    return not {state, *ruled_out}.isdisjoint(thing)
 
 
 def _state_tests(state: str, subject: str, verbs: Collection[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ stated ("the vendor behind bill 5105600211").
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,8 @@ can follow."""
 _MAX_WORDS = 10
 _UNSAID_NAMES = ("", "trouble")
 """Kinds of names by which nobody says which thing is meant; what breaks is told, not named."""
+_LASTS = re.compile(r"\b(?:until|till|up to)\b")
+"""Of a time at the end of what a list takes; found on the document of Plaid: "call off the latest bank transfer until Tuesday"."""
 _SHORT_PART, _SHORT_OWNER = 3, 4  # words: a longer owner stands after the noun
 
 
@@ -172,6 +175,8 @@ def descriptions(
             raise GenerationError("too many steps stand one behind the other for one description")
         references = descriptions(edge.source, path, frames, sampler, depth=depth - 1)
         text = _description(argument, frames[edge.source], edge.output, references, sampler)
+        if not frames[tool].reads and frames[tool].is_general and _LASTS.search(text):
+            raise GenerationError("until when a step looks would be read as until when the action lasts")
         if len(text.split()) > _MAX_WORDS:
             raise GenerationError("the description of what the steps look up is too long")
         found[edge.parameter] = text

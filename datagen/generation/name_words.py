@@ -44,6 +44,8 @@ _MIN_JOINED = 4  # letters of a word that is looked for within another: issue in
 _OWNED = frozenset(("my", "me", "own", "user"))
 """Words of a name for the asker, whom a request for something of their own does not name by an identifier."""
 _FINDING = ("list", "search")
+_NAMED_KINDS = frozenset(("get", "list", "search", "create", "update", "set", "delete"))
+"""Kinds of verbs that stand in the middle of a name; other verbs there are mostly nouns: ``repoPushMirror``."""
 
 _Lemmas = frozenset[str]
 
@@ -174,12 +176,18 @@ def _name_of(tool: Tool, profile: ToolProfile, frame: ToolFrame | None) -> _Name
 
 
 def _without_verb(tokens: list[str]) -> list[str]:
-    """The words of a part of a name without its verb, which stands first or last, and without words that are verbs only."""
+    """The words of a part of a name without its verb, which stands first or last, and without words that are verbs only.
+
+    Where none stands there, it is the first one behind the actor: of ``userGetHook`` on a document of Gitea "user hook" is left.
+    """
     verbs = action_verbs()
     if tokens and verbs.base(tokens[0]):
         tokens = tokens[1:]
     elif tokens and verbs.base(tokens[-1]) == tokens[-1]:
         tokens = tokens[:-1]
+    else:
+        at = next((at for at, word in enumerate(tokens) if verbs.kinds.get(word) in _NAMED_KINDS), len(tokens))
+        tokens = [*tokens[:at], *tokens[at + 1 :]]
     return [word for word in tokens if is_noun(noun_lemma(word)) or not verbs.base(word)]
 
 

@@ -133,9 +133,21 @@ def phrase_of(step: Step, argument: Argument, reference: str | None) -> Phrase:
         phrase = _choice_phrase(step, argument, value)
         return Phrase(8 if phrase.startswith("-") else 4, phrase)
     phrase = step.sampler.pick(argument.field.phrases) if argument.field is not None else "with {v}"
+    if _is_new_name(step.frame, argument):
+        phrase = "to {v}"
     if argument.kind == "email" and step.frame.noun.person and step.frame.reads:
         phrase = "with the email {v}"
     return Phrase(8 if argument.kind in _WORDS["last_kinds"] else 5, _with_value(phrase, value))
+
+
+def _is_new_name(frame: ToolFrame, argument: Argument) -> bool:
+    """Whether a value is the new name of what is there: who renames a user renames it *to* something.
+
+    Found on the document of Gitea, where two readers did not know who "rename dlehmann for tsorensen" is for.
+    """
+    named = words(argument.names[0].rpartition(".")[2])
+    is_new = named[:1] == ["new"] or frame.verb == "rename"
+    return frame.is_general and frame.kind == "act" and is_new and argument.kind in _WORDS["name_kinds"]
 
 
 def _number_or_thing(step: Step, argument: Argument) -> str:
@@ -166,6 +178,8 @@ def _choice_phrase(step: Step, argument: Argument, value: str) -> str:
         return step.sampler.phrase(_TEMPLATES["degree"], value=value, degree=degree)
     if degree not in _WORDS["kinds"]:
         raise GenerationError(f"nobody says the {argument.label or 'choice'} in a sentence")
+    if len(value.split()) > 1 and action_verbs().base(first := value.split()[0].lower()) == first:
+        raise GenerationError("the value of a kind is an action")  # configuration options of type restore cluster
     if value.split()[-1].endswith("ed"):  # devices that are assigned, not devices of type assigned
         if not frame.reads:
             raise GenerationError("what is made is said to be so by no word that fits")

@@ -32,7 +32,7 @@ _MAX_LABEL_WORDS = 6
 _MIN_LATIN = (
     0.8  # of the letters of a document in English; both catalogues are English, and 0 to 0.95 are the same there
 )
-_DECISIONS = word_classes("arguments")["decisions"]
+_DECISIONS, _KEYS = word_classes("arguments")["decisions"], word_classes("arguments")["keys"]
 _NOISE = _WORDS["prepositions"] | _WORDS["determiners"] | _WORDS["trailing"] | _WORDS["lists"]
 
 
@@ -126,9 +126,11 @@ def _statements(tool: Tool, named: _Named) -> Iterator[Statement]:
         count = 2
         if _letters(tool.title) not in map(_letters, texts):
             texts.insert(0, tool.title)
-    sayings = [_agreed(text, named) for text in texts[:count]]
+    compound = _compound_of(tool)
+    sayings = [_agreed(text, named, compound) for text in texts[:count]]
     if not any(sayings) and named.verb:
-        sayings = [read_statement(text, named.verb) for text in texts[:count] if len(text.split()) <= _MAX_LABEL_WORDS]
+        labels = (text for text in texts[:count] if len(text.split()) <= _MAX_LABEL_WORDS)
+        sayings = [read_statement(text, named.verb, compound) for text in labels]
         by_name = None
         if named.verbs and action_verbs().base(words(local_name(tool).rpartition(".")[2])[0]):
             by_name = read_statement(" ".join(words(local_name(tool).rpartition(".")[2])), named.verb)
@@ -139,9 +141,9 @@ def _statements(tool: Tool, named: _Named) -> Iterator[Statement]:
     yield from (said for said in sayings if said is not None)
 
 
-def _agreed(text: str, named: _Named) -> Statement | None:
+def _agreed(text: str, named: _Named, compound: tuple[str, ...]) -> Statement | None:
     """The statement of a text; of a short one whose first word may be a noun (``Leave types``) with the verb of the name."""
-    said = read_statement(text)
+    said = read_statement(text, compound=compound)
     if said is None or not named.verbs or any(action_verbs().agree(said.verb, verb) for verb in named.verbs):
         return said
     tokens = words(text)
@@ -151,7 +153,24 @@ def _agreed(text: str, named: _Named) -> Statement | None:
         and tokens[1:2]
         and tokens[1] not in _WORDS["determiners"]
     )
-    return read_statement(f"{named.verb} {text}") if label else said
+    return read_statement(f"{named.verb} {text}", compound=compound) if label else said
+
+
+def _compound_of(tool: Tool) -> tuple[str, ...]:
+    """The last two words of the object of a tool's name, where the tool takes or gives a key of such a thing.
+
+    Found on a document of AWS: ``GetProductPage`` "gets a product page of a portal product", which is a page and no product.
+    In ``getUserList`` the list holds users.
+    """
+    last = words(local_name(tool).rpartition(".")[2])
+    after = last[1:] if last and action_verbs().base(last[0]) else last
+    cut = next((at for at, word in enumerate(after) if word in _WORDS["prepositions"]), len(after))
+    pair = tuple(map(_lemma, after[:cut][-2:]))
+    if len(pair) < 2 or pair[-1] not in _WORDS["lists"]:
+        return ()
+    named = (words(one.name.replace("[]", "").rpartition(".")[2]) for one in (*tool.parameters, *tool.returns))
+    is_thing = any(name[-1] in _KEYS and tuple(map(_lemma, name[-3:-1])) == pair for name in named if name)
+    return pair if is_thing else ()
 
 
 def _path_of(tool: Tool) -> str:

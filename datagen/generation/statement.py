@@ -84,11 +84,13 @@ def sentences_of(description: str) -> Iterator[str]:
         yield sentence
 
 
-def read_statement(sentence: str, default: str = "") -> Statement | None:
+def read_statement(sentence: str, default: str = "", compound: Sequence[str] = ()) -> Statement | None:
     """The statement of a sentence that begins with its verb; None where it has none.
 
     :param default: the verb of a sentence that is a thing without a verb (``Own record of the user``); without one there
         is no statement then.
+    :param compound: the last two words of the object of the tool's own name: a phrase that ends with them is a thing, also where
+        its last word may be only a holder of others. "A product page of a portal product" is a page.
     """
     for _ in range(2):
         for opener in _OPENERS:
@@ -96,7 +98,7 @@ def read_statement(sentence: str, default: str = "") -> Statement | None:
     tokens = _TOKEN.findall(sentence)
     verb = action_verbs().base(tokens[0].lower()) if tokens else ""
     if not verb:
-        return _object(default, tokens, 0, "") if default and tokens else None
+        return _object(default, tokens, 0, "", compound) if default and tokens else None
     at, several = 1, ""
     if tokens[1:2] == ["up"] and verb in ("set", "build", "put"):
         verb, at = "create", 2
@@ -118,19 +120,21 @@ def read_statement(sentence: str, default: str = "") -> Statement | None:
         "query",
     ):
         at += 1
-    return _object(verb, tokens, at, several)
+    return _object(verb, tokens, at, several, compound)
 
 
-def _object(verb: str, tokens: Sequence[str], at: int, several: str) -> Statement | None:
+def _object(verb: str, tokens: Sequence[str], at: int, several: str, compound: Sequence[str] = ()) -> Statement | None:
     """The statement with the object that begins at a token."""
     phrase, at = _noun_phrase(tokens, at)
-    many, own, attribute = phrase.many and not _is_transparent(phrase), phrase.own, ""
-    while _is_transparent(phrase) and (inner := _behind(tokens, at)):
+    many, own, attribute = phrase.many and not _is_transparent(phrase, compound), phrase.own, ""
+    while _is_transparent(phrase, compound) and (inner := _behind(tokens, at)):
         listed = phrase.words[-1].lower() in _WORDS["lists"]
         attribute = attribute if listed else " ".join(phrase.words)
         phrase, at = _noun_phrase(tokens, inner)
         many, own = (
-            many or _token(tokens, inner - 2) in _WORDS["several"] or (phrase.many and not _is_transparent(phrase)),
+            many
+            or _token(tokens, inner - 2) in _WORDS["several"]
+            or (phrase.many and not _is_transparent(phrase, compound)),
             own or phrase.own,
         )
     while len(phrase.words) > 2 and phrase.words[-2].lower() == "master":  # employee master record: the employee
@@ -162,8 +166,10 @@ def _object(verb: str, tokens: Sequence[str], at: int, several: str) -> Statemen
     )
 
 
-def _is_transparent(phrase: _Phrase) -> bool:
+def _is_transparent(phrase: _Phrase, compound: Sequence[str] = ()) -> bool:
     """Whether a phrase only holds what stands behind it: ``a paginated list``, ``the name``."""
+    if compound and [_singular(word.lower()) for word in phrase.words[-2:]] == list(compound):
+        return False
     last = phrase.words[-1].lower() if phrase.words else ""
     return last in _WORDS["lists"] or (len(phrase.words) == 1 and last in _WORDS["transparent"])
 

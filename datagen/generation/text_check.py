@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from datagen.generation.data_files import read_data
+from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.tool_frame import ToolFrame
 from datagen.synthetic_request import SampleValue
 from datagen.tool_path import ToolPath
@@ -20,6 +20,8 @@ _FORBIDDEN = {
     request_class: re.compile("|".join(rf"\b(?:{'|'.join(_CUES[kind])})\b" for kind in kinds))
     for request_class, kinds in _FORBIDDEN_CUES.items()
 }
+_SIDE_BY_SIDE = ("multi-intent", "ir-multi-intent")
+_REMOVING = word_classes("condition_clauses")["removing"]
 _OWN_PART = re.compile(
     r"\b(?=\w{2,} (?:on|of|for|behind|at|in|with|from|to) )"  # what follows tries each part of a word
     r"(?!(?:on|of|for|at|in|with|to|and|the)\b)(\w{2,}?)(?:e?s)? (?:on|of|for|behind|at|in|with|from|to) "
@@ -54,6 +56,8 @@ def fault_of(
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(_lower(plain))):
         return f"the text contains {plain[slice(*cue.span())]!r}, which is a cue of another class"
+    if fault := _circular(values, path, frames) or _removed(values, request_class, frames):
+        return fault
     if not values and not names and _has_open_input(path, frames):
         return "the text contains no value for any input"
     for said in (*names, *(value.value for value in values)):
@@ -69,6 +73,41 @@ def fault_of(
         return "the text gives one thing two names"
     if (name := _INTERNAL_NAME.search(plain)) and name[0] != "iPhone":
         return f"the text contains {name[0]!r}, which looks like an internal name"
+    return ""
+
+
+def _circular(values: Sequence[SampleValue], path: ToolPath, frames: Mapping[str, ToolFrame]) -> str:
+    """Why a step gives only what the text has stated for it, or empty: the consent of a payment that is found by that consent.
+
+    Found on the document of Plaid.
+    """
+    stated = {(value.tool, value.parameter) for value in values}
+    for edge in path.edges:
+        source, target = frames.get(edge.source), frames.get(edge.target)
+        wanted = target.argument(edge.parameter) if target is not None else None
+        if edge.kind != "R-P" or source is None or wanted is None or wanted.noun is None:
+            continue
+        known = (
+            one.noun.key
+            for one in source.arguments
+            if one is not source.identity and one.noun is not None and (edge.source, one.names[0]) in stated
+        )
+        if wanted.noun.key in known:
+            return f"the text asks for the {wanted.noun.key} by which {edge.source} finds something"
+    return ""
+
+
+def _removed(values: Sequence[SampleValue], request_class: str, frames: Mapping[str, ToolFrame]) -> str:
+    """Why one of several requests removes what another acts on, or empty. Found on the document of Batch."""
+    if request_class not in _SIDE_BY_SIDE:
+        return ""
+    for frame in frames.values():
+        if frame.verb not in _REMOVING or frame.identity is None:
+            continue
+        gone = {value.value for value in values if value.tool == frame.tool and value.parameter in frame.identity.names}
+        acting = (one for one in values if one.tool != frame.tool and one.tool in frames and not frames[one.tool].reads)
+        if any(one.value in gone for one in acting):
+            return f"{frame.tool} removes what another tool acts on"
     return ""
 
 

@@ -11,6 +11,7 @@ from datagen.generation.arguments import Argument, arguments_of
 from datagen.generation.condition_outputs import ConditionOutput, condition_outputs
 from datagen.generation.data_files import read_data, word_classes
 from datagen.generation.lexicon import Lexicon, Noun
+from datagen.generation.needed_filters import needed_filters
 from datagen.generation.purpose import GenerationError, Purpose, purpose_of
 from datagen.generation.statement import EXISTENCE, Link, sentences_of
 from datagen.named_outputs import outputs_beside_names
@@ -48,6 +49,7 @@ class ToolFrame:
     :param system: the name of the system, where the request must say it; or empty.
     :param is_general: whether it is worded without the words of one company.
     :param outputs: the outputs that a condition can test.
+    :param one_of: the arguments of a list of which a call needs one, although none is marked as required.
     :param beside_names: the identifiers that a list gives beside the name of each thing.
     :param document_words: the words of the tool's documents, which a request should not repeat.
     """
@@ -67,6 +69,7 @@ class ToolFrame:
     system: str = ""
     is_general: bool = False
     outputs: tuple[ConditionOutput, ...] = ()
+    one_of: tuple[Argument, ...] = ()
     beside_names: frozenset[str] = frozenset()
     document_words: frozenset[str] = frozenset()
 
@@ -148,6 +151,8 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
         beside_names=outputs_beside_names(tool, noun.key) if lexicon.is_general else frozenset(),
         document_words=_document_words(tool),
     )
+    if frame.many and frame.is_general:
+        frame = replace(frame, one_of=needed_filters(tool, arguments))
     return _checked(frame, several=purpose.said.many)
 
 
@@ -160,6 +165,7 @@ def with_argument_nouns(frame: ToolFrame, noun_of: Callable[[Noun | None], Noun 
         identity=changed.get(frame.identity, frame.identity) if frame.identity is not None else None,
         owner=changed.get(frame.owner, frame.owner) if frame.owner is not None else None,
         decision=changed.get(frame.decision, frame.decision) if frame.decision is not None else None,
+        one_of=tuple(changed[one] for one in frame.one_of if one in changed),
     )
 
 

@@ -42,6 +42,8 @@ def _renamed(frame: ToolFrame, noun: Noun, said: tuple[str, ...]) -> ToolFrame:
     key, told = frame.noun.key, noun if said == noun.words else replace(noun, words=said, plurals=())
     if told is frame.noun:
         return frame
+    if frame.owner_noun is not None and frame.owner_noun.key == key:  # the related incidents of an incident
+        return replace(frame, noun=told)
     return with_argument_nouns(
         replace(frame, noun=told), lambda one: told if one is not None and one.key == key else one
     )
@@ -228,11 +230,15 @@ class ToolWording:
     def _with_system(self, frame: ToolFrame) -> ToolFrame:
         """The frame with its system, where another one has a thing of that name too which nothing but the asker identifies.
 
-        Found on SendGrid and Spotify, each of which shows "my profile".
+        Found on SendGrid and Spotify, each of which shows "my profile". So is it where another system reads by one number what
+        it keeps among such things: a notification of Mastodon, a thread of Gitea whose path is ``/notifications/threads/{id}``.
 
         :raises GenerationError: when its system has no name that people say.
         """
         is_whole = frame.identity is None and frame.owner is None
+        if frame.kind == "get" and frame.identity is not None and frame.is_general and not frame.system:
+            shared = len(self._systems_of_numbered.get(frame.noun.key, frozenset()) - {frame.namespace}) > 0
+            return replace(frame, system=system_name(self._catalogue.tool(frame.tool))) if shared else frame
         if frame.system or not is_whole or not frame.reads or not (frame.own or frame.kind == "get"):
             return frame
         if len(self._systems_of_whole.get(frame.noun.key.split()[-1], ())) < 2:
@@ -253,6 +259,17 @@ class ToolWording:
             if named and not needed and profile.action in ("get", "list", "search"):
                 found[noun_lemma(named[-1])].add(tool.namespace)
         return {word: frozenset(systems) for word, systems in found.items()}
+
+    @cached_property
+    def _systems_of_numbered(self) -> Mapping[str, frozenset[str]]:
+        """Name of a collection → the systems with a tool that reads one thing of it, or of a part of it, by one key in its path."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for tool in self._catalogue.tools:
+            front, _, back = str(tool.metadata.get("path") or "").partition("{")
+            if front and back.endswith("}") and "{" not in back and self._catalogue.profile(tool.id).action == "get":
+                for segment in front.split("/"):
+                    found[" ".join(map(noun_lemma, words(segment)))].add(tool.namespace)
+        return {name: frozenset(systems) for name, systems in found.items() if name}
 
     def _done(self, tool: str) -> tuple[str, str]:
         """What a tool does to what; a search is a list."""
@@ -277,8 +294,9 @@ class ToolWording:
     def _nouns(self, frame: ToolFrame, entity: str) -> Iterator[Noun]:
         """The noun of a thing, then longer ones: that of its entity, and that of the tool's name."""
         yield frame.noun
-        named = words(local_name(self._catalogue.tool(frame.tool)))
-        for name in (entity, " ".join(map(noun_lemma, named[1:]))):
+        named = words(local_name(self._catalogue.tool(frame.tool)))[1:]
+        longer = "" if frame.verb in named[:-1] else " ".join(map(noun_lemma, named))  # of userListRepos no "list repo"
+        for name in (entity, longer):
             noun = self.lexicon.noun(name) if name else None
             if noun is not None and noun.key.endswith(f" {frame.noun.key}"):
                 yield noun

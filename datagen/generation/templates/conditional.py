@@ -209,7 +209,9 @@ def _state_of(subject: str, clause: Clause, goals: Sequence[ToolFrame]) -> str:
     found = [
         test
         for output in frame.outputs
-        for test in condition_clauses(output, subject, verbs, sampler, is_general=frame.is_general)
+        for test in condition_clauses(
+            output, subject, verbs, sampler, is_general=frame.is_general, thing=frame.noun.key.split()
+        )
     ]
     if not found:
         raise GenerationError("the step before the goal returns nothing that a condition can test")

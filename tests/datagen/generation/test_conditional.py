@@ -126,3 +126,26 @@ def test_in_an_unknown_catalogue_no_number_and_no_day_decides() -> None:
         output = ConditionOutput(name="size", kind=kind, label="size")
         assert condition_clauses(output, "x", ("delete",), sampler)
         assert not condition_clauses(output, "x", ("delete",), sampler, is_general=True)
+
+
+@pytest.mark.parametrize(
+    ("thing", "is_asked"), [("private article", False), ("public article", False), ("article", True)]
+)
+def test_nobody_asks_whether_a_thing_is_what_its_name_says_or_rules_out(thing: str, is_asked: bool) -> None:
+    flag = ConditionOutput(name="isPublic", kind="flag", label="public")
+    sampler = RulesGenerator(catalogue_of(*_TOOLS)).wording.sampler("a")
+    assert bool(condition_clauses(flag, "it", ["delete"], sampler, is_general=True, thing=thing.split())) is is_asked
+
+
+@pytest.mark.parametrize(("name", "is_made"), [("until", False), ("since", True)])
+def test_until_when_a_list_looks_is_not_said_beside_a_change(name: str, is_made: bool) -> None:
+    tools = (
+        Tool(id="listTransfers", name="listTransfers", description="Lists transfers.",
+             parameters=(Parameter(name=name, format="date", type="string"),)),
+        Tool(id="cancelTransfer", name="cancelTransfer", description="Cancels a transfer.",
+             parameters=(_id("transferId"),)),
+    )  # fmt: skip
+    path = _path(_edge("listTransfers", "cancelTransfer", "transfers[].transferId", "transferId"))
+    generator = RulesGenerator(catalogue_of(*tools))
+    made = [generator.generate(path, "implicit-multi-step", seed=seed) for seed in range(8)]
+    assert any(isinstance(one, GeneratedText) for one in made) is is_made

@@ -71,3 +71,11 @@ def test_a_system_is_named_where_another_has_such_a_thing_of_the_asker_too() -> 
     assert ToolWording(catalogue_of(own[0])).frame("jira/myProfile").system == ""
     unnamed = _tool("myProfile", "Get my profile.", "linear", method="GET", path="/me/profile", api="Mail (beta)")
     assert ToolWording(catalogue_of(own[0], unnamed)).reason("linear/myProfile")
+
+
+def test_a_system_is_named_where_another_keeps_what_it_reads_by_one_number_among_such_things() -> None:
+    mine = _tool("getIssue", "Returns an issue.", method="GET", path="/issues/{issueId}")
+    threads = _tool("getThread", "Returns a thread.", "linear", method="GET", path="/issues/threads/{issueId}")
+    of_project = _tool("getThread", "Returns a thread.", "linear", method="GET", path="/issues/{issueId}/threads/{id}")
+    assert ToolWording(catalogue_of(mine, threads)).frame("jira/getIssue").system == "Jira"
+    assert ToolWording(catalogue_of(mine, of_project)).frame("jira/getIssue").system == ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from datagen.generation.data_files import read_data, word_classes
-from datagen.generation.tool_frame import ToolFrame
+from datagen.generation.tool_frame import ToolFrame, is_same
 from datagen.synthetic_request import SampleValue
 from datagen.tool_path import ToolPath
 
@@ -92,7 +92,7 @@ def _circular(values: Sequence[SampleValue], path: ToolPath, frames: Mapping[str
             for one in source.arguments
             if one is not source.identity and one.noun is not None and (edge.source, one.names[0]) in stated
         )
-        if wanted.noun.key in known:
+        if any(is_same(wanted.noun.key, one) for one in known):
             return f"the text asks for the {wanted.noun.key} by which {edge.source} finds something"
     return ""
 

@@ -49,7 +49,7 @@ def _id(name: str, *, required: bool = True) -> Parameter:
 _TOOLS = (
     Tool(id="listPayments", name="listPayments", description="Lists payments.",
          parameters=(_id("consentId", required=False), _id("clientId", required=False))),
-    Tool(id="getConsent", name="getConsent", description="Returns a consent.", parameters=(_id("consentId"),)),
+    Tool(id="getConsent", name="getConsent", description="Returns a payment consent.", parameters=(_id("consentId"),)),
     Tool(id="deleteConsent", name="deleteConsent", description="Deletes a consent.", parameters=(_id("consentId"),)),
     Tool(id="renewConsent", name="renewConsent", description="Renews a consent.", parameters=(_id("consentId"),)),
 )  # fmt: skip

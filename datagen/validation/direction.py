@@ -13,7 +13,7 @@ from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import PathFit
 from ontology.names import verb_lemma, words
 
-__all__ = ["find_swapped_ends", "find_wrong_direction"]
+__all__ = ["are_ends", "find_swapped_ends", "find_wrong_direction"]
 
 _DIRECTIONS = load_patterns("validation/directions")
 _WORD = re.compile(r"[a-z]+")
@@ -29,6 +29,15 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
     A request for one action of a pair needs a tool of that action, and none of the other. It says nothing where it has both
     words, or takes one back: "do not block".
     """
+    said = frozenset(_WORD.findall(parsed.masked))
+    for mine, theirs in (("inward", "outward"), ("outward", "inward")):
+        here, there = _DIRECTIONS.words(mine), _DIRECTIONS.words(theirs)
+        about = next((tool.id for tool in fit.tools if not here.isdisjoint(tool.name)), "")
+        both = any(not there.isdisjoint(tool.name) for tool in fit.tools)
+        if about and not both and said.isdisjoint(here) and not said.isdisjoint(there):
+            return f"it is about what goes the other way than {about}"
+    if _DIRECTIONS["ended"].search(parsed.masked):
+        return _made_though_ended(parsed, fit)
     if _DIRECTIONS["negation"].search(parsed.masked):
         return ""
     lifted = {verb_lemma(match["state"]) for match in _DIRECTIONS["taken_off"].finditer(parsed.masked)}
@@ -54,6 +63,17 @@ def find_wrong_direction(parsed: ParsedRequest, fit: PathFit) -> str:
             if opposite in done and _alike({verb}).isdisjoint(done) and opposite not in parsed.lemmas:
                 return f"it asks to {verb}, and {done[opposite]} does the opposite"
     return ""
+
+
+def _made_though_ended(parsed: ParsedRequest, fit: PathFit) -> str:
+    """What is not wanted any more is made by the only tool, whose own action is not said."""
+    making = _DIRECTIONS.words("making")
+    if len(fit.tools) > 1:
+        return ""
+    tool = fit.tools[0]
+    done = {verb_lemma(word) for word in words(tool.id.rpartition("/")[2])} & making
+    asked = _asked_actions(parsed)
+    return "" if not done or asked & done else f"it is not wanted any more, and {tool.id} makes it"
 
 
 def _asked_actions(parsed: ParsedRequest) -> set[str]:
@@ -100,18 +120,17 @@ def find_swapped_ends(parsed: ParsedRequest, values: Sequence[SampleValue]) -> s
     """Two values of one tool of which each is said with the preposition of the other's input; or empty."""
     for one in values:
         for other in values:
-            if one.tool == other.tool and _are_ends(words(one.parameter), words(other.parameter)):
+            if one.tool == other.tool and are_ends(one.parameter, other.parameter):
                 said_one, said_other = _end_said(parsed, one.value), _end_said(parsed, other.value)
                 if said_one == "last" and said_other == "first":
                     return f"{one.value!r} and {other.value!r} are each the value of the other's input"
     return ""
 
 
-def _are_ends(first: Sequence[str], last: Sequence[str]) -> bool:
+def are_ends(one: str, other: str) -> bool:
     """Whether the names of two inputs differ in the words of two ends alone: the first end, then the last."""
-    return any(
-        begin in first and [end if word == begin else word for word in first] == list(last) for begin, end in _ENDS
-    )
+    first, last = (list(map(verb_lemma, words(name))) for name in (one, other))
+    return any(begin in first and [end if word == begin else word for word in first] == last for begin, end in _ENDS)
 
 
 def _end_said(parsed: ParsedRequest, value: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.asked_object import AskedObjects
 from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.fluency import DocumentLeaks, find_incompleteness
 from datagen.validation.missing_values import find_unknown_identifier
@@ -16,7 +17,12 @@ __all__ = ["find_error"]
 
 
 def find_error(
-    request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks, needs: EdgeNeeds, rivals: Rivals
+    request: SyntheticRequest,
+    fitter: PathFitter,
+    leaks: DocumentLeaks,
+    asked: AskedObjects,
+    needs: EdgeNeeds,
+    rivals: Rivals,
 ) -> str:
     """The first error of a request, or empty.
 
@@ -35,6 +41,7 @@ def find_error(
         or find_unknown_identifier(request, parsed, fit)
         or find_needless_tool(request, parsed, fit)
         or find_spare_end(request, parsed, fit)
+        or asked.find_other(parsed.without_general_questions, fit, request.values)
         or needs.find_fault(request, parsed)
         or rivals.find_open_choice(request, parsed)
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.answered_conditions import condition_texts
 from datagen.validation.cues import refers_back
-from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.parsed_request import ParsedRequest, lemmas_of
 from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
+from datagen.validation.slots import SlotKey
 from datagen.validation.tool_slots import ToolSlots
 
 __all__ = ["find_needless_tool", "find_spare_end"]
@@ -29,11 +31,17 @@ def find_needless_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
     taking = {target for _, target, _ in fit.links}
     for position, tool in enumerate(fit.tools):
         given = [(fit.tools[target].id, parameter) for source, target, parameter in fit.links if source == position]
-        idle = position not in taking and stated.issuperset(given)
-        if not (idle and _may_be_needless(position, request, parsed, fit)):
+        if not _may_be_needless(position, request, parsed, fit):
             continue
-        if given and not _is_asked(tool, request, parsed, fit):
+        known, takes, spare = stated.issuperset(given), position in taking, len(fit.tools) > _max_steps(parsed)
+        if given and known and not takes and not _is_asked(tool, request, parsed, fit):
             return f"{tool.id} looks up only what the request states"
+        idle = _reads_again(position, fit) if takes else bool(given) and _is_replaced(position, stated, fit)
+        if spare and idle and request.request_class not in INDEPENDENT_CLASSES:
+            if not _is_named(tool, parsed, fit, if_nothing_own=False):
+                return f"nothing in the request asks for {tool.id}, and no other tool needs what it gives"
+        if takes or not known:
+            continue
         apart = all(position not in ends for ends in fit.fed)
         if not recorded and not (apart and _are_too_many(parsed, fit)):
             continue
@@ -42,6 +50,24 @@ def find_needless_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
         if not given and not _is_named(tool, parsed, fit, if_nothing_own=True):
             return f"nothing in the request asks for {tool.id}, and no other tool requires what it gives"
     return ""
+
+
+def _is_replaced(position: int, stated: Collection[SlotKey], fit: PathFit) -> bool:
+    """Whether all that a tool gives is stated, optional, or given by an earlier tool as well."""
+    required = {slot.key for tool in fit.tools for slot in tool.slots if slot.required}
+    for source, target, parameter in fit.links:
+        key = fit.tools[target].id, parameter
+        earlier = any((one, target, parameter) in fit.links for one in range(position))
+        if source == position and key in required and key not in stated and not earlier:
+            return False
+    return True
+
+
+def _reads_again(position: int, fit: PathFit) -> bool:
+    """Whether a tool gives no other anything, and only reads the record that a tool before it has found."""
+    sources = [source for source, target, _ in fit.links if target == position]
+    gives = any(source == position for source, _, _ in fit.links)
+    return not gives and all(fit.tools[source].entity == fit.tools[position].entity for source in sources)
 
 
 def find_spare_end(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
@@ -69,13 +95,21 @@ def _may_be_needless(position: int, request: SyntheticRequest, parsed: ParsedReq
         return False
     if position == last and position not in fit.unrelated and request.request_class not in INDEPENDENT_CLASSES:
         return False
-    if request.request_class == _CONDITIONAL and not any(
-        other.reads for at, other in enumerate(fit.tools[:last]) if at != position
-    ):
-        return False
+    if request.request_class == _CONDITIONAL:
+        if not any(other.reads for at, other in enumerate(fit.tools[:last]) if at != position):
+            return False
+        if _tests_condition(tool, [other for other in fit.tools if other is not tool], parsed):
+            return False
     if request.request_class in INDEPENDENT_CLASSES and _has_value(tool, request) and not _are_too_many(parsed, fit):
         return False
     return not _has_own_value(tool, request)
+
+
+def _tests_condition(tool: ToolSlots, others: Sequence[ToolSlots], parsed: ParsedRequest) -> bool:
+    """Whether a condition has a word that one tool is about or gives, and no other one."""
+    told = tool.vocabulary | tool.attributes
+    own = told.difference(*(other.vocabulary | other.attributes for other in others))
+    return any(not own.isdisjoint(lemmas_of(text)) for text in condition_texts(parsed, measured=False))
 
 
 def _has_value(tool: ToolSlots, request: SyntheticRequest) -> bool:
@@ -90,6 +124,11 @@ def _has_own_value(tool: ToolSlots, request: SyntheticRequest) -> bool:
 
 def _are_too_many(parsed: ParsedRequest, fit: PathFit) -> bool:
     return len(fit.tools) > parsed.max_wants
+
+
+def _max_steps(parsed: ParsedRequest) -> int:
+    """The number of tools that the wants and conditions of a request may need, each one."""
+    return parsed.max_wants + len(parsed.all_condition_cues)
 
 
 def _is_asked(tool: ToolSlots, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> bool:
@@ -116,14 +155,17 @@ def _is_named(tool: ToolSlots, parsed: ParsedRequest, fit: PathFit, *, if_nothin
     """
     others = frozenset().union(*(other.vocabulary for other in fit.tools if other is not tool))
     own = tool.vocabulary - others
-    if tool.id in fit.certain_tools:
+    reading = {other.id for other in fit.tools if other.reads and other is not tool}
+    mine = {one.value for one in fit.stated if one.slot.tool == tool.id}
+    theirs = {one.value for one in fit.stated if one.slot.tool in reading}
+    if tool.id in fit.certain_tools and not mine <= theirs:
         return True
     return not own.isdisjoint(parsed.lemmas) if own else if_nothing_own
 
 
 def _reads_what_is_acted_on(position: int, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> bool:
     """Whether a tool reads the very thing that a later one acts on, feeds nothing, and is more than the wants."""
-    if not _are_too_many(parsed, fit) or position not in fit.ends or position in fit.needed:
+    if not _are_too_many(parsed, fit) or position in fit.needed:
         return False
     acting = {tool.id for tool in fit.tools[position + 1 :] if not tool.reads}
     acted_on = {value.value for value in request.values if value.tool in acting}

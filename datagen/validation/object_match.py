@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,7 +61,7 @@ class ObjectNames:
         for phrase in self._announced(parsed):
             if not self._named[phrase] & known and not set(phrase.split()) <= words:
                 return phrase
-        return self._sibling(parsed, fit, known) or self._other_kind(parsed, fit)
+        return self._other_kind(parsed, fit)
 
     def _announced(self, parsed: ParsedRequest) -> Iterator[str]:
         """Return the names of objects directly before an identifier."""
@@ -78,19 +78,6 @@ class ObjectNames:
                 if before not in _DEIXIS and not orders:
                     yield phrase
                 break
-
-    def _sibling(self, parsed: ParsedRequest, fit: PathFit, known: Collection[str]) -> str:
-        """The name of another object with the last word of one of the path's: ``sale order``, ``purchase order``."""
-        said = _words(parsed.masked)
-        own = {phrase for tool in fit.tools if tool.entity for phrase in _phrases(tool.entity, self._everyday)}
-        heads = {phrase.split()[-1] for phrase in own if len(phrase.split()) > 1}
-        for length in range(_MAX_WORDS, 1, -1):
-            for at in range(len(said) - length + 1):
-                phrase = " ".join(said[at : at + length])
-                named = self._named.get(phrase)
-                if named and named.isdisjoint(known) and phrase.split()[-1] in heads and phrase not in own:
-                    return phrase
-        return ""
 
     def _other_kind(self, parsed: ParsedRequest, fit: PathFit) -> str:
         """The kind of object that the request names, where a tool is about another kind that it does not name.

@@ -10,6 +10,7 @@ from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.tool_links import ToolLinks
 from datagen.validation.answered_conditions import Attributes
+from datagen.validation.asked_object import AskedObjects
 from datagen.validation.class_check import find_class_fault
 from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.error_check import find_error
@@ -51,7 +52,9 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
     :param rp: the R-P edges of the catalogue.
     """
     fitter = PathFitter(catalogue, rp)
-    names, attributes = ObjectNames(fitter.slots.all(), fitter.slots.everyday), Attributes(fitter.slots.all())
+    everyday = fitter.slots.everyday
+    tools = tuple(fitter.slots.all())
+    names, asked, attributes = ObjectNames(tools, everyday), AskedObjects(tools, everyday), Attributes(tools, everyday)
     leaks = DocumentLeaks(catalogue)
     needs, rivals = EdgeNeeds(catalogue, rp, fitter.slots), Rivals(catalogue, fitter.slots)
     return (
@@ -62,12 +65,12 @@ def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[Reque
         ),
         RulesValidator(
             check="sequence",
-            find_fault=lambda request: find_sequence_fault(request, fitter, names, attributes),
+            find_fault=lambda request: find_sequence_fault(request, fitter, names, asked, attributes),
             passed="each tool gets what it needs from the request, from a tool before it or by default",
         ),
         RulesValidator(
             check="error",
-            find_fault=lambda request: find_error(request, fitter, leaks, needs, rivals),
+            find_fault=lambda request: find_error(request, fitter, leaks, asked, needs, rivals),
             passed="it is complete, its values go with its inputs and it needs each of its tools",
         ),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from datagen.synthetic_request import DEPENDENT_CLASSES, SyntheticRequest
 from datagen.validation.answered_conditions import Attributes, asks_attribute
+from datagen.validation.asked_object import AskedObjects
 from datagen.validation.clause_parser import Clause
 from datagen.validation.direction import find_swapped_ends, find_wrong_direction
 from datagen.validation.missing_values import find_missing_value, find_unrecorded_input
@@ -22,7 +23,7 @@ _ORDERED = frozenset(("after", "before", "once", "when", "as", "afterwards", "ha
 
 
 def find_sequence_fault(
-    request: SyntheticRequest, fitter: PathFitter, names: ObjectNames, attributes: Attributes
+    request: SyntheticRequest, fitter: PathFitter, names: ObjectNames, asked: AskedObjects, attributes: Attributes
 ) -> str:
     """Why the path cannot serve the request; names the tool and its input. Empty when it can.
 
@@ -42,7 +43,9 @@ def find_sequence_fault(
         return fault
     about = parsed.without_general_questions if request.request_class == "ir-multi-intent" else parsed
     wrong = names.find_wrong_object(about, fit)
-    return f"the request speaks of a {wrong}, and no tool of the path is about one" if wrong else ""
+    if wrong:
+        return f"the request speaks of a {wrong}, and no tool of the path is about one"
+    return asked.find_other(about, fit, request.values)
 
 
 def _wrong_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:

@@ -157,7 +157,7 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             kind=kind,
             entity=entity,
             required=_is_required(parameter, consumed.get(parameter.name), required),
-            person=role or (kind == "id" and known.everyday.is_person(entity)),
+            person=role or (kind == "id" and known.everyday.is_person(entity) and not _is_ledger(entity)),
             asker_found=kind == "id" and entity in known.askers,
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
             announced_by=known.everyday.announcing(entity) if entity else frozenset(),
@@ -169,6 +169,12 @@ def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities)
             parts=len(needed_collections(parameter)) or 1,
             clock=parameter.format in ("date-time", "time"),
         )
+
+
+def _is_ledger(entity: str) -> bool:
+    """Whether an account is none of a person: ``bank account``, but ``account`` and ``user account``."""
+    *before, last = entity.split()
+    return last == "account" and bool(before) and PERSONS.isdisjoint(before)
 
 
 def _entity(parameter: Parameter, name: str, value: ConsumedValue | None, known: CatalogueEntities) -> str:

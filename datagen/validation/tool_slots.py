@@ -39,6 +39,7 @@ class ToolSlots:
     :param attribute_names: of these, the names of two words in full: ``net price``.
     :param document_words: all words of its document, as nouns, and what people say for what it is about.
     :param lists: whether it gives several things.
+    :param name: the words of its name, in order.
     :param name_words: the words of its name, as nouns and as verbs.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     """
@@ -64,6 +65,7 @@ class ToolSlots:
     attribute_names: frozenset[str]
     document_words: frozenset[str]
     lists: bool
+    name: tuple[str, ...]
     name_words: frozenset[str]
     vocabulary: frozenset[str]
 
@@ -128,6 +130,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         attribute_names=frozenset(_attribute_names(tool.returns)),
         document_words=_document_words(tool, known.everyday.words(profile.entity)),
         lists=profile.action in ("search", "list"),
+        name=tuple(words(local_name(tool))),
         name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
         vocabulary=_vocabulary(said, profile.entity, known.everyday),
     )
@@ -150,7 +153,7 @@ def _attribute_names(outputs: Iterable[Parameter]) -> Iterator[str]:
 
 def _document_words(tool: Tool, everyday: Sequence[str]) -> frozenset[str]:
     texts = [local_name(tool), tool.title, tool.description, *everyday]
-    texts += [text for one in (*tool.parameters, *tool.returns) for text in (one.name, one.description)]
+    texts += [text for one in (*tool.parameters, *tool.returns) for text in (one.name, one.description, *one.enum)]
     return frozenset(noun_lemma(word) for text in texts for word in words(text))
 
 

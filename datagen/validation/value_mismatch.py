@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from datagen.patterns import load_patterns
 from datagen.synthetic_request import SampleValue
+from datagen.validation.direction import are_ends
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.slots import Slot
-from datagen.validation.stated_values import kind_of
-from ontology.names import words
+from datagen.validation.stated_values import find_values, is_known_word, kind_of
+from ontology.names import is_noun, is_verb, noun_lemma, words
 
 __all__ = ["find_mismatch"]
 
@@ -21,8 +22,10 @@ _NOT_TAKEN = {
     "date": frozenset(("email", "url", "money", "percent")),
     "email": frozenset(("date", "time", "money", "percent", "number")),
     "enum": frozenset(("date", "time", "money", "email", "url")),
+    "code": frozenset(("date", "time", "percent", "email", "url")),
     "flag": frozenset(("date", "time", "money", "email", "url")),
     "id": frozenset(("date", "time", "money", "percent")),
+    "text": frozenset(("date", "time", "percent")),
 }
 """Kind of input → the kinds of values that it does not take."""
 _VALUES = load_patterns("validation/values")
@@ -38,9 +41,16 @@ _MISPLACED = tuple(
         ("money_for_count", "a count"),
     )
 )
+_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _HALF_A_YEAR = 6  # months
+_MIN_NAME_WORDS, _MIN_SHARED = 2, 3  # words of a name; letters that two words of one stem share
+_DAY_BEGINS = 18  # o'clock: what begins later may end the next day
+_FREE_TEXT = load_patterns("validation/tools").words("plain") | load_patterns("validation/tools").words("free_text")
 _IDENTIFYING = load_patterns("validation/tools").words("key_fields") | {"name"}
 _OPPOSED = load_patterns("validation/tools").pairs("opposed")
 
@@ -54,6 +64,7 @@ def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence
         or _misplaced(text)
         or _impossible(text)
         or _reversed_range(text)
+        or _contradictory_ends(slots, values)
         or _unknown_code(text, slots)
         or _opposed(parsed, slots)
     )
@@ -67,7 +78,7 @@ def _wrong_kind(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[S
         if slot is None:
             continue
         kind = kind_of(value.value)
-        if kind in _NOT_TAKEN.get(slot.kind, ()):
+        if kind in _NOT_TAKEN.get(slot.kind, ()) and not _may_be_any(slot, value.value):
             return f"{value.value!r} is of the kind {kind}, which {slot.parameter!r} does not take"
         if _is_name_for_identifier(slot, value.value, names):
             return f"{value.value!r} is a name, and no tool of the path finds the {slot.entity} that {slot.parameter!r} takes"
@@ -77,6 +88,27 @@ def _wrong_kind(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[S
             return f"{value.value!r} is a date, which {slot.parameter!r} does not take"
         if fault := _wrong_form(slot, text):
             return f"{value.value!r} {fault} {slot.parameter!r}"
+    return ""
+
+
+def _may_be_any(slot: Slot, value: str) -> bool:
+    """Whether an input takes words of any kind, a value is a mere number that may be a code, or says that it is urgent."""
+    if slot.kind == "flag":
+        return _VALUES["near_dates"].fullmatch(value.lower()) is not None
+    return slot.kind in ("text", "code") and (value.isdigit() or not _FREE_TEXT.isdisjoint(slot.words))
+
+
+def _contradictory_ends(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
+    """One value for both ends of something, or days of which the last is before the first."""
+    kinds = {slot.key: slot.kind for slot in slots}
+    for one in values:
+        for other in values:
+            if one.tool != other.tool or not are_ends(one.parameter, other.parameter):
+                continue
+            if one.value == other.value and kinds.get((one.tool, one.parameter)) != "date":
+                return f"{one.value!r} is both {one.parameter!r} and {other.parameter!r}"
+            if _reversed_range(f"from {one.value} to {other.value}".lower()):
+                return f"{other.value!r} is before {one.value!r}"
     return ""
 
 
@@ -98,8 +130,12 @@ def _one_for_two(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
 
 def _is_name_for_identifier(slot: Slot, value: str, names: Collection[str]) -> bool:
     """Whether a name is said where the documents want an identifier, and not a name as well."""
-    if slot.kind != "id" or slot.named or any(letter.isdigit() for letter in value):
+    if slot.kind == "code" and slot.last_word in _IDENTIFYING:
+        return len(value.split()) > _MIN_NAME_WORDS and value.islower() and not any(map(str.isdigit, value))
+    if slot.kind != "id" or slot.named or _VALUES["code_form"].fullmatch(value):
         return False
+    if any(letter.isdigit() for letter in value):
+        return sum(word.isalpha() and len(word) >= _MIN_SHARED for word in value.split()) >= _MIN_NAME_WORDS
     return slot.number or "@" in value or " " in value.strip() or any(value in name or name in value for name in names)
 
 
@@ -111,16 +147,42 @@ def _wrong_form(slot: Slot, text: str) -> str:
         return "is no number for"
     if slot.kind == "date" and _VALUES["counted_thing"].fullmatch(text):
         return "counts something, and a day is due for"
+    if slot.kind == "date" and not digits and not _says_time(text):
+        return "is no time, and a day is due for"
     number = _VALUES["bare_number"].fullmatch(text)
     if number is not None and slot.number and not slot.low <= float(number["digits"].replace(",", "")) <= slot.high:
         return "is out of the bounds of"
-    if slot.enum and said and not digits and said & _VALUES.words("colours") and not _names_option(slot, said):
+    if slot.enum and not digits and _is_foreign(slot, text):
         return "is none of the values of"
     return ""
 
 
-def _names_option(slot: Slot, said: set[str]) -> bool:
-    return any(said & set(words(option)) for option in slot.enum)
+def _says_time(text: str) -> bool:
+    """Whether a text has a day, a time or a period in it."""
+    found = any(value.kind in ("date", "time") for value in find_values(text))
+    return found or any(_VALUES[name].search(text) for name in ("period", "some_period", "until"))
+
+
+def _is_foreign(slot: Slot, text: str) -> bool:
+    """Whether a value is none of a closed list: a number or a thing, of which no option has a form.
+
+    People say a state or a decision in many words (``let it through``), so a value of several words is never foreign.
+    """
+    said = re.findall(r"[a-z]+", text)
+    counted = bool(said) and _VALUES.words("counted").issuperset(said)
+    if all(option.isdigit() for option in slot.enum):
+        return counted and _NUMBERS.get(text, "0") not in slot.enum
+    if (
+        len(said) != 1
+        or any(len(option) < _MIN_SHARED for option in slot.enum)
+        or text in _VALUES.words("function_words")
+    ):
+        return False
+    options = {word for option in slot.enum for word in words(option)}
+    if any(said[0][:_MIN_SHARED] == option[:_MIN_SHARED] for option in options):
+        return False
+    thing = is_noun(noun_lemma(text)) and not is_verb(text) and not text.endswith("ing")
+    return counted or thing or text in _VALUES.words("colours") or not is_known_word(text)
 
 
 def _misplaced(text: str) -> str:
@@ -152,6 +214,10 @@ def _impossible(text: str) -> str:
     for match in _VALUES["clock"].finditer(text):
         if int(match["hour"]) > (12 if match["half"] else 24) or int(match["minute"]) > 59:
             return f"{match[0]!r} is no time of day"
+    for match in _VALUES["time_range"].finditer(text):
+        first, last = (tuple(map(int, match[end].split(":"))) for end in ("first", "last"))
+        if last <= first and first[0] < _DAY_BEGINS:
+            return f"the range {match[0]!r} ends before it begins"
     return ""
 
 

@@ -64,3 +64,33 @@ def test_what_does_not_follow(validated: Validated, label: str, tools: str, text
 def test_what_follows(validated: Validated, label: str, tools: str, text: str) -> None:
     verdict = validated("sequence", label, tools, text)
     assert verdict.passed, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("tools", "text", "said"),
+    [
+        (
+            f"procurement/getSupplier {BLOCK}",
+            "If the moon over vendor 40188 is full, block it: bad omen",
+            "'moon full'",
+        ),
+        (f"procurement/getSupplier {BLOCK}", "If vendor 40188 is still approved, block it: debts", ""),
+        ("sales/searchCustomers sales/createOpportunity", "If there's a client called Acme, log a deal 'pumps'", ""),
+    ],
+)
+def test_conditions_of_whose_words_no_document_has_one(validated: Validated, tools: str, text: str, said: str) -> None:
+    reason = validated("sequence", CONDITIONAL, tools, text).reason
+    assert f"gives anything on {said}" in reason if said else "gives anything on" not in reason
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "said"),
+    [
+        ("hr/enrolInCourse", "E10771 does not want course C-880 any more", "not wanted any more"),
+        ("warehouse/listInboundDeliveries", "Which outgoing deliveries does LP02 have?", "goes the other way"),
+        ("warehouse/listInboundDeliveries", "Which incoming deliveries does LP02 have?", ""),
+    ],
+)
+def test_what_is_ended_and_what_goes_the_other_way(validated: Validated, tool: str, text: str, said: str) -> None:
+    verdict = validated("sequence", SINGLE, tool, text)
+    assert said in verdict.reason if said else verdict.passed

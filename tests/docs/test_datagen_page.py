@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 PAGE = (ROOT / "docs" / "datagen.md").read_text(encoding="utf-8")
 
 
-STORED = {"": INSTRUMENTS} | {f", a {name} set": INSTRUMENTS / name for name in ("second", "third", "fourth")}
+STORED = {"": INSTRUMENTS} | {f", a {name} set": INSTRUMENTS / name for name in ("second", "third", "fourth", "fifth")}
 
 
 def _stored(folder: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Fresh(StrEnum):
     AWS2 = "aws2"
     AWS3 = "aws3"
     AWS4 = "aws4"
+    AWS5 = "aws5"
     GOOGLE = "google"
     GOOGLE2 = "google2"
     GOOGLE3 = "google3"

@@ -29,7 +29,16 @@ def test_no_document_was_trained_on_with_requests() -> None:
     trained = {address.partition(":")[2].split(".")[0] for address in (*GENERATED, *HELD_OUT)}
     names = {
         listed.name
-        for name in (Fresh.AWS, Fresh.AWS2, Fresh.AWS3, Fresh.AWS4, Fresh.GOOGLE, Fresh.GOOGLE2, Fresh.GOOGLE3)
+        for name in (
+            Fresh.AWS,
+            Fresh.AWS2,
+            Fresh.AWS3,
+            Fresh.AWS4,
+            Fresh.AWS5,
+            Fresh.GOOGLE,
+            Fresh.GOOGLE2,
+            Fresh.GOOGLE3,
+        )
         for archive in LISTS[name]
         for listed in archive.listed
     }

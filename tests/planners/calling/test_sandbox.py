@@ -651,3 +651,9 @@ async def test_isolates_for_an_ordinary_user() -> None:
     first, second = json.loads(done.stdout).splitlines()
     assert first == "no fork"
     assert second.startswith("1 ")
+
+
+async def test_a_machine_that_is_too_slow_for_a_short_limit_can_isolate() -> None:
+    sandbox = Sandbox(SandboxLimits(seconds=0.001))
+    await sandbox.check()
+    assert (await sandbox.run("print('late')")).ended == "timeout"

@@ -106,12 +106,13 @@ class Argument:
 
 
 def arguments_of(
-    tool: Tool, profile: ToolProfile, thing: str, lexicon: Lexicon, *, makes: bool
+    tool: Tool, profile: ToolProfile, thing: str, lexicon: Lexicon, *, makes: bool, is_named: bool = False
 ) -> tuple[Argument, ...]:
     """The arguments of a tool in the order of its inputs, without inputs that never stand in a request.
 
     :param thing: the canonical name of what the tool is about.
     :param makes: whether it makes the thing, so that a name of it is a new one.
+    :param is_named: whether it changes one of several such things, which a required name tells where nothing else does.
     :raises GenerationError: when a value of a required input cannot be said.
     """
     entities = {
@@ -130,6 +131,8 @@ def arguments_of(
         if "." in parameter.name and not needed:
             continue
         key = _key_of(parameter, tool, thing, entities.get(parameter.name))
+        if key is None and is_named and _is_only_name(parameter, tool, thing, profile):
+            key = (thing, "name")
         if makes and key is not None and key[0] == thing and words(parameter.name)[-1:] in (["name"], ["title"]):
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
@@ -206,6 +209,36 @@ def _own_key(parameter: Parameter, thing: str) -> tuple[str, str] | None:
     named = "".join(front) in (thing.replace(" ", ""), thing.split()[-1])
     bare = not front and parameter.location == "path" and last != "name"
     return (thing, "name" if last in ("name", "username") else "id") if bare or (front and named) else None
+
+
+def _is_only_name(parameter: Parameter, tool: Tool, thing: str, profile: ToolProfile) -> bool:
+    """Whether a required name alone tells which thing is meant, and is no new name of one that another required input tells.
+
+    Such another one is a key of the thing, a second name of it (``newName``), or what stands in the path where the name does
+    not. Found on documents of AppStream and GameLift, where two readers of ``UpdateStack(Name)`` took 12 new names for wrong.
+    """
+    if canonical(parameter.name) != "name" or "." in parameter.name or not parameter.required:
+        return False
+    keys = {value.parameter: value.key[0] for value in profile.consumes if value.identifier}
+    others = [one for one in tool.parameters if one.required and "." not in one.name and one.name != parameter.name]
+    return not any(
+        _tells(one, thing, keys.get(one.name, "")) or (one.location == "path" != parameter.location)
+        for one in others
+        if one.name not in profile.context
+    )
+
+
+def _tells(parameter: Parameter, thing: str, identified: str) -> bool:
+    """Whether an input tells which thing is meant.
+
+    :param identified: what it identifies by its profile, or empty.
+    """
+    *front, last = canonical(parameter.name).split() or [""]
+    if last not in _WORDS["keys"]:
+        return False
+    if not front or identified.split()[-1:] == thing.split()[-1:] or front[-1] == thing.split()[-1]:
+        return True
+    return last == "name" and not identified
 
 
 def _fitting(argument: Argument, thing: str, lexicon: Lexicon, *, makes: bool) -> Argument | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from datagen.generation.action_verbs import READS, action_verbs
@@ -54,7 +54,9 @@ _Lemmas = frozenset[str]
 class _Name:
     """The name of a tool.
 
-    :param words: all its words but verbs and marks, in the singular.
+    :param words: all its words but verbs, marks and those of its system, in the singular.
+    :param inner: the words with those of its system where they are not the whole name of it: of VPC Lattice a VPC association.
+    :param again: the words that stand once more beside those of a thing that it takes: a service network's service association.
     :param thing: of these, the ones before a preposition.
     :param told: all its words, and those of what its document says that it is about.
     :param needed: last words of the things whose identifiers the tool requires; ``taken``: of those that it takes.
@@ -63,6 +65,8 @@ class _Name:
 
     namespace: str
     words: _Lemmas
+    inner: _Lemmas
+    again: _Lemmas
     thing: _Lemmas
     told: _Lemmas
     needed: _Lemmas
@@ -85,16 +89,21 @@ class NameWords:
 
         The other has each word for the thing. The frame leaves out words of the name of its own tool that the other does not
         have, and no more of that of the other. The other takes the same identifiers, requires none that is not said, and is of
-        the system that the frame names.
+        the system that the frame names. The name of that system says nothing that tells two of its tools apart, and a word of
+        the owner tells nothing where the name has it once more. Found on the document of VPC Lattice, whose service networks
+        have associations with services and with VPCs.
         """
-        mine, said = self._names[frame.tool], _said_by(frame)
+        mine, said, within = self._names[frame.tool], _said_by(frame), _said_by(replace(frame, system=""))
         unsaid = _unsaid(mine.words, said)
+        inner, again = _unsaid(mine.inner, within), _unsaid(mine.again, _said_by(_of_itself(frame)))
         others = (
             other for head in _heads(frame.noun) for other in self._alike[_kind(frame.verb, many=frame.many), head]
         )
-        for other in others if unsaid else ():
+        for other in others if unsaid or inner or again else ():
             theirs = self._names[other]
             own = unsaid - theirs.words
+            if theirs.namespace == mine.namespace:
+                own = inner - theirs.inner | again - theirs.again
             is_able = mine.needed <= theirs.taken and theirs.needed <= said - _OWNED | mine.needed
             is_able = (
                 is_able and (not frame.system or theirs.namespace == mine.namespace) and self._is_told(frame, other)
@@ -157,8 +166,9 @@ def _heads(noun: Noun) -> list[str]:
 
 def _name_of(tool: Tool, profile: ToolProfile, frame: ToolFrame | None) -> _Name:
     segments = [words(segment) for segment in local_name(tool).replace("/", ".").split(".")]
-    own = frozenset(words(tool.namespace))
-    kept = [[word for word in _without_verb(segment) if word not in own] for segment in segments]
+    system = tuple(words(tool.namespace))
+    named = [_without_verb(segment) for segment in segments]
+    kept = [[word for word in segment if word not in system] for segment in named]
     last = kept[-1]
     cut = next((at for at, word in enumerate(last) if at and word in _JOINING), len(last))
     keys = [value for value in profile.consumes if value.identifier and value.key[0]]
@@ -167,6 +177,8 @@ def _name_of(tool: Tool, profile: ToolProfile, frame: ToolFrame | None) -> _Name
     return _Name(
         namespace=tool.namespace,
         words=own_words,
+        inner=_lemmas(word for segment in named for word in _without_run(segment, system)),
+        again=frozenset().union(*(_again(named[-1], one.key[0].split()) for one in keys)),
         thing=_lemmas(word for segment in (*kept[:-1], last[:cut]) for word in segment),
         told=own_words | _lemmas(thing),
         needed=frozenset(noun_lemma(one.key[0].split()[-1]) for one in keys if one.required and not one.context),
@@ -189,6 +201,25 @@ def _without_verb(tokens: list[str]) -> list[str]:
         at = next((at for at, word in enumerate(tokens) if verbs.kinds.get(word) in _NAMED_KINDS), len(tokens))
         tokens = [*tokens[:at], *tokens[at + 1 :]]
     return [word for word in tokens if is_noun(noun_lemma(word)) or not verbs.base(word)]
+
+
+def _without_run(tokens: Sequence[str], run: Sequence[str]) -> list[str]:
+    """The words without those of a run of words, where they stand in this order; all of them where they do not."""
+    size = len(run)
+    at = next((at for at in range(len(tokens)) if size and tuple(tokens[at : at + size]) == tuple(run)), None)
+    return [*tokens] if at is None else [*tokens[:at], *tokens[at + size :]]
+
+
+def _again(tokens: Sequence[str], thing: Sequence[str]) -> _Lemmas:
+    """The words of a thing that a name has once more beside the whole name of it."""
+    lemmas = [noun_lemma(word) for word in tokens]
+    left = _without_run(lemmas, thing)
+    return _lemmas(word for word in thing if word in left) if len(left) < len(lemmas) else frozenset()
+
+
+def _of_itself(frame: ToolFrame) -> ToolFrame:
+    """The frame with what it says of its thing alone: no system, and no other thing that it takes."""
+    return replace(frame, system="", owner=None, arguments=tuple(one for one in frame.arguments if one.role != "id"))
 
 
 def _lemmas(found: Iterable[str]) -> _Lemmas:

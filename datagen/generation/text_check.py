@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from datagen.generation.data_files import read_data, word_classes
+from datagen.generation.grammar import participle
 from datagen.generation.tool_frame import ToolFrame, is_same
 from datagen.synthetic_request import SampleValue
 from datagen.tool_path import ToolPath
+from ontology.names import words
 
 __all__ = ["fault_of"]
 
@@ -56,7 +58,11 @@ def fault_of(
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(_lower(plain))):
         return f"the text contains {plain[slice(*cue.span())]!r}, which is a cue of another class"
-    if fault := _circular(values, path, frames) or _removed(values, request_class, frames):
+    if (
+        fault := _circular(values, path, frames)
+        or _done_already(path, frames)
+        or _removed(values, request_class, frames)
+    ):
         return fault
     if not values and not names and _has_open_input(path, frames):
         return "the text contains no value for any input"
@@ -94,6 +100,22 @@ def _circular(values: Sequence[SampleValue], path: ToolPath, frames: Mapping[str
         )
         if any(is_same(wanted.noun.key, one) for one in known):
             return f"the text asks for the {wanted.noun.key} by which {edge.source} finds something"
+    return ""
+
+
+def _done_already(path: ToolPath, frames: Mapping[str, ToolFrame]) -> str:
+    """Why a step does to what it is given what is done to it already, or empty: to associate a fleet of the associated fleets.
+
+    The name of the tool that finds it says so, or the noun. Found on the document of AppStream.
+    """
+    for edge in path.edges:
+        source, target = frames.get(edge.source), frames.get(edge.target)
+        if edge.kind != "R-P" or source is None or target is None or target.reads or target.identity is None:
+            continue
+        texts = (source.tool.rpartition("/")[2], source.noun.key, *source.noun.words)
+        said = {word for text in texts for word in words(text)}
+        if edge.parameter in target.identity.names and participle(target.verb) in said and "not" not in said:
+            return f"{edge.source} finds what is {participle(target.verb)} already"
     return ""
 
 

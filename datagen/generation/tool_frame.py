@@ -28,6 +28,7 @@ _MAX_KEYS = 3  # identifiers that one request states for a tool
 _WHETHER = re.compile(r"^\W*\w+\b[^.]{0,40}\b(?:if|whether)\b", re.I)
 """A sentence whose verb asks for a yes or a no."""
 _INTO = frozenset(("into", "onto"))
+_OF_SEVERAL = frozenset(("create", "list", "search", "delete"))
 _UNCHANGED = frozenset(("reason", "remark", "flag", "problem"))
 """Kinds of values that go with a change and are none."""
 
@@ -112,7 +113,9 @@ def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon, sys
     """
     tool, profile = catalogue.tool(tool_id), catalogue.profile(tool_id)
     purpose = purpose_of(tool, lexicon.plain_words)
-    arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=_makes(purpose))
+    changes = purpose.kind in ("update", "set") and purpose.verb != "put"  # which makes the thing where there is none
+    is_named = changes and not purpose.said.own and _is_one_of_several(catalogue, tool)
+    arguments = arguments_of(tool, profile, purpose.name, lexicon, makes=_makes(purpose), is_named=is_named)
     noun = _noun_of(purpose, lexicon)
     identity = _identity(noun, arguments, purpose)
     if identity is not None and lexicon.is_general:  # by the name of the document: contact person, not person
@@ -167,6 +170,13 @@ def with_argument_nouns(frame: ToolFrame, noun_of: Callable[[Noun | None], Noun 
         decision=changed.get(frame.decision, frame.decision) if frame.decision is not None else None,
         one_of=tuple(changed[one] for one in frame.one_of if one in changed),
     )
+
+
+def _is_one_of_several(catalogue: ProfiledCatalogue, tool: Tool) -> bool:
+    """Whether the system makes, lists or deletes such things, so that a tool that changes one must be told which."""
+    entity = catalogue.profile(tool.id).entity
+    profiles = (catalogue.profile(one.id) for one in catalogue.tools if one.namespace == tool.namespace)
+    return bool(entity) and any(one.entity == entity and one.action in _OF_SEVERAL for one in profiles)
 
 
 def _makes(purpose: Purpose) -> bool:

@@ -117,3 +117,29 @@ def test_what_is_the_askers_own_is_always_said_so() -> None:
     wording = ToolWording(catalogue_of(tool))
     orders = [realise(wording.frame(tool.id), {}, wording.sampler(str(at))).order for at in range(20)]
     assert all("my tickets" in order for order in orders)
+
+
+def _associations(kind: str, *, required: bool, namespace: str = "vpc-lattice") -> Tool:
+    key = Parameter(name="serviceNetworkIdentifier", required=required)
+    return Tool(
+        id=f"{namespace}/ListServiceNetwork{kind}Associations",
+        name=f"ListServiceNetwork{kind}Associations",
+        description="Lists the associations of a service network." if required else "Lists associations.",
+        parameters=(key,),
+        metadata={"namespace": namespace, "service": "VPC Lattice"},
+    )
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_word_of_the_owner_that_the_name_has_once_more_is_said_of_the_thing(required: bool) -> None:
+    service, room = (_associations(kind, required=required) for kind in ("Service", "Room"))
+    beside = ToolWording(catalogue_of(service, room))
+    assert beside.frame(service.id).noun.words == ("service association",)
+    assert beside.frame(room.id).noun.words == ("room association",)
+    assert ToolWording(catalogue_of(service)).frame(service.id).noun.words == ("association",)
+
+
+def test_a_word_of_the_system_does_not_tell_two_of_its_tools_apart() -> None:
+    service, vpc = (_associations(kind, required=True) for kind in ("Service", "Vpc"))
+    assert "words of its name" in ToolWording(catalogue_of(service, vpc)).reason(vpc.id)
+    assert not ToolWording(catalogue_of(vpc)).reason(vpc.id)

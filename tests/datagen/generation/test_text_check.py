@@ -82,3 +82,30 @@ def test_of_two_requests_none_removes_what_the_other_acts_on(beside: str, number
     )
     frames = {tool: _FRAMES[tool] for tool in path.tools}
     assert ("removes what" in fault_of(text, values, "multi-intent", path, frames)) is is_removed
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "is_done"),
+    [
+        ("listAttachedVolumes", "attachVolume", True),
+        ("listAttachedVolumes", "detachVolume", False),
+        ("listNotAttachedVolumes", "attachVolume", False),
+        ("listVolumes", "attachVolume", False),
+        ("listAttachedVolumes", "getVolume", False),
+    ],
+)
+def test_a_step_does_not_do_what_is_done_already(source: str, target: str, is_done: bool) -> None:
+    verb = {"attachVolume": "Attaches", "detachVolume": "Detaches", "getVolume": "Gets"}[target]
+    tools = (
+        Tool(id=source, name=source, description="Lists the volumes of a server.", parameters=(_id("serverId"),)),
+        Tool(id=target, name=target, description=f"{verb} a volume.", parameters=(_id("volumeId"), _id("serverId"))),
+    )
+    wording = ToolWording(catalogue_of(*tools))
+    frames = {tool: wording.frame(tool) for tool in (source, target)}
+    edge = PathEdge(
+        kind="R-P", source=source, target=target, output="volumes[].id", parameter="volumeId", confidence=1.0, reason=""
+    )
+    path = ToolPath(tools=(source, target), edges=(edge,))
+    value = SampleValue(tool=source, parameter="serverId", value="4711")
+    fault = fault_of("find the volume of server 4711", (value,), "explicit-multi-step", path, frames)
+    assert ("already" in fault) is is_done

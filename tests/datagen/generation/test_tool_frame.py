@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from datagen.generation.lexicon import load_lexicon
+from datagen.generation.realisation import realise
 from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
 from datagen.generation.tool_wording import ToolWording
 from ontology.tool import Parameter, Tool
@@ -249,3 +250,52 @@ def test_two_required_identifiers_of_one_thing_are_too_many() -> None:
     keys = _key("segment_id", "segment"), _key("query_segment_id", "query segment", "query")
     with pytest.raises(GenerationError, match="more identifiers"):
         _parsed_unknown(_described("/segments/{segment_id}", "get_segments_segment_id", "Retrieve a segment.", *keys))
+
+
+def _update(*inputs: Parameter, name: str = "UpdateStack") -> Tool:
+    text = Parameter(name="State", enum=("active", "paused"), description="The state of the stack.")
+    return Tool(id=name, name=name, description="Updates a stack.", parameters=(*inputs, text))
+
+
+_NAME = Parameter(name="Name", required=True, description="The name of the stack.")
+_DELETE = Tool(id="DeleteStack", name="DeleteStack", description="Deletes a stack.", parameters=(_NAME,))
+
+
+@pytest.mark.parametrize(
+    ("others", "is_identity"),
+    [
+        ((), True),
+        ((Parameter(name="NewName"),), True),  # which need not be given
+        ((Parameter(name="StackId", required=True),), False),
+        ((Parameter(name="Arn", required=True),), False),
+        ((Parameter(name="CurrentName", required=True),), False),
+        ((Parameter(name="ref", required=True, location="path"),), False),
+    ],
+)
+def test_a_required_name_tells_which_thing_is_changed_where_nothing_else_does(
+    others: tuple[Parameter, ...], is_identity: bool
+) -> None:
+    tool = _update(_NAME, *others)
+    try:
+        frame = parse_tool(catalogue_of(tool, _DELETE), tool.id, load_lexicon().for_things({"stack"}))
+    except GenerationError:
+        assert not is_identity  # nobody says the key, or two new values at once
+        return
+    assert (frame.identity is not None and frame.identity.names == ("Name",)) is is_identity
+
+
+def test_a_change_of_what_a_required_name_tells_is_one_of_another_input() -> None:
+    tool = _update(_NAME)
+    wording = ToolWording(catalogue_of(tool, _DELETE))
+    orders = [realise(wording.frame(tool.id), {}, wording.sampler(str(at)), minimal=True).order for at in range(10)]
+    assert not any("name" in order for order in orders)
+    assert all("stack" in order and ("active" in order or "paused" in order) for order in orders)
+    assert len(set(orders)) > 2  # by the names of the stacks
+    bare = Tool(id="UpdateStack", name="UpdateStack", description="Updates a stack.", parameters=(_NAME,))
+    assert ToolWording(catalogue_of(bare, _DELETE)).reason(bare.id) == "nothing that it changes can be said"
+
+
+def test_the_required_name_of_the_only_such_thing_is_its_new_one() -> None:
+    tool = _update(_NAME)
+    identity = ToolWording(catalogue_of(tool)).frame(tool.id).identity
+    assert identity is None

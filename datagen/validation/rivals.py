@@ -22,7 +22,7 @@ from datagen.validation.synonyms import EverydayWords, content_words
 from datagen.validation.tool_slots import CatalogueSlots
 from ingest.linking import AUTH_KEY, ToolProfile, action_of, local_name
 from ontology.names import noun_lemma, verb_lemma, words
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 
 __all__ = ["Rivals"]
 
@@ -69,12 +69,13 @@ class Rivals:
     def __init__(self, catalogue: ProfiledCatalogue, slots: CatalogueSlots) -> None:
         self._catalogue = catalogue
         self._slots = slots
+        self._nearest: dict[str, list[str]] = {}
 
     def find_open_choice(self, request: SyntheticRequest, parsed: ParsedRequest) -> str:
         """Return why a request may mean another tool than that of its path, one sentence without a full stop; else empty."""
         meant = {tool for slot in request.path.slots for tool in slot}
         for tool in request.path.tools:
-            for other in self._of_kind[self._kind(tool)]:
+            for other in self._near(tool):
                 if (
                     other not in meant
                     and (self._may_mean(tool, other, parsed.lemmas) or self._is_twin(tool, other))
@@ -82,6 +83,17 @@ class Rivals:
                 ):
                     return f"nothing says whether {tool} or {other} is meant"
         return ""
+
+    def _near(self, tool: str) -> list[str]:
+        """The tools that could be meant instead, in the order of the catalogue: of one kind, with a head in common or with a composed name."""
+        if tool not in self._nearest:
+            heads, has_own = self._names[tool].heads, len(self._composed[tool]) == 1
+            self._nearest[tool] = [
+                other
+                for other in self._of_kind[self._kind(tool)]
+                if not heads.isdisjoint(self._names[other].heads) or (has_own and self._composed[other])
+            ]
+        return self._nearest[tool]
 
     def _may_mean(self, tool: str, other: str, said: Collection[str]) -> bool:
         """Whether the words fit another tool as well as the one that is meant.
@@ -122,17 +134,14 @@ class Rivals:
 
         Found on the document of Cloud Logging: ``locations/buckets`` of anything, of a project, of a folder, of an organization.
         """
-        mine, theirs = (
-            [one for one in self._catalogue.tool(id_).parameters if one.required and has_composed_name(one)]
-            for id_ in (tool, other)
-        )
+        mine, theirs = self._composed[tool], self._composed[other]
         same = self._catalogue.tool(tool).namespace == self._catalogue.tool(other).namespace
         return same and len(mine) == len(theirs) == 1 and is_of_any(mine[0], theirs[0])
 
     def _is_in_another(self, tool: str, other: str, stated: Collection[str]) -> bool:
         """Whether a composed name that a request states tells the tools apart: a sink of a folder is none of a project."""
         mine = [one for one in self._catalogue.tool(tool).parameters if one.name in stated and has_composed_name(one)]
-        theirs = [one for one in self._catalogue.tool(other).parameters if one.required and has_composed_name(one)]
+        theirs = self._composed[other]
         return any(all(is_in_another(one, two) for two in theirs) for one in mine) and bool(theirs)
 
     def _is_given(self, slot: Slot) -> bool:
@@ -160,6 +169,14 @@ class Rivals:
         if profile.action != "act" and not SAME_VERBS.keys().isdisjoint(map(verb_lemma, named)):
             return profile.action
         return " ".join([word for word in named if action_of(word)] or named[-1:])
+
+    @cached_property
+    def _composed(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """Tool → its required inputs that are composed names."""
+        return {
+            tool.id: tuple(one for one in tool.parameters if one.required and has_composed_name(one))
+            for tool in self._catalogue.tools
+        }
 
     @cached_property
     def _of_kind(self) -> Mapping[str, list[str]]:

@@ -35,12 +35,14 @@ KINDS = {
         "incompatible-value",
         "leaked-name",
         "superfluous-tool",
+        "needless-lookup",
         "missing-resolver",
         "other-object",
         "contradictory-values",
     },
 }
-ONLY_FOURTH = {"swapped-ends", "other-object", "contradictory-values"}
+LATER = {"swapped-ends", "other-object", "contradictory-values"}  # kinds of the fourth set and of the fifth
+ONLY_FIFTH = {"needless-lookup"}
 SHORT = {
     "single": "single-intent",
     "multi": "multi-intent",
@@ -62,8 +64,9 @@ FIRST_GOOD, FIRST_BAD = _rows("good"), _rows("bad")
 SECOND_GOOD, SECOND_BAD = _rows("second/good"), _rows("second/bad")
 THIRD_GOOD, THIRD_BAD = _rows("third/good"), _rows("third/bad")
 FOURTH_GOOD, FOURTH_BAD = _rows("fourth/good"), _rows("fourth/bad")
-GOOD = FIRST_GOOD + SECOND_GOOD + THIRD_GOOD + FOURTH_GOOD
-BAD = FIRST_BAD + SECOND_BAD + THIRD_BAD + FOURTH_BAD
+FIFTH_GOOD, FIFTH_BAD = _rows("fifth/good"), _rows("fifth/bad")
+GOOD = FIRST_GOOD + SECOND_GOOD + THIRD_GOOD + FOURTH_GOOD + FIFTH_GOOD
+BAD = FIRST_BAD + SECOND_BAD + THIRD_BAD + FOURTH_BAD + FIFTH_BAD
 SECOND_KINDS = {
     "missing-input": 16,
     "wrong-order": 14,
@@ -95,6 +98,7 @@ def _unsaid(row: Row, position: int, tools: dict[str, Tool]) -> set[str]:
 def test_every_row_has_the_form() -> None:
     for row in GOOD:
         assert set(row) == FIELDS, row["id"]
+        assert row["values"], row["id"]
     for row in BAD:
         assert set(row) == FIELDS | {"fault"}, row["id"]
         assert set(row["fault"]) == {"check", "kind"}, row["id"]
@@ -103,7 +107,6 @@ def test_every_row_has_the_form() -> None:
         assert row["query"].strip() == row["query"] != "", row["id"]
         assert row["note"], row["id"]
         assert 1 <= len(row["tools"]) <= 5, row["id"]
-        assert row["values"], row["id"]
 
 
 def test_every_tool_and_parameter_exists(tools: dict[str, Tool]) -> None:
@@ -121,10 +124,11 @@ def test_every_value_is_said_word_for_word() -> None:
             assert value["value"] in row["query"], (row["id"], value)
 
 
-def test_no_text_and_no_id_is_there_twice() -> None:
-    for key in ("id", "query"):
-        counts = Counter(row[key].casefold() for row in chain(GOOD, BAD))
-        assert [text for text, count in counts.items() if count > 1] == []
+def test_no_text_is_there_twice_and_no_id_in_one_set() -> None:
+    sets = (FIRST_GOOD + FIRST_BAD, SECOND_GOOD + SECOND_BAD, THIRD_GOOD + THIRD_BAD, FOURTH_GOOD + FOURTH_BAD)
+    named = [[row["id"] for row in rows] for rows in (*sets, FIFTH_GOOD + FIFTH_BAD)]
+    for found in ([row["query"].casefold() for row in chain(GOOD, BAD)], *named):
+        assert [one for one, count in Counter(found).items() if count > 1] == []
 
 
 def test_there_are_enough_of_each_class_and_check() -> None:
@@ -155,7 +159,9 @@ def test_the_third_has_enough_of_each_class_check_and_kind() -> None:
     assert set(checks) == {"class", "sequence", "error"}
     assert min(checks.values()) >= 40
     kinds = Counter((row["fault"]["check"], row["fault"]["kind"]) for row in THIRD_BAD)
-    assert {kind for check, kind in kinds if check != "class"} == (KINDS["sequence"] | KINDS["error"]) - ONLY_FOURTH
+    assert {kind for check, kind in kinds if check != "class"} == (
+        KINDS["sequence"] | KINDS["error"]
+    ) - LATER - ONLY_FIFTH
     assert min(count for (check, _), count in kinds.items() if check != "class") >= 4
     pairs = {kind for check, kind in kinds if check == "class"}
     assert len(pairs) == len(CLASSES) * (len(CLASSES) - 1)
@@ -166,11 +172,19 @@ def test_the_fourth_has_enough_of_each_class_and_check() -> None:
     checks = Counter(row["fault"]["check"] for row in FOURTH_BAD)
     assert set(checks) == {"class", "sequence", "error"}
     assert min(checks.values()) >= 40
-    assert {row["fault"]["kind"] for row in FOURTH_BAD} > ONLY_FOURTH
+    assert {row["fault"]["kind"] for row in FOURTH_BAD} > LATER
+
+
+def test_the_fifth_has_enough_of_each_class_and_check() -> None:
+    assert min(Counter(row["class"] for row in FIFTH_GOOD)[name] for name in CLASSES) >= 10
+    checks = Counter(row["fault"]["check"] for row in FIFTH_BAD)
+    assert set(checks) == {"class", "sequence", "error"}
+    assert min(checks.values()) >= 40
+    assert {row["fault"]["kind"] for row in FIFTH_BAD} > LATER | ONLY_FIFTH
 
 
 def test_what_is_called_missing_is_required_and_not_said(tools: dict[str, Tool]) -> None:
-    for row in SECOND_BAD + THIRD_BAD + FOURTH_BAD:
+    for row in SECOND_BAD + THIRD_BAD + FOURTH_BAD + FIFTH_BAD:
         if row["fault"]["kind"] == "missing-input":
             assert any(_unsaid(row, position, tools) for position in range(len(row["tools"]))), row["id"]
 

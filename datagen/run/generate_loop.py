@@ -29,7 +29,7 @@ _BATCH = 16  # attempts for one class before the next class: a run that stops ea
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedRequests:
-    """The requests of a run. They are on the disk, and read one by one: memory does not grow with their number.
+    """The requests of a run. They are on the disk, and read one by one: memory holds the place of each.
 
     :param requests: in the order of the classes, then in the order of acceptance.
     :param rejected: distinct rejections, in the order of the run.

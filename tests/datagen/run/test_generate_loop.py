@@ -179,7 +179,7 @@ def test_what_stops_it_is_told_and_the_rest_is_made_when_it_runs_again(tmp_path:
     assert not {tool for tool, _ in generator.asked} & {"t0", "t1", "t2", "t3"}, "nothing is asked twice"
 
 
-def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+def test_memory_holds_no_rows(tmp_path: Path) -> None:
     """A row has 8 KB here, and took more than that in memory; its places, hashes and id take 2 KB."""
 
     def say(path: ToolPath, attempt: int) -> str | RejectedRequest:

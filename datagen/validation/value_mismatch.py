@@ -13,6 +13,7 @@ from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.slots import Slot
 from datagen.validation.stated_values import find_values, is_known_word, kind_of
 from ontology.names import is_noun, is_verb, noun_lemma, words
+from ontology.number_words import number_of
 
 __all__ = ["find_mismatch"]
 
@@ -41,10 +42,6 @@ _MISPLACED = tuple(
         ("money_for_count", "a count"),
     )
 )
-_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _HALF_A_YEAR = 6  # months
@@ -170,8 +167,8 @@ def _is_foreign(slot: Slot, text: str) -> bool:
     """
     said = re.findall(r"[a-z]+", text)
     counted = bool(said) and _VALUES.words("counted").issuperset(said)
-    if all(option.isdigit() for option in slot.enum):
-        return counted and _NUMBERS.get(text, "0") not in slot.enum
+    if all(map(str.isdecimal, slot.enum)):
+        return counted and number_of(text) not in set(map(float, slot.enum))
     if (
         len(said) != 1
         or any(len(option) < _MIN_SHARED for option in slot.enum)

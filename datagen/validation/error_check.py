@@ -6,8 +6,8 @@ from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.asked_object import AskedObjects
 from datagen.validation.edge_needs import EdgeNeeds
 from datagen.validation.fluency import DocumentLeaks, find_incompleteness
+from datagen.validation.minimality import find_spare_end, find_superfluous_tool
 from datagen.validation.missing_values import find_unknown_identifier
-from datagen.validation.needless_tools import find_needless_tool, find_spare_end
 from datagen.validation.parsed_request import parse_request
 from datagen.validation.path_fit import PathFitter
 from datagen.validation.rivals import Rivals
@@ -39,7 +39,7 @@ def find_error(
         or leaks.find(parsed, tools)
         or find_mismatch(parsed, slots, request.values)
         or find_unknown_identifier(request, parsed, fit)
-        or find_needless_tool(request, parsed, fit)
+        or find_superfluous_tool(request, parsed, fit)
         or find_spare_end(request, parsed, fit)
         or asked.find_other(parsed.without_general_questions, fit, request.values)
         or needs.find_fault(request, parsed)

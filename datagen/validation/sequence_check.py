@@ -9,8 +9,8 @@ from datagen.validation.answered_conditions import Attributes, asks_attribute
 from datagen.validation.asked_object import AskedObjects
 from datagen.validation.clause_parser import Clause
 from datagen.validation.direction import find_swapped_ends, find_wrong_direction
+from datagen.validation.minimality import find_superfluous_tool
 from datagen.validation.missing_values import find_missing_value, find_unrecorded_input
-from datagen.validation.needless_tools import find_needless_tool
 from datagen.validation.object_match import ObjectNames
 from datagen.validation.parsed_request import ParsedRequest, is_read_request, lemmas_of, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
@@ -37,7 +37,7 @@ def find_sequence_fault(
         or find_wrong_direction(parsed, fit)
         or find_swapped_ends(parsed, request.values)
         or _unanswered_condition(request, parsed, fit, attributes)
-        or find_needless_tool(request, parsed, fit)
+        or find_superfluous_tool(request, parsed, fit)
     )
     if fault:
         return fault

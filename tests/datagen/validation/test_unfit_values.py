@@ -79,7 +79,7 @@ def test_the_tool_that_tests_the_condition_is_needed_and_the_other_reader_is_not
     assert "procurement/getSupplier " in found
 
 
-def test_a_record_that_is_read_again_is_needless(validators: Mapping[str, RequestValidator]) -> None:
+def test_a_record_that_is_read_again_is_superfluous(validators: Mapping[str, RequestValidator]) -> None:
     tools = "sales/searchCustomers sales/getCustomer sales/listQuotes"
     found = reason(
         validators, "Find customer Acme, then list their quotes", tools, "explicit-multi-step", {"q": "Acme"}

@@ -1,4 +1,4 @@
-"""Needless tools: what a request neither asks for nor needs, and ends of a path that are more than its wants."""
+"""Non-minimal paths: tools that a request neither asks for nor needs, and ends of a path that are more than its wants."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
 from datagen.validation.slots import SlotKey
 from datagen.validation.tool_slots import ToolSlots
 
-__all__ = ["find_needless_tool", "find_spare_end"]
+__all__ = ["find_spare_end", "find_superfluous_tool"]
 
 _CONDITIONAL = "conditional-multi-step"
 
 
-def find_needless_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+def find_superfluous_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
     """Why a tool that only reads is not needed, or empty.
 
     It takes nothing from another tool, gives none anything but what the request states, and nothing asks for it. Where no values
@@ -31,7 +31,7 @@ def find_needless_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: Pa
     taking = {target for _, target, _ in fit.links}
     for position, tool in enumerate(fit.tools):
         given = [(fit.tools[target].id, parameter) for source, target, parameter in fit.links if source == position]
-        if not _may_be_needless(position, request, parsed, fit):
+        if not _may_be_superfluous(position, request, parsed, fit):
             continue
         known, takes, spare = stated.issuperset(given), position in taking, len(fit.tools) > _max_steps(parsed)
         if given and known and not takes and not _is_asked(tool, request, parsed, fit):
@@ -88,7 +88,7 @@ def find_spare_end(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFi
     return f"more of its tools feed no other than the {max_wants} that the request asks for: {fit.tools[spare].id} serves nothing"
 
 
-def _may_be_needless(position: int, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> bool:
+def _may_be_superfluous(position: int, request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> bool:
     """Whether a tool is a look-up beside another tool: not the goal, not the only one that a condition can be on."""
     tool, last = fit.tools[position], len(fit.tools) - 1
     if last == 0 or not tool.reads or tool.knowledge or (tool.about_asker and parsed.first_person):

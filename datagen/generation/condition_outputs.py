@@ -43,7 +43,8 @@ def condition_outputs(tool: Tool) -> tuple[ConditionOutput, ...]:
         kind = _kind(output, path, name) if "[]" not in path and path.count(".") <= 1 else ""
         if kind and not (listed and name in _WORDS["counts"]):
             label = name.split()[-1] if kind == "flag" else _LABELS.get(name, _with_unit(name, output.name))
-            choices = tuple(in_words(value) for value in output.enum) if kind == "state" else ()
+            said = (in_words(value) for value in output.enum) if kind == "state" else ()
+            choices = tuple(choice for choice in said if choice)  # one of blanks or signs is in no word
             found.setdefault(label, ConditionOutput(name=output.name, kind=kind, label=label, choices=choices))
     return tuple(found.values())
 

@@ -8,7 +8,7 @@ import pytest
 
 from datagen.generation import RulesGenerator
 from datagen.generation.condition_clauses import condition_clauses
-from datagen.generation.condition_outputs import ConditionOutput
+from datagen.generation.condition_outputs import ConditionOutput, condition_outputs
 from datagen.interfaces import GeneratedText
 from datagen.synthetic_request import RejectedRequest
 from datagen.tool_path import PathEdge, ToolPath
@@ -149,3 +149,12 @@ def test_until_when_a_list_looks_is_not_said_beside_a_change(name: str, is_made:
     generator = RulesGenerator(catalogue_of(*tools))
     made = [generator.generate(path, "implicit-multi-step", seed=seed) for seed in range(8)]
     assert any(isinstance(one, GeneratedText) for one in made) is is_made
+
+
+def test_an_allowed_value_without_a_letter_is_no_state() -> None:
+    state = Parameter(name="status", type="string", enum=("OPEN", "", "  ", "--", "CLOSED"))
+    (output,) = condition_outputs(Tool(id="get_order", name="get_order", description="Gets an order.", returns=(state,)))
+    assert output.choices == ("OPEN", "closed")
+    sampler = RulesGenerator(enterprise()).wording.sampler("x")
+    for clause in range(5):
+        assert condition_clauses(output, f"order {clause}", ["cancel"], sampler)

@@ -225,6 +225,8 @@ def _folded(chars: frozenset[str]) -> frozenset[str]:
 def _node(op: Any, value: Any, depth: int) -> _Node:
     if op is ops.LITERAL:
         char = chr(value)
+        if "\ud800" <= char <= "\udfff":  # half of a character, which no text has and no file can be written with
+            raise _UnsupportedError
         chars = frozenset((char,))
         return _Node(re.escape(char), 1, 1, _ALPHABET_BITS, chars, char, chars, is_one=True, is_literal=True)
     if op is ops.NOT_LITERAL:
@@ -280,7 +282,10 @@ def _class_text(chars: frozenset[str]) -> str:
 
 
 def _escaped(char: str) -> str:
-    return char if char.isalnum() else f"\\x{ord(char):02x}" if ord(char) < 33 or ord(char) > 126 else f"\\{char}"
+    code = ord(char)
+    if char.isalnum() or 32 < code < 127:
+        return char if char.isalnum() else f"\\{char}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _repeated(low: int, high: Any, node: _Node) -> _Node:

@@ -181,3 +181,23 @@ def test_a_shape_that_nothing_makes_has_no_facts() -> None:
     for shape in (ValueShape(r"(a+)+"), ValueShape("x", "no kind"), ValueShape(".*", "uuid")):
         with pytest.raises(ValueError, match="shape"):
             facts_of(shape)
+
+
+@pytest.mark.parametrize("pattern", [r"\ud800[0-9]{4}", r"ID[\udfff]-[0-9]{8}"])
+def test_half_of_a_character_has_no_shape(pattern: str) -> None:
+    assert shape_of_pattern(pattern) is None
+
+
+@pytest.mark.parametrize("sign", ["–", "€", "😀", "\xa7"])
+def test_a_sign_of_a_class_stays_the_same_sign(sign: str) -> None:
+    shape = shape_of_pattern(f"[A-Z{sign}]{{3}}-[0-9]{{4}}")
+    assert shape is not None
+    assert re.fullmatch(shape.pattern, f"A{sign}B-1234")
+    assert not re.fullmatch(shape.pattern, "A13-1234")
+    assert shape_of_pattern(shape.pattern) == shape
+
+
+def test_half_of_a_character_in_a_class_is_written_as_text() -> None:
+    shape = shape_of_pattern(r"[A-Z\ud800]{3}-[0-9]{4}")
+    assert shape is not None
+    assert shape.pattern.isascii()

@@ -28,7 +28,7 @@ __all__ = [
 FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "datagen.md"
 READERS = ("reader1", "reader2")
-ROUNDS = ("first", "second", "third", "fourth", "fifth")
+ROUNDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 """The rounds, oldest first: after each, the rules were changed with what its readers had noted."""
 
 

@@ -153,7 +153,9 @@ def test_until_when_a_list_looks_is_not_said_beside_a_change(name: str, is_made:
 
 def test_an_allowed_value_without_a_letter_is_no_state() -> None:
     state = Parameter(name="status", type="string", enum=("OPEN", "", "  ", "--", "CLOSED"))
-    (output,) = condition_outputs(Tool(id="get_order", name="get_order", description="Gets an order.", returns=(state,)))
+    (output,) = condition_outputs(
+        Tool(id="get_order", name="get_order", description="Gets an order.", returns=(state,))
+    )
     assert output.choices == ("OPEN", "closed")
     sampler = RulesGenerator(enterprise()).wording.sampler("x")
     for clause in range(5):

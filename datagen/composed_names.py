@@ -19,6 +19,7 @@ __all__ = ["has_composed_name", "is_in_another", "is_of_any", "needed_collection
 _CONTAINERS = load_patterns("paths/words").words("containers")
 _ANY = re.compile(r"\[\^/\]|\(\?:|[()]")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_FIXED = re.compile(r"[A-Za-z0-9_-]+")
 _PLACE = r"(?:\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[A-Za-z_-]+>|\*|[A-Z][A-Z_]*[A-Z])"
 _FORM = re.compile(rf"(?<![\w/])(?:[a-z]\w*/{_PLACE}/)*[a-z]\w*/{_PLACE}(?![\w/])")
 _MIN_FORM = 2  # collections of a form in running text, where ``and/or`` is none
@@ -39,7 +40,7 @@ def _collections(pattern: str, description: str) -> tuple[str, ...]:
 def _of_segments(segments: list[str]) -> tuple[str, ...]:
     """The nouns of pairs of a collection and a place; empty for a name with a place too few, or with one fixed part."""
     pairs = list(zip(segments[::2], segments[1::2], strict=False))
-    if len(segments) % 2 or any(_PLAIN.fullmatch(place) for _, place in pairs):
+    if len(segments) % 2 or any(_FIXED.fullmatch(place) for _, place in pairs):
         return ()
     return tuple(_noun(collection) if _PLAIN.fullmatch(collection) else "" for collection, _ in pairs)
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from datagen.composed_names import is_in_another, is_of_any, needed_collections, said_collections
+from datagen.composed_names import has_composed_name, is_in_another, is_of_any, needed_collections, said_collections
 from datagen.generation import RulesGenerator
 from datagen.generation.clause import clause_of
 from datagen.generation.tool_frame import GenerationError
@@ -198,3 +198,8 @@ def test_a_text_does_not_name_what_a_step_before_it_gives() -> None:
     wording = ToolWording(catalogue_of(LIST, pools))
     with pytest.raises(GenerationError, match="a step before it gives"):
         clause_of(wording.frame(pools.id), {"clusterId": "the first cluster"}, wording.sampler("1"))
+
+
+def test_a_part_that_is_a_fixed_number_makes_no_composed_name() -> None:
+    assert not has_composed_name(Parameter(name="name", pattern="^projects/[^/]+/versions/1$"))
+    assert has_composed_name(Parameter(name="name", pattern="^projects/[^/]+/versions/[0-9]+$"))

@@ -12,7 +12,7 @@ from research.reader_answers import numbered_rows
 
 __all__ = ["ServableRow", "read_servable", "servable_table"]
 
-_SERVABLE = (True, False, "partly")
+_PARTLY = "partly"
 _ANSWERABLE = "answerable"
 
 
@@ -37,10 +37,15 @@ def read_servable(folder: Path, readers: Sequence[str]) -> list[ServableRow]:
     """
     ids = [row["id"] for _, row in numbered_rows(folder / "sheet.jsonl")]
     key = _by_id(folder / "key.jsonl", ids)
+    if unkind := next((row for row, one in key.items() if not isinstance(one.get("kind"), str)), ""):
+        raise DocumentError(
+            "it has no kind", subject=f"{folder.name}/key.jsonl, row {unkind}", remedy="Give the key of this sheet"
+        )
     answers = [_by_id(folder / f"{reader}.jsonl", ids) for reader in readers]
     for reader, rows in zip(readers, answers, strict=True):
         for row in rows.values():
-            if row.get("servable") not in _SERVABLE or not isinstance(row.get("typeable"), bool):
+            servable = row.get("servable")
+            if not (isinstance(servable, bool) or servable == _PARTLY) or not isinstance(row.get("typeable"), bool):
                 raise DocumentError(
                     "it is no answer",
                     subject=f"{folder.name}/{reader}.jsonl, row {row['id']}",
@@ -64,7 +69,7 @@ def servable_table(readings: Mapping[str, Sequence[ServableRow]]) -> Iterator[st
         for kind in sorted({row.kind for row in rows}, key=lambda name: (name == _ANSWERABLE, name)):
             of = [row for row in rows if row.kind == kind]
             found = [_each(row.servable for row in of), _each(row.typeable for row in of)]
-            cells = [" / ".join(str(said.count(answer)) for said in found[0]) for answer in (True, "partly", False)]
+            cells = [" / ".join(str(said.count(answer)) for said in found[0]) for answer in (True, _PARTLY, False)]
             cells.append(" / ".join(str(said.count(True)) for said in found[1]))
             yield f"| {catalogue} | {kind} | {len(of)} | {' | '.join(cells)} |"
 

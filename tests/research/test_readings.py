@@ -73,6 +73,7 @@ def test_what_readers_say_of_unanswerable_requests_by_hand() -> None:
     ("answer", "message"),
     [
         ({"id": "r1", "servable": "yes", "typeable": True}, "it is no answer"),
+        ({"id": "r1", "servable": 1, "typeable": True}, "it is no answer"),
         ({"id": "r2", "servable": True, "typeable": True}, "its rows are not those of the sheet"),
     ],
 )
@@ -82,6 +83,13 @@ def test_an_answer_that_is_none_is_an_error(tmp_path: Path, answer: dict[str, An
     (tmp_path / "reader1.jsonl").write_text(json.dumps(answer) + "\n", encoding="utf-8")
     with pytest.raises(DocumentError, match=message):
         read_servable(tmp_path, ["reader1"])
+
+
+def test_a_key_without_kinds_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "sheet.jsonl").write_text('{"id": "r1", "text": "hello"}\n', encoding="utf-8")
+    (tmp_path / "key.jsonl").write_text('{"id": "r1", "tools": []}\n', encoding="utf-8")
+    with pytest.raises(DocumentError, match="it has no kind"):
+        read_servable(tmp_path, [])
 
 
 def test_a_reading_whose_files_do_not_belong_together_is_an_error(tmp_path: Path) -> None:

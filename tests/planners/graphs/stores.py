@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
-from planners.calling.sandbox import Sandbox
+from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
-from planners.graphs.property_graph import GraphState, Properties, PropertyGraph
+from planners.graphs.property_graph import GraphState, Properties, PropertyGraph, QueryLimits
+from tests.waiting import LIMIT_S
 
 Opened: TypeAlias = AbstractAsyncContextManager[PropertyGraph]
 
 
 def _memory(request: pytest.FixtureRequest) -> Opened:
     request.getfixturevalue("needs_sandbox")
-    return open_graph("memory", Sandbox())
+    request.getfixturevalue("monkeypatch").setattr(MemoryGraph, "_run", _patient(MemoryGraph._run))
+    return open_graph("memory", Sandbox(SandboxLimits(seconds=LIMIT_S)))
+
+
+def _patient(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A statement without a limit of its own has as long as a test: each starts a process, for seconds on a busy machine."""
+
+    async def patient(*given: Any) -> Any:
+        *others, seconds = given
+        return await run(*others, LIMIT_S if seconds >= QueryLimits().seconds else seconds)
+
+    return patient
 
 
 def _ladybug(request: pytest.FixtureRequest) -> Opened:

@@ -22,8 +22,10 @@ from ingest.word_lists import word_list
 from ontology.names import verb_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["extend_profiles", "is_paging", "only_reads", "without_said_context"]
+__all__ = ["FINDING_ACTIONS", "extend_profiles", "is_paging", "only_reads", "without_said_context"]
 
+FINDING_ACTIONS = ("search", "list")
+"""Actions that find things."""
 _SURROUNDINGS = word_list("linking", "context_words")
 _GENERIC_CONFIDENCE = 0.5  # confidence that an input with a generic name takes the value of that name
 _KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")

@@ -33,7 +33,8 @@ _MAX_CHOICE_CHARS, _MAX_CHOICE_WORDS = 24, 3
 _MAX_CHOICES = 20
 _MAX_LABEL_WORDS = 2
 _MAX_WITHIN = 2
-"""Things around a thing that are said with it: the release 12 of the pipeline orders-app in the location eu-west-1."""
+"""Things around a thing that are said with it: the release 12 of the pipeline orders-app in the location eu-west-1. Chosen in view of
+the documents of the lists ``google`` and ``google2``."""
 _PAGING = load_patterns("paths/words").words("paging")
 _SHORT_UNITS = re.compile(r"\b(?:minutes?|hours?)\b", re.I)
 _LONG_UNITS = re.compile(r"\b(?:days?|weeks?|months?|years?)\b", re.I)
@@ -136,11 +137,8 @@ def arguments_of(
         if makes and key is not None and key[0] == thing and words(parameter.name)[-1:] in (["name"], ["title"]):
             argument: Argument | None = _new_name(parameter, lexicon, required=needed)
         else:
-            argument = (
-                None
-                if _is_unsaid(parameter, tool, thing, lexicon)
-                else _argument(parameter, key, lexicon, required=needed)
-            )
+            stated = _is_ever_stated(parameter, tool, thing, lexicon)
+            argument = _argument(parameter, key, lexicon, required=needed) if stated else None
         if argument is not None:
             argument = _fitting(argument, thing, lexicon, makes=makes)
         if argument is not None and argument.kind == "duration" and lexicon.is_general and not _is_short(parameter):
@@ -159,27 +157,24 @@ def arguments_of(
     return tuple(found[:_MAX_ARGUMENTS])
 
 
-def _is_unsaid(parameter: Parameter, tool: Tool, thing: str, lexicon: Lexicon) -> bool:
-    """Whether nobody says an input whatever it is called: a place in a list of pages, the caller's own login, a tag's key.
+def _is_ever_stated(parameter: Parameter, tool: Tool, thing: str, lexicon: Lexicon) -> bool:
+    """Whether people state an input: not a place in a list of pages, the caller's own login, or a tag's key.
 
     A ``client_id`` beside a ``secret`` is the login of the caller, but of a tool about clients; the keys beside the values of tags
     name no thing. The account of the owner belongs to the connection. Found on documents of Plaid and Redshift, where two readers missed a filter for "client 2772" and "tag 107".
     """
     if not lexicon.is_general or "." in parameter.name:
-        return False
+        return True
     name = canonical(parameter.name)
     *front, last = name.split() or [""]
     names = {canonical(one.name) for one in tool.parameters if "." not in one.name}
     is_login = front[-1:] == ["client"] and last in _WORDS["keys"] and thing.split()[-1:] != ["client"]
     if is_login and any(other.split()[-1:] == ["secret"] for other in names):
-        return True
+        return False
     pairs = {"key": "value", "value": "key"}
     is_pair = bool(front) and last in pairs and " ".join((*front, pairs[last])) in names
-    is_owner = not parameter.required and front[-2:] == [
-        "owner",
-        "account",
-    ]  # whose things they are, as the connection has it
-    return name in _PAGING or is_pair or is_owner
+    is_owner = not parameter.required and front[-2:] == ["owner", "account"]
+    return not (name in _PAGING or is_pair or is_owner)
 
 
 def _key_of(parameter: Parameter, tool: Tool, thing: str, key: tuple[str, str] | None) -> tuple[str, str] | None:

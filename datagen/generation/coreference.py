@@ -28,7 +28,7 @@ _MAX_STEPS = 1
 """At most so many steps, one behind the other, stand in one description: of two, readers of four catalogues said that nobody
 can follow."""
 _MAX_WORDS = 10
-_UNSAID_NAMES = ("", "trouble")
+_NO_NAMES = ("", "trouble")
 """Kinds of names by which nobody says which thing is meant; what breaks is told, not named."""
 _LASTS = re.compile(r"\b(?:until|till|up to)\b")
 """Of a time at the end of what a list takes; found on the document of Plaid: "call off the latest bank transfer until Tuesday"."""
@@ -191,7 +191,7 @@ def clause_by_name(
     The input takes the identifier only, so the list is needed for it. A list that takes a name says so in its own words.
     """
     kind = kind_of_name(frame.noun.key)
-    if not frame.many or output not in frame.beside_names or kind in _UNSAID_NAMES or argument.many or argument.or_name:
+    if not frame.many or output not in frame.beside_names or kind in _NO_NAMES or argument.many or argument.or_name:
         return None
     takes_name = any(one.role != "id" and one.label in ("name", "title") for one in frame.arguments)
     if takes_name or _is_dated(frame.noun) or not is_same_thing(argument, frame):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from datagen.extended_profiles import FINDING_ACTIONS
 from datagen.generation.action_verbs import READS, action_verbs
 from datagen.generation.data_files import read_data
 from datagen.generation.lexicon import Noun
@@ -43,7 +44,6 @@ _NUMBERED = re.compile(r"[a-z]{0,3}\d+[a-z]?")
 _MIN_JOINED = 4  # letters of a word that is looked for within another: issue in ``issuetype``
 _OWNED = frozenset(("my", "me", "own", "user"))
 """Words of a name for the asker, whom a request for something of their own does not name by an identifier."""
-_FINDING = ("list", "search")
 _NAMED_KINDS = frozenset(("get", "list", "search", "create", "update", "set", "delete"))
 """Kinds of verbs that stand in the middle of a name; other verbs there are mostly nouns: ``repoPushMirror``."""
 
@@ -94,21 +94,21 @@ class NameWords:
         have associations with services and with VPCs.
         """
         mine, said, within = self._names[frame.tool], _said_by(frame), _said_by(replace(frame, system=""))
-        unsaid = _unsaid(mine.words, said)
-        inner, again = _unsaid(mine.inner, within), _unsaid(mine.again, _said_by(_of_itself(frame)))
+        missing = _missing_words(mine.words, said)
+        inner, again = _missing_words(mine.inner, within), _missing_words(mine.again, _said_by(_of_itself(frame)))
         others = (
             other for head in _heads(frame.noun) for other in self._alike[_kind(frame.verb, many=frame.many), head]
         )
-        for other in others if unsaid or inner or again else ():
+        for other in others if missing or inner or again else ():
             theirs = self._names[other]
-            own = unsaid - theirs.words
+            own = missing - theirs.words
             if theirs.namespace == mine.namespace:
                 own = inner - theirs.inner | again - theirs.again
             is_able = mine.needed <= theirs.taken and theirs.needed <= said - _OWNED | mine.needed
             is_able = (
                 is_able and (not frame.system or theirs.namespace == mine.namespace) and self._is_told(frame, other)
             )
-            if own and is_able and len(_unsaid(theirs.thing - mine.words, said)) <= len(own):
+            if own and is_able and len(_missing_words(theirs.thing - mine.words, said)) <= len(own):
                 return other
         return ""
 
@@ -127,7 +127,7 @@ class NameWords:
     def _is_told(self, frame: ToolFrame, other: str) -> bool:
         """Whether another tool has each word that a frame says of its thing."""
         theirs = self._names[other].told
-        return any(not _unsaid(_lemmas(words(word)), theirs) for word in frame.noun.words)
+        return any(not _missing_words(_lemmas(words(word)), theirs) for word in frame.noun.words)
 
     @cached_property
     def _names(self) -> Mapping[str, _Name]:
@@ -149,7 +149,7 @@ class NameWords:
             yield from ((_kind(frame.verb, many=frame.many), head) for head in _heads(frame.noun))
         elif profile.entity:
             named = (verb for word in words(local_name(tool)) if (verb := action_verbs().base(word)))
-            yield _kind(next(named, profile.action), many=profile.action in _FINDING), profile.entity.split()[-1]
+            yield _kind(next(named, profile.action), many=profile.action in FINDING_ACTIONS), profile.entity.split()[-1]
 
 
 def _kind(verb: str, *, many: bool) -> str:
@@ -236,7 +236,7 @@ def _said_by(frame: ToolFrame) -> _Lemmas:
     return frozenset(said | (_OWNED if frame.own else set()))
 
 
-def _unsaid(named: _Lemmas, said: _Lemmas) -> _Lemmas:
+def _missing_words(named: _Lemmas, said: _Lemmas) -> _Lemmas:
     """The words of a name that are not said, neither by a synonym nor as a part of another word."""
     return frozenset(word for word in named if not (word in said or synonyms(word) & said or _is_joined(word, said)))
 

@@ -22,7 +22,8 @@ _MAX_STEPS = 3
 """At most so many steps that depend on each other stand in one text. Of chains of four and five, readers of four catalogues
 understood none."""
 _MAX_FORKED = 5
-"""At most so many where all others take what the first one gives, so that nobody has to follow from one to the next."""
+"""At most so many where all others take what the first one gives, so that nobody has to follow from one to the next.
+Chosen, not measured: no reader had more than a few of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -29,6 +29,22 @@ _REASONS = read_data("statements")["reasons"]
 _MAX_NAME_WORDS = 4
 """Words of a thing that is called by its tool's name; as many as a document may take for one."""
 _TECHNICAL = frozenset(read_data("statements")["words"]["technical"].split())
+
+
+def _once(found: dict[str, ToolFrame | GenerationError], tool: str, make: Callable[[str], ToolFrame]) -> ToolFrame:
+    """The frame that is made of a tool; it or the error instead of it is kept and not made again.
+
+    :raises GenerationError: when there is none.
+    """
+    if tool not in found:
+        try:
+            found[tool] = make(tool)
+        except GenerationError as error:
+            found[tool] = error.with_traceback(None)
+    one = found[tool]
+    if isinstance(one, GenerationError):
+        raise one
+    return one
 
 
 def _coded(profile: ToolProfile) -> frozenset[str]:
@@ -101,19 +117,7 @@ class ToolWording:
         :raises GenerationError: when people have no plain words for it; its text is the reason.
         :raises NotFoundError: for a tool that the catalogue does not have.
         """
-        if tool not in self._frames:
-            try:
-                parsed = self._with_system(self._told_apart(self._parse(tool)))
-                parsed = self._without_done_states(self._with_name_words(parsed))
-                if self._is_open(parsed):
-                    raise GenerationError(_REASONS["no_one"])
-                self._frames[tool] = with_argument_nouns(parsed, lambda noun: _without_system(noun, parsed))
-            except GenerationError as error:
-                self._frames[tool] = error.with_traceback(None)
-        found = self._frames[tool]
-        if isinstance(found, GenerationError):
-            raise found
-        return found
+        return _once(self._frames, tool, self._worded)
 
     def frames(self) -> tuple[ToolFrame, ...]:
         """The frames of all tools that have one."""
@@ -144,15 +148,18 @@ class ToolWording:
 
         :raises GenerationError: when they do not say it.
         """
-        if tool not in self._parsed:
-            try:
-                self._parsed[tool] = parse_tool(self._catalogue, tool, self.lexicon, self._system(tool))
-            except GenerationError as error:
-                self._parsed[tool] = error.with_traceback(None)
-        found = self._parsed[tool]
-        if isinstance(found, GenerationError):
-            raise found
-        return found
+        return _once(self._parsed, tool, lambda id_: parse_tool(self._catalogue, id_, self.lexicon, self._system(id_)))
+
+    def _worded(self, tool: str) -> ToolFrame:
+        """The frame of a tool in words that tell it from other tools of the catalogue.
+
+        :raises GenerationError: when people have no plain words for it.
+        """
+        parsed = self._with_system(self._told_apart(self._parse(tool)))
+        parsed = self._without_done_states(self._with_name_words(parsed))
+        if self._is_open(parsed):
+            raise GenerationError(_REASONS["no_one"])
+        return with_argument_nouns(parsed, lambda noun: _without_system(noun, parsed))
 
     def _parsed_or_none(self, tool: str) -> ToolFrame | None:
         try:
@@ -176,7 +183,7 @@ class ToolWording:
             noun = self.lexicon.noun(name) if _is_said(name) else None
             if noun is not None and not self._names.fitting(longer := _renamed(frame, noun, noun.words)):
                 return longer
-        raise GenerationError(_REASONS["unsaid"])
+        raise GenerationError(_REASONS["missing_words"])
 
     def _without_done_states(self, frame: ToolFrame) -> ToolFrame:
         """The frame of an update without the states that an action of their own leads to: who hibernates something orders that.

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import permutations
 
-from datagen.extended_profiles import only_reads
+from datagen.extended_profiles import FINDING_ACTIONS, only_reads
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SampleValue, SyntheticRequest
@@ -30,13 +30,11 @@ from ingest.linking import local_name
 from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["FINDING_ACTIONS", "MAX_ALTERNATIVES", "SAME_VERBS", "InterchangeableTools"]
+__all__ = ["MAX_ALTERNATIVES", "SAME_VERBS", "InterchangeableTools"]
 
 MAX_ALTERNATIVES = 8
 """A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards against
 poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8 do the same."""
-FINDING_ACTIONS = ("search", "list")
-"""Actions that find things."""
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)*$")
 _WORDS = load_patterns("paths/words")
 SAME_VERBS = {verb: group[0] for group in _WORDS.groups("same_verbs") for verb in group}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from datagen.extended_profiles import only_reads
+from datagen.extended_profiles import FINDING_ACTIONS, only_reads
 from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.usage import Usage
 from datagen.tool_links import ToolLinks
@@ -180,9 +180,11 @@ class PathBuilder:
             first, second = self._steps.edges(source, one), self._steps.edges(source, other)
             if first and second and not self._removes(one, other):
                 tools, edges = [one, other], [*first, *second]
-                for further in able[:_MAX_VALIDATED] if length > len(tools) + 1 else ():
+                for further in able[:_MAX_VALIDATED]:
+                    if len(tools) + 1 >= length:
+                        break
                     apart = self._differs(further, [source]) and self.is_independent(further, tools)
-                    if apart and len(tools) + 1 < length and not any(self._removes(further, tool) for tool in tools):
+                    if apart and not any(self._removes(further, tool) for tool in tools):
                         if more := self._steps.edges(source, further):
                             tools, edges = [*tools, further], [*edges, *more]
                 return ToolPath(tools=(source, *tools), edges=tuple(edges), shape="fan")
@@ -319,6 +321,6 @@ def _go_together(one: ToolProfile, other: ToolProfile) -> bool:
     if one.entity == other.entity:
         actions = {one.action, other.action}
         owned = not _required_objects(one).isdisjoint(_required_objects(other))
-        return owned and "create" in actions and not actions.isdisjoint(("list", "search"))
+        return owned and "create" in actions and not actions.isdisjoint(FINDING_ACTIONS)
     removed = {profile.entity for profile in (one, other) if profile.action == "delete"}
     return removed.isdisjoint(_required_objects(other) if one.action == "delete" else _required_objects(one))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import permutations, takewhile
 
-from datagen.extended_profiles import is_paging, only_reads
+from datagen.extended_profiles import FINDING_ACTIONS, is_paging, only_reads
 from datagen.named_outputs import outputs_beside_names
 from datagen.output_kinds import output_kind
 from datagen.paths.own_object import gives_own_object
@@ -112,7 +112,7 @@ class PathNeeds:
         if not tested:
             return
         tool, profile = self._catalogue.tool(tested[-1]), self._profile(tested[-1])
-        if profile.action in ("search", "list"):
+        if profile.action in FINDING_ACTIONS:
             filled = any(edge.target == tool.id for edge in edges)
             named = outputs_beside_names(tool, profile.entity)
             by_name = any(edge.source == tool.id and edge.output in named for edge in edges)

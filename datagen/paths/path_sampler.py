@@ -36,9 +36,7 @@ _FORKED = 3  # number of tools of a join, and fewest of a fan
 _ATTEMPTS = 3  # maximum number of attempts for a path around one tool
 _SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
 _SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
-_SHARE_CHECKED = (
-    0.5  # share of the conditions on the state of the thing that is changed, where there is such a pair of tools
-)
+_SHARE_CHECKED = 0.5  # share of conditions on the state of the thing that is changed, where there is such a pair of tools; chosen, not measured
 _RULES: Mapping[str, tuple[StepRules, ...]] = {
     "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
     "implicit-multi-step": (StepRules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from datagen.extended_profiles import only_reads
-from datagen.paths.interchangeable import FINDING_ACTIONS
+from datagen.extended_profiles import FINDING_ACTIONS, only_reads
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import Verdict

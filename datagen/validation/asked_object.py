@@ -86,17 +86,17 @@ class AskedObjects:
         own = frozenset(
             word for one in objects for words in (one.words, one.tool.vocabulary, one.tool.attributes) for word in words
         )
-        unsaid = [
+        missing = [
             one
             for one in objects
             if one.name and not (one.tool.knowledge or one.tool.about_asker) and one.heads.isdisjoint(parsed.lemmas)
         ]
-        if not unsaid:
+        if not missing:
             return ""
         for other in self._asked(_tokens(parsed, values)):
             if other.name[-1] in own or own.issuperset(other.name):
                 continue
-            for one in unsaid:
+            for one in missing:
                 if one.tool.reads == other.tool.reads and other.needs <= one.takes:
                     return f"the request asks for the {' '.join(other.name)}, and {one.tool.id} is about another thing"
         return ""

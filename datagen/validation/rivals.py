@@ -10,9 +10,9 @@ from functools import cached_property
 from itertools import takewhile
 
 from datagen.composed_names import has_composed_name, is_in_another, is_of_any
-from datagen.extended_profiles import only_reads
+from datagen.extended_profiles import FINDING_ACTIONS, only_reads
 from datagen.generation.system_names import system_name
-from datagen.paths.interchangeable import FINDING_ACTIONS, SAME_VERBS
+from datagen.paths.interchangeable import SAME_VERBS
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest

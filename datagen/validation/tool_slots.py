@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from datagen.extended_profiles import FINDING_ACTIONS
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
@@ -129,7 +130,7 @@ def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntiti
         attributes=frozenset(_attributes(tool.returns)),
         attribute_names=frozenset(_attribute_names(tool.returns)),
         document_words=_document_words(tool, known.everyday.words(profile.entity)),
-        lists=profile.action in ("search", "list"),
+        lists=profile.action in FINDING_ACTIONS,
         name=tuple(words(local_name(tool))),
         name_words=frozenset(form for word in words(local_name(tool)) for form in (noun_lemma(word), verb_lemma(word))),
         vocabulary=_vocabulary(said, profile.entity, known.everyday),

@@ -22,7 +22,7 @@ _TEMPLATES = templates("conditional")
 _REMOVING = word_classes("condition_clauses")["removing"]
 _MAX_GOALS = 2
 _CONDITION_LAST = 0.35
-"""How likely a condition stands behind what is to be done, where one thing is tested and changed."""
+"""How likely a condition stands behind what is to be done, where one thing is tested and changed. Chosen, not measured."""
 
 
 def generate(context: TemplateContext) -> str:

@@ -104,6 +104,7 @@ class FilterIndex:
         joined = copy.copy(self)
         vars(joined).pop("_values", None)
         joined._tools, joined._count, joined._tool_id, joined._find_tool = table, tool_count, tool_id, find_tool
+        joined._numbers = range(tool_count)
         joined._rows = tuple((key, values[key]) for key in sorted(values) if values[key])
         return joined
 

@@ -440,3 +440,17 @@ def test_a_call_may_mix_forms_and_namespaces(store: Path) -> None:
         changing.upsert({**NEW}, {**_BODY, "parameters": _SCHEMA, "id": NEW["id"]})
     with pytest.raises(DocumentError, match="jsonl:2"):
         changing.upsert(NEW, {"description": "no name", "parameters": _SCHEMA})
+
+
+def test_every_kind_of_filter_means_the_same_over_a_changed_and_a_rebuilt_catalogue(tmp_path: Path) -> None:
+    built(tmp_path / "changed")
+    changing = Changing(tmp_path / "changed")
+    changing.upsert(*map(row, range(12, 20)))
+    changing.delete(*(row(number)["id"] for number in range(15)))
+    built(tmp_path / "rebuilt", map(row, range(15, 20)))
+    whole, values = Changing.opened(tmp_path / "rebuilt"), ("tickets", "tick*", "!tickets", "!tick*", "*", "!none")
+    of_ids = (row(16)["id"], "tickets/*", f"!{row(16)['id']}", "!tickets/*", "*", "!none")
+    assert changing.tools() == whole.tool_ids(0, 10)
+    for key, value in [("namespace", value) for value in values] + [("id", value) for value in of_ids]:
+        wanted, found = (each.snapshot.filters.passing({key: [value]}) for each in (whole, changing.engine))
+        assert found.tolist() == wanted.tolist(), (key, value)

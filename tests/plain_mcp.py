@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["serve"]
+__all__ = ["serve", "serve_resources_only"]
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -29,6 +29,23 @@ def serve(name: str, list_tools: Answer, call: Answer) -> None:
         "tools/list": list_tools,
         "tools/call": call,
     }
+    _answer(methods)
+
+
+def serve_resources_only() -> None:
+    """Answer as a server without tools, until the input ends."""
+    _answer(
+        {
+            "initialize": lambda params: {
+                "protocolVersion": params["protocolVersion"],
+                "capabilities": {"resources": {}},
+                "serverInfo": {"name": "texts", "version": "1"},
+            }
+        }
+    )
+
+
+def _answer(methods: Mapping[str, Answer]) -> None:
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message or "method" not in message:

@@ -20,6 +20,7 @@ __all__ = ["MAX_PAGES", "TIMEOUT_S", "connection", "list_tools"]
 TIMEOUT_S = 60.0
 #: Maximum number of pages; a server with more is assumed to repeat its pages without end.
 MAX_PAGES = 1_000
+_NO_SUCH_METHOD = -32601  # of JSON-RPC
 
 
 class ListedTools(NamedTuple):
@@ -55,18 +56,25 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = N
 
 async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
     from mcp import Client
+    from mcp.shared.exceptions import MCPError
 
     tools: list[dict[str, Any]] = []
     seen: set[str] = set()
     cursor: str | None = None
     server = connection(address, output, access)
     async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
+        name = client.server_info.name if client.server_info is not None else ""
         for _ in range(MAX_PAGES):
-            page = await client.list_tools(cursor=cursor)
+            try:
+                page = await client.list_tools(cursor=cursor)
+            except MCPError as error:
+                if client.server_capabilities.tools is None and error.code == _NO_SUCH_METHOD:
+                    return ListedTools(name, [])  # it says that it offers none, only resources or prompts
+                raise
             tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
             cursor = page.next_cursor
             if not cursor:
-                return ListedTools(client.server_info.name if client.server_info is not None else "", tools)
+                return ListedTools(name, tools)
             if cursor in seen:
                 break
             seen.add(cursor)

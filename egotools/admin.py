@@ -1,10 +1,9 @@
-"""The client of the admin service: it publishes, rolls back, lists, compares and changes the catalogues of a server."""
+"""The client of the admin service: it publishes, rolls back, lists and compares the catalogues of a server."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from queue import Empty, Queue
@@ -20,11 +19,10 @@ from egotools.codec import error_from_rpc
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 
-__all__ = ["AdminClient", "CatalogDiff", "CatalogState", "ChangedTools", "PublishedSnapshot", "SnapshotInfo"]
+__all__ = ["AdminClient", "CatalogDiff", "CatalogState", "PublishedSnapshot", "SnapshotInfo"]
 
 _SETTLED = (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _MAX_MESSAGE_BYTES = 64 * 2**20
-_TOOLS_IN_MESSAGE, _CHARS_IN_MESSAGE = 100, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,6 @@ class CatalogDiff:
 
     :param added: ids of tools that only the new one has; ``removed``: only the old one; each list at most 10,000, sorted.
     :param details: the whole comparison, as ``egotools diff --json`` prints it.
-    :param waiting_changes: number of tools that live changes of the two snapshots add, replace or remove, which are not compared.
     """
 
     old_id: str
@@ -88,19 +85,6 @@ class CatalogDiff:
     removed: tuple[str, ...]
     changed: tuple[str, ...]
     details: dict[str, Any]
-    waiting_changes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedTools:
-    """Numbers of tools that a change added, replaced, removed, left as they were, and did not know."""
-
-    added: int
-    replaced: int
-    removed: int
-    unchanged: int
-    unknown: int
-    snapshot_id: str
 
 
 class AdminClient:
@@ -204,7 +188,7 @@ class AdminClient:
         """
         reply = self._call(self._stub.Diff, pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
         lists = (tuple(reply.added), tuple(reply.removed), tuple(reply.changed))
-        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json), reply.waiting_changes)
+        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json))
 
     def catalogs(self, *, timeout_s: float = 30.0) -> tuple[CatalogState, ...]:
         """Return the catalogues of the server that the caller may see, sorted by tenant."""
@@ -216,37 +200,11 @@ class AdminClient:
             for each in reply.catalogs
         )
 
-    def upsert_tools(self, tools: Iterable[str], *, timeout_s: float = 300.0) -> ChangedTools:
-        """Add tools, or replace those with the same ids; return when the change is durable and searchable.
-
-        :param tools: each one tool as a JSON object.
-        """
-        return _changed(self._call(self._stub.UpsertTools, _messages(tools), timeout_s))
-
-    def delete_tools(self, ids: Sequence[str], *, timeout_s: float = 300.0) -> ChangedTools:
-        """Remove tools; unknown ids are counted."""
-        return _changed(self._call(self._stub.DeleteTools, pb.DeleteToolsRequest(ids=ids), timeout_s))
-
     def _call(self, method: Any, message: Any, timeout_s: float) -> Any:
         try:
             return method(message, timeout=timeout_s)
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
-
-
-def _messages(tools: Iterable[str]) -> Iterator[pb.UpsertToolsRequest]:
-    chunk: list[str] = []
-    for tool in tools:
-        if len(chunk) == _TOOLS_IN_MESSAGE or sum(map(len, chunk)) + len(tool) > _CHARS_IN_MESSAGE:
-            yield pb.UpsertToolsRequest(tools_json=chunk)
-            chunk = []
-        chunk.append(tool)
-    if chunk:
-        yield pb.UpsertToolsRequest(tools_json=chunk)
-
-
-def _changed(reply: pb.ChangeToolsResponse) -> ChangedTools:
-    return ChangedTools(reply.added, reply.replaced, reply.removed, reply.unchanged, reply.unknown, reply.snapshot_id)
 
 
 def _time(message: Any, field: str) -> datetime | None:

@@ -80,20 +80,15 @@ def build_tool_graph(
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
     observed: ObservedShapes | None = None,
-    among: Sequence[Tool] = (),
-    abbreviations: Mapping[str, str] = {},
     progress: Progress = no_progress,
 ) -> GraphBuild:
-    """Build the tool graph of a catalogue, or of some tools of it.
+    """Build the tool graph of a catalogue.
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
     :param observed: the shapes of values that were observed in use.
-    :param among: other tools of the catalogue: nothing is extracted from them, but derived edges may join them. Edges between two of
-        them are in the graph too.
-    :param abbreviations: known ones of the catalogue, beside those of the ontology and of these documents.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -101,9 +96,8 @@ def build_tool_graph(
     rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
-    every = [*tools, *among]
     with timed(seconds, "extract"):
-        boilerplate = find_boilerplate(every)
+        boilerplate = find_boilerplate(tools)
         # The extractor, the validation and the cache see these; everything else the documents as they are.
         cut = [boilerplate.cut(tool) for tool in tools]
         extractions = zip(cut, _extractions(cut, extractor, ontology, cache), strict=True)
@@ -115,15 +109,14 @@ def build_tool_graph(
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
-        known = replace(ontology, abbreviations={**abbreviations, **ontology.abbreviations})
-        canonical = canonicalize(kept, every, known, encoder=encoder, synonyms=declared.links.synonyms)
+        canonical = canonicalize(kept, tools, ontology, encoder=encoder, synonyms=declared.links.synonyms)
         progress("canonicalize", len(canonical.triples), len(kept))
     with timed(seconds, "link"):
-        links = derive_links(every, ontology, declared.links)
+        links = derive_links(tools, ontology, declared.links)
         named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
         derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
-            every,
+            tools,
             canonical.triples,
             ontology,
             canonical.surface_forms,

@@ -21,7 +21,6 @@ gRPC status code and one exit code of the command::
     │   └── SnapshotSignatureError   FAILED_PRECONDITION  6    not signed by a key that is trusted
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
     ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
-    │   └── OtherWriterError         FAILED_PRECONDITION  8    another process changes the catalogue
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
     ├── ModelError                   UNAVAILABLE          10   a model is unavailable or its answer is invalid
     │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money budget is used up
@@ -56,7 +55,6 @@ __all__ = [
     "NotFoundError",
     "NotReadyError",
     "OntologyError",
-    "OtherWriterError",
     "OverlayFileError",
     "OverloadedError",
     "PermissionDeniedError",
@@ -250,12 +248,6 @@ class StorageError(EgotoolsError):
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 8
-
-
-class OtherWriterError(StorageError):
-    """Another process changes the catalogue; the subject is the log of its changes. Only that one takes changes until it ends."""
-
-    grpc_code = "FAILED_PRECONDITION"
 
 
 class MissingExtraError(EgotoolsError):

@@ -9,7 +9,7 @@ from retrieval.baselines.flat import make_flat
 from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
 from retrieval.config import PAPER
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.ranking.confidence import ConfidenceModel, confidence_model_for
+from retrieval.ranking.confidence import confidence_model_for
 from retrieval.ranking.ranking import Ranker
 from retrieval.ranking.rerank import CrossEncoderRanker, PromotingReranker
 from retrieval.ranking.weights import BASELINE, weights_of
@@ -34,9 +34,7 @@ BASELINES = (
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
-def make_presets(
-    snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None, *, confidence: ConfidenceModel | None = None
-) -> dict[str, Retriever]:
+def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
     """Return every preset over one snapshot, by name.
 
     ``default`` and ``fast`` use the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
@@ -44,7 +42,6 @@ def make_presets(
 
     :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
         the paper; ``fast`` is ``default`` without it.
-    :param confidence: of ``default`` and ``fast``; None for that of the snapshot, where there is a calibration.
     :raises SnapshotVersionError: when the snapshot's weights are unknown; see
         :func:`retrieval.ranking.weights.weights_of`.
     """
@@ -52,8 +49,7 @@ def make_presets(
     promoting: PromotingReranker | None = None
     if reranker is not None:
         ranker, promoting = CrossEncoderRanker(reranker), PromotingReranker(reranker)
-    weights = weights_of(snapshot)
-    confidence = confidence or confidence_model_for(snapshot, encoder.name)
+    weights, confidence = weights_of(snapshot), confidence_model_for(snapshot, encoder.name)
     semantic = SemanticRetriever(snapshot, encoder)
     lexical = {
         retriever.name: retriever

@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from egotools.tool_plan import ToolPlan
 from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo
@@ -22,7 +19,6 @@ from retrieval.index.analysis import terms
 from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.query.plan_request import PlanRequest
-from retrieval.ranking.confidence import ConfidenceModel, confidence_model_for
 from retrieval.ranking.weights import FUSION
 from retrieval.restricted_engine import RestrictedEngine
 from retrieval.retriever import Retriever
@@ -82,18 +78,10 @@ def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) ->
 class SnapshotEngine:
     """The implementation of :class:`retrieval.engine.Engine` over a snapshot folder. Thread-safe."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        encoder: Encoder,
-        reranker: Reranker | None = None,
-        *,
-        confidence: ConfidenceModel | None = None,
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
-        self._confidence = confidence or confidence_model_for(snapshot, encoder.name)
-        self._presets = make_presets(snapshot, encoder, reranker, confidence=self._confidence)
+        self._presets = make_presets(snapshot, encoder, reranker)
         self._reranker = reranker
         self._planner = ToolPlanner(snapshot)
         views = VisibleSnapshots(snapshot)
@@ -102,14 +90,6 @@ class SnapshotEngine:
                 snapshot.id, lambda: SnapshotEngine(views.of(dict(filters)), encoder, reranker)
             )
         )
-
-    def over(self, snapshot: Snapshot, added: NDArray[np.int64]) -> SnapshotEngine:
-        """Return the engine over a snapshot that differs from this one's in a few tools, with the same models.
-
-        :param added: numbers of the tools that this one's does not have.
-        """
-        confidence = self._confidence.with_tools(snapshot, added) if self._confidence is not None else None
-        return SnapshotEngine(snapshot, self.encoder, self._reranker, confidence=confidence)
 
     @property
     def snapshot_id(self) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ontology.errors import EgotoolsError
 
-__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited", "named_tools"]
+__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited"]
 
 AUDIT_LOG = "EGOTOOLS_AUDIT_LOG"
 """The variable that names the audit log."""
-_NAMED, _ID_CHARS = 20, 100
 
 
 @dataclass
@@ -38,8 +37,8 @@ class AuditedChange:
 def audited(action: str, subject: str) -> Iterator[AuditedChange]:
     """Write an entry before the block begins, and one with its outcome. Without the variable nothing is written.
 
-    :param action: ``publish``, ``rollback``, ``change-tools`` or ``approve-finding``.
-    :param subject: what is changed: a store, ids of tools.
+    :param action: ``publish``, ``rollback`` or ``approve-finding``.
+    :param subject: what is changed: a store, the finding.
     :raises StorageError: when it cannot be written; the block has not begun then.
     """
     change = AuditedChange(subject)
@@ -65,10 +64,3 @@ def audited(action: str, subject: str) -> Iterator[AuditedChange]:
 def is_audited() -> bool:
     """Whether an audit log is named."""
     return bool(os.environ.get(AUDIT_LOG, "").strip())
-
-
-def named_tools(ids: Iterable[str]) -> str:
-    """Return the number of tools and the ids of the first twenty, as an entry has them."""
-    found = list(ids)
-    shown = ", ".join(each[:_ID_CHARS] for each in found[:_NAMED])
-    return f"{len(found):,} tools: {shown}{', …' if len(found) > _NAMED else ''}"

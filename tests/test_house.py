@@ -64,7 +64,6 @@ ROOMS = {
     "retrieval": (
         ("index",),
         ("snapshot",),
-        ("delta",),
         ("query",),
         ("candidates", "ranking"),
         ("completion", "task_state"),

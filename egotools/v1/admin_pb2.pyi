@@ -21,6 +21,11 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
+
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
@@ -220,16 +225,11 @@ class DiffResponse(_message.Message):
     REMOVED_FIELD_NUMBER: _builtins.int
     CHANGED_FIELD_NUMBER: _builtins.int
     DIFF_JSON_FIELD_NUMBER: _builtins.int
-    WAITING_CHANGES_FIELD_NUMBER: _builtins.int
     old_id: _builtins.str
     """Ids of the compared snapshots."""
     new_id: _builtins.str
     diff_json: _builtins.str
     """The whole comparison as JSON, as `egotools diff --json` prints it."""
-    waiting_changes: _builtins.int
-    """Number of tools that live changes of the two snapshots add, replace or remove. They are in no snapshot before a merge, so they are
-    not compared here.
-    """
     @_builtins.property
     def added(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of tools that only the new one has, that only the old one has, and that differ; each at most 10,000, sorted."""
@@ -247,97 +247,64 @@ class DiffResponse(_message.Message):
         removed: _abc.Iterable[_builtins.str] | None = ...,
         changed: _abc.Iterable[_builtins.str] | None = ...,
         diff_json: _builtins.str = ...,
-        waiting_changes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "changed", b"changed", "diff_json", b"diff_json", "new_id", b"new_id", "old_id", b"old_id", "removed", b"removed", "waiting_changes", b"waiting_changes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "changed", b"changed", "diff_json", b"diff_json", "new_id", b"new_id", "old_id", b"old_id", "removed", b"removed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DiffResponse: _TypeAlias = DiffResponse  # noqa: Y015
 
+@_deprecated("""This message has been marked as deprecated using proto message options.""")
 @_typing.final
 class UpsertToolsRequest(_message.Message):
-    """Some of the tools to add or replace."""
+    """Of a call that is not answered any more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    TOOLS_JSON_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tools_json(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Each one tool as a JSON object, in the form of `egotools` function JSON."""
-
     def __init__(
         self,
-        *,
-        tools_json: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tools_json", b"tools_json"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpsertToolsRequest: _TypeAlias = UpsertToolsRequest  # noqa: Y015
 
+@_deprecated("""This message has been marked as deprecated using proto message options.""")
 @_typing.final
 class DeleteToolsRequest(_message.Message):
-    """The tools to remove."""
+    """Of a call that is not answered any more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    IDS_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """1 to 10,000 ids."""
-
     def __init__(
         self,
-        *,
-        ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ids", b"ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeleteToolsRequest: _TypeAlias = DeleteToolsRequest  # noqa: Y015
 
+@_deprecated("""This message has been marked as deprecated using proto message options.""")
 @_typing.final
 class ChangeToolsResponse(_message.Message):
-    """What was changed."""
+    """Of calls that are not answered any more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    ADDED_FIELD_NUMBER: _builtins.int
-    REPLACED_FIELD_NUMBER: _builtins.int
-    REMOVED_FIELD_NUMBER: _builtins.int
-    UNCHANGED_FIELD_NUMBER: _builtins.int
-    UNKNOWN_FIELD_NUMBER: _builtins.int
-    SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
-    added: _builtins.int
-    """Number of tools that were added, replaced, removed, unchanged, and unknown (of a removal)."""
-    replaced: _builtins.int
-    removed: _builtins.int
-    unchanged: _builtins.int
-    unknown: _builtins.int
-    snapshot_id: _builtins.str
-    """Id of the state that answers from now on: `RetrieveResponse.snapshot_id`."""
     def __init__(
         self,
-        *,
-        added: _builtins.int = ...,
-        replaced: _builtins.int = ...,
-        removed: _builtins.int = ...,
-        unchanged: _builtins.int = ...,
-        unknown: _builtins.int = ...,
-        snapshot_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "removed", b"removed", "replaced", b"replaced", "snapshot_id", b"snapshot_id", "unchanged", b"unchanged", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

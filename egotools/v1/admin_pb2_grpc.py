@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CatalogAdminStub:
-    """Publishes, rolls back and changes the catalogues of a server.
+    """Publishes, rolls back, lists and compares the catalogues of a server.
     """
 
     def __init__(self, channel):
@@ -73,7 +73,7 @@ class CatalogAdminStub:
 
 
 class CatalogAdminServicer:
-    """Publishes, rolls back and changes the catalogues of a server.
+    """Publishes, rolls back, lists and compares the catalogues of a server.
     """
 
     def Publish(self, request, context):
@@ -106,14 +106,15 @@ class CatalogAdminServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpsertTools(self, request_iterator, context):
-        """Add tools, or replace those with the same ids. The answer comes when the change is durable and searchable.
+        """Answers UNIMPLEMENTED: single tools are not changed any more. Change the documents, run `egotools sync` or `egotools build`, then call
+        Publish.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteTools(self, request, context):
-        """Remove tools. Ids that the catalogue does not have are counted, and are no error.
+        """Answers UNIMPLEMENTED, as UpsertTools.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,7 +174,7 @@ def add_CatalogAdminServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogAdmin:
-    """Publishes, rolls back and changes the catalogues of a server.
+    """Publishes, rolls back, lists and compares the catalogues of a server.
     """
 
     @staticmethod

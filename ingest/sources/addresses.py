@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,12 +41,11 @@ class Found(NamedTuple):
     shown: tuple[str, ...] = ()
 
 
-def find_documents(addresses: Sequence[str], *, only: Collection[str] | None = None) -> Found:
+def find_documents(addresses: Sequence[str]) -> Found:
     """Return the documents of the addresses: files, folders, patterns, live addresses, ``NAME=ADDRESS`` and sources files.
 
     A sources file is read only when it is named itself, not when it is found in a folder: it can start commands.
 
-    :param only: names of sources: documents of others are not looked for.
     :raises SourcesFileError: for a sources file with faults.
     :raises InvalidArgumentError: when two sources have one name, and for an empty address.
     """
@@ -57,8 +56,6 @@ def find_documents(addresses: Sequence[str], *, only: Collection[str] | None = N
             remedy="A variable of the shell may not be set; write . for the current folder",
         )
     unnamed, entries = _split_named(addresses)
-    if only is not None:
-        unnamed, entries = [], tuple(entry for entry in entries if entry.name in only)
     by_identity: dict[tuple[str, str], Document] = {}
     rejected: list[RejectedRecord] = []
     places = [(address, None) for address in unnamed] + [(entry.location, entry) for entry in entries]

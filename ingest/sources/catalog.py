@@ -6,8 +6,8 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ingest.sources.addresses import find_documents
@@ -35,6 +35,8 @@ _MAX_LISTED = 20
 _MAX_SUBJECT_CHARS = 1_000
 _MAX_DETAIL_CHARS = 500
 _MAX_SEARCHED_CHARS = 10_000
+# Reasons of records whose document was read as a whole: what it does not list is not there.
+_READ = frozenset({EXCLUDES_NOTHING, "duplicate-id", "no-match", "no-operations", "unknown-dependency"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class Catalog:
 
     :param renamed: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     :param sources: the named sources, sorted by name.
+    :param unread: source → why it, or a part of it, could not be read: it may have more tools than these.
     :param references: the other files that the documents refer to, sorted, also those that are missing or refused, and their states
         when they were read.
     """
@@ -75,6 +78,7 @@ class Catalog:
     documents: tuple[DocumentReport, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     sources: tuple[SourceEntry, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
     references: tuple[tuple[Path, FileState], ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
@@ -89,7 +93,7 @@ def read_catalog(
     progress: Callable[[str], None] | None = None,
     finished: Callable[[DocumentReport], None] | None = None,
     cache: ReadCache | None = None,
-    only: Collection[str] | None = None,
+    complete: Callable[[Catalog], Catalog] | None = None,
 ) -> Catalog:
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
@@ -99,12 +103,12 @@ def read_catalog(
     :param progress: called with each document's address before it is read.
     :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
     :param cache: files that have not changed are taken from it.
-    :param only: names of sources: documents of others are not read.
+    :param complete: returns the catalogue with what is known of the sources that could not be read; called where there is one.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
     :raises SourcesFileError: for a sources file with faults.
     :raises InvalidArgumentError: when two sources have one name.
     """
-    documents, missing, sources, shown = find_documents(addresses, only=only)
+    documents, missing, sources, shown = find_documents(addresses)
     reads: list[DocumentRead] = []
     for document in documents:
         if progress is not None:
@@ -123,10 +127,24 @@ def read_catalog(
         documents=tuple(_report(read) for read in reads if read.counted),
         renamed=tuple(renamed),
         sources=sources,
+        unread=_unread(sources, reads),
         references=tuple(sorted({each for document in documents for each in document.references.items()})),
     )
+    if complete is not None and catalog.unread:
+        catalog = complete(catalog)
     _check(catalog, shown, strict=strict)
     return catalog
+
+
+def _unread(sources: Sequence[SourceEntry], reads: Sequence[DocumentRead]) -> dict[str, str]:
+    """Return why sources could not be read as a whole; one without any document may be on a disk that is not there."""
+    unread: dict[str, str] = {}
+    for entry in sources:
+        own = [read for read in reads if read.document.source == entry]
+        faults = [_shown(record) for read in own for record in read.rejected if record.reason not in _READ]
+        if faults or not own:
+            unread[entry.name] = f"{faults[0].subject}: {faults[0].detail}" if faults else "no document is there"
+    return unread
 
 
 def _report(read: DocumentRead) -> DocumentReport:

@@ -46,7 +46,9 @@ def source_for(document: Document) -> Source:
         if source.accepts(document):
             return source
     if document.suffix in {".json", ".yaml", ".yml"}:
-        document.data  # noqa: B018 - a syntax error is more useful than "unknown format"
+        data = document.data  # a syntax error is more useful than "unknown format"
+        if data == [] or (isinstance(data, Mapping) and data and all(value == [] for value in data.values())):
+            raise DocumentError("the document lists no tools", subject=document.address, reason="no-operations")
     remedy = "egotools reads " + ", ".join(source.name.split(".")[0] for source in SOURCES)
     if _seems_sources_file(document):
         remedy = "If this is a sources file, its key is `sources`, not `source`"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from ingest.sources.catalog import Catalog
-from ingest.sources.source_entry import SourceEntry
 from ontology.named_source import NamedSource
 from ontology.redaction import redacted_address
 
-__all__ = ["entry_of", "named_sources"]
+__all__ = ["named_sources"]
 
 
 def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
@@ -31,17 +30,4 @@ def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
             tools=namespaces[entry.name].total(),
         )
         for entry in catalog.sources
-    )
-
-
-def entry_of(source: NamedSource) -> SourceEntry:
-    """The entry of a source of which only the manifest is known; it cannot be read again."""
-    return SourceEntry(
-        name=source.name,
-        location=source.location,
-        namespace=source.name,
-        owner=source.owner,
-        description=source.description,
-        aliases=source.aliases,
-        refresh_s=source.refresh_s,
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,14 +13,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from ingest.trust.approvals import Approval, content_hash
 from ingest.trust.examine import findings_of
-from ingest.trust.finding import QUARANTINE, Finding, visible
+from ingest.trust.finding import QUARANTINE, Finding
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.files import write_file
 from ontology.tool import Tool
 
 __all__ = [
     "FINDINGS",
-    "NOT_EXAMINED",
     "POLICIES",
     "Examined",
     "FindingsReport",
@@ -37,10 +35,7 @@ FINDINGS = "findings.json"
 POLICIES: Final = ("report", "quarantine", "refuse")
 _LISTED = 1_000  # findings in a report
 _NAMED = 10
-_UNPUBLISHED = 1_000  # tools that were held back and never published, after a change
-_PLACES = 4  # findings of a changed tool
 _LEFT = 500  # tools that are no longer among the documents
-_CHARS = 300  # of the id of such a tool, and of the place and the reason of a finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,27 +85,6 @@ class TrustRecord:
         stay = (row for row in self.left if row["id"] not in gone)
         return replace(self, left=(*stay, *gone.values())[-_LEFT:])
 
-    def then(self, ids: Collection[str], later: TrustRecord) -> TrustRecord:
-        """The record after a later examination, of which these tools alone count.
-
-        So that refused calls do not let it grow without end, it keeps the first findings of each of them, severe ones before others,
-        and of all tools that are held back and were never published the newest thousand; none with an id of more than 300 characters.
-        """
-        rows = {str(row["id"]): row for row in (*self.baseline, *later.baseline)}
-        held = [*(id_ for id_ in self.quarantined if id_ not in ids), *(id_ for id_ in later.quarantined if id_ in ids)]
-        new = [id_ for id_ in held if id_ not in rows]
-        gone = {*new[:-_UNPUBLISHED], *(id_ for id_ in new if len(id_) > _CHARS)}
-        findings = (*(each for each in self.findings if each.tool not in ids), *_first(later.findings, ids))
-        hashes = {id_: sha256 for id_, sha256 in self.hashes.items() if id_ not in ids}
-        hashes |= {id_: sha256 for id_, sha256 in later.hashes.items() if id_ in ids}
-        return TrustRecord(
-            findings=tuple(each for each in findings if each.tool not in gone),
-            hashes={id_: sha256 for id_, sha256 in hashes.items() if id_ not in gone},
-            quarantined=tuple(id_ for id_ in held if id_ not in gone),
-            baseline=tuple(row for _, row in sorted(rows.items())),
-            left=tuple(row for row in self.left if row["id"] not in ids),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
@@ -126,11 +100,6 @@ class Examined:
     refused: CatalogError | None
     report: FindingsReport
     record: TrustRecord
-
-
-NOT_EXAMINED: Final = Examined(
-    left_out=frozenset(), kept={}, refused=None, report=FindingsReport(), record=TrustRecord()
-)
 
 
 def examine(
@@ -203,14 +172,6 @@ def _kept(
     others = [tool for tool in tools if tool.id not in old]
     severe = {each.tool for each in findings_of(list(old.values()), old, beside=others) if each.severity == QUARANTINE}
     return {id_: tool for id_, tool in old.items() if id_ not in severe or (id_, content_hash(tool)) in released}
-
-
-def _first(findings: Iterable[Finding], ids: Collection[str]) -> Iterator[Finding]:
-    """The first findings of each of these tools, its severe ones before others; names of properties in them are cut."""
-    for id_, found in groupby(findings, key=lambda each: each.tool):
-        if id_ in ids:
-            for each in sorted(found, key=lambda each: each.severity != QUARANTINE)[:_PLACES]:
-                yield replace(each, field=visible(each.field, _CHARS), why=visible(each.why, _CHARS))
 
 
 def _of_kept(finding: Finding) -> Finding:

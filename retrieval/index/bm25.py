@@ -28,11 +28,9 @@ __all__ = [
     "hash_text",
     "hash_texts",
     "make_postings",
-    "mean_length",
     "pack_postings",
     "read_bm25",
     "read_postings",
-    "term_weight",
     "write_postings",
 ]
 
@@ -93,17 +91,6 @@ def term_weight(idf: float, count: int, length: int, mean: float) -> float:
     return idf * count * (_K1 + 1.0) / (count + _K1 * (1.0 - _B + _B * length / mean))
 
 
-def mean_length(index: Bm25Index, tool: int, document: Sequence[str]) -> float:
-    """Return the mean length of the field, which one tool's weight tells: the inverse of :func:`term_weight`.
-
-    :param document: the terms of the tool, at least one.
-    """
-    term, count = max(Counter(document).items(), key=lambda item: (item[1], item[0]))
-    weight = float(index.scores_of(np.asarray([tool]), [term])[0])
-    share = (index.idf(term) * count * (_K1 + 1.0) / weight - count) / _K1
-    return len(document) * _B / (share - (1.0 - _B))
-
-
 def pack_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
     """Return the postings for given weights.
 
@@ -158,11 +145,6 @@ class Bm25Index:
         index = copy.copy(self)
         index._visible, index._counted, index._rescaled = visible, int(np.count_nonzero(visible)), rescaled
         return index
-
-    @property
-    def postings(self) -> Postings:
-        """The postings of the field."""
-        return self._postings
 
     def frequency(self, term: str) -> int:
         """Return the number of tools that have a term."""

@@ -74,45 +74,6 @@ class FilterIndex:
         self._find_tool = find_tool
         self._numbers: Sequence[int] = range(tool_count)
 
-    def joined(
-        self,
-        table: Lookup,
-        tool_count: int,
-        tool_id: Callable[[int], str],
-        find_tool: Callable[[str], int | None],
-        *,
-        added: Iterable[Tool],
-        gone: Iterable[Tool],
-    ) -> FilterIndex:
-        """Return the filters of a catalogue with some tools added and others gone.
-
-        :param table: ``key=value`` → tools of that catalogue.
-        """
-        lost: defaultdict[str, set[str]] = defaultdict(set)
-        new: defaultdict[str, set[str]] = defaultdict(set)
-        for key, value in (pair for tool in gone for pair in filter_pairs(tool)):
-            if not len(table[f"{key}={value}"]):
-                lost[key].add(value)
-        for key, value in (pair for tool in added for pair in filter_pairs(tool)):
-            new[key].add(value)
-        values = dict(self._values)
-        if EFFECT_KEY not in values and self._count:  # of a release before it: of its tools nothing is known
-            new.pop(EFFECT_KEY, None)
-        for key in lost.keys() | new.keys():  # sorted already but for the new ones: that takes no time of a sort
-            kept = [value for value in values.get(key, ()) if value not in lost[key] and value not in new[key]]
-            values[key] = tuple(sorted([*kept, *sorted(new[key])]))
-        joined = copy.copy(self)
-        vars(joined).pop("_values", None)
-        joined._tools, joined._count, joined._tool_id, joined._find_tool = table, tool_count, tool_id, find_tool
-        joined._numbers = range(tool_count)
-        joined._rows = tuple((key, values[key]) for key in sorted(values) if values[key])
-        return joined
-
-    @property
-    def table(self) -> Lookup:
-        """The table ``key=value`` → tools."""
-        return self._tools
-
     @property
     def keys(self) -> dict[str, int]:
         """Map from every key of filters to the number of its values."""

@@ -35,28 +35,6 @@ class Lookup:
         self._keys: NDArray[np.uint64] = load_mapped(folder / f"{name}.keys.npy")
         self._values: NDArray[np.int32] = load_mapped(folder / f"{name}.values.npy")
 
-    def joined(self, numbers: NDArray[np.int64], added: Iterable[tuple[str, int]]) -> Lookup:
-        """Return a table in memory with other numbers, and with more pairs.
-
-        :param numbers: old number → new number, int64, ascending but for -1, for one that is left out.
-        :param added: pairs of text and new number.
-        """
-        renumbered = numbers[self._values]
-        stay = renumbered >= 0
-        keys, values = self._keys[stay], renumbered[stay].astype(np.int32)
-        pairs = sorted({(hash_text(text), number) for text, number in added})
-        new_keys = np.asarray([key for key, _ in pairs], dtype=np.uint64)
-        new_values = np.asarray([number for _, number in pairs], dtype=np.int32)
-        starts, stops = np.searchsorted(keys, new_keys, side="left"), np.searchsorted(keys, new_keys, side="right")
-        at = [
-            start + np.searchsorted(values[start:stop], number)
-            for start, stop, number in zip(starts, stops, new_values, strict=True)
-        ]
-        table = copy.copy(self)
-        places = np.asarray(at, dtype=np.int64)
-        table._keys, table._values = np.insert(keys, places, new_keys), np.insert(values, places, new_values)
-        return table
-
     def __getitem__(self, text: str) -> NDArray[np.int32]:
         """Return the numbers of one text, ascending, int32; empty for an unknown text."""
         return self.many((text,))[0]

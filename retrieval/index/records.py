@@ -112,14 +112,9 @@ class Records(Generic[_T]):
     """
 
     def __init__(self, path: Path, decode: Callable[[Any], _T]) -> None:
-        self._lines: Texts = Texts(path, ".jsonl")
+        self._lines = Texts(path, ".jsonl")
         self._decode = decode
         self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
-
-    @property
-    def lines(self) -> Texts:
-        """The lines of the file, in its order."""
-        return self._lines
 
     def subset(self, numbers: NDArray[np.int64]) -> Records[_T]:
         """Return some of the records, renumbered in the given order.

@@ -6,14 +6,11 @@ import copy
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
 from ontology.pattern_shape import ShapeFacts, facts_of
@@ -74,16 +71,13 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
     """
     rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
     for use in uses:
-        rows[use.shape].append(_use_row(use, numbers))
-    write_records(folder / _FILE, _shape_rows(rows))
-
-
-def _use_row(use: ShapeUse, numbers: Mapping[str, int]) -> list[Any]:
-    return [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened]
-
-
-def _shape_rows(rows: Mapping[ValueShape, list[list[Any]]]) -> list[Any]:
-    return [{"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)]
+        rows[use.shape].append(
+            [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened],
+        )
+    write_records(
+        folder / _FILE,
+        ({"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)),
+    )
 
 
 @dataclass(slots=True)
@@ -103,27 +97,12 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A shape, and the parameters that have it.
-
-    :param stored: as the snapshot has them.
-    :param numbers: number of each tool of the snapshot → its number in the joined catalogue; None for the snapshot itself.
-    :param added: those of tools that were added.
-    """
+    """A shape, and the parameters that have it."""
 
     shape: ValueShape
     facts: ShapeFacts
     compiled: re.Pattern[str]
-    stored: tuple[ValueUse, ...]
-    numbers: NDArray[np.int64] | None = None
-    added: tuple[ValueUse, ...] = ()
-
-    @cached_property
-    def uses(self) -> tuple[ValueUse, ...]:
-        """The parameters; a common shape has thousands, and few requests have a value of it."""
-        if self.numbers is None:
-            return self.stored
-        kept = [replace(use, tool=int(self.numbers[use.tool])) for use in self.stored if self.numbers[use.tool] >= 0]
-        return tuple(sorted((*kept, *self.added), key=astuple))
+    uses: tuple[ValueUse, ...]
 
     @property
     def is_widened(self) -> bool:
@@ -142,31 +121,8 @@ class ValueShapes:
         self._visible: Callable[[int], bool] | None = None
         self._rows: Records[Any] = Records(self._path, lambda row: row)
 
-    def joined(
-        self, numbers: NDArray[np.int64], uses: Iterable[ShapeUse], added: Mapping[str, int], *, tool_count: int
-    ) -> ValueShapes:
-        """Return the index without some tools and with others.
-
-        :param numbers: number of each tool → its new number, int64; -1 for one that is left out.
-        :param uses: of the added tools; ``added``: their id → new number.
-        :param tool_count: number of tools then.
-        """
-        more: defaultdict[ValueShape, list[ValueUse]] = defaultdict(list)
-        for use in uses:
-            more[use.shape].append(ValueUse(*_use_row(use, added)))
-        entries = {
-            entry.shape: replace(entry, numbers=numbers, added=tuple(more.pop(entry.shape, ())))
-            for entry in self._shapes
-        }
-        entries |= {shape: _made_entry(shape, tuple(sorted(more[shape], key=astuple))) for shape in more}
-        joined = copy.copy(self)
-        vars(joined).pop("_entries", None)
-        joined._tool_count = tool_count
-        vars(joined)["_shapes"] = [entries[shape] for shape in sorted(entries)]
-        return joined
-
     def __len__(self) -> int:
-        return len(vars(self).get("_shapes", self._rows))
+        return len(self._rows)
 
     def sources(self) -> frozenset[str]:
         """Where the shapes were shown, as :attr:`ValueUse.source`."""
@@ -228,7 +184,7 @@ class ValueShapes:
             known.ways -= entry.facts.ways
             if known.ways < 0:
                 break
-            if entry.compiled.fullmatch(value) and entry.uses:
+            if entry.compiled.fullmatch(value):
                 found += self._of_visible(entry)
         return [entry for entry in found if not entry.is_widened] or found
 
@@ -236,7 +192,7 @@ class ValueShapes:
         if self._visible is None:
             return [entry]
         uses = tuple(use for use in entry.uses if self._visible(use.tool))
-        return [replace(entry, stored=uses, numbers=None, added=())] if uses else []
+        return [replace(entry, uses=uses)] if uses else []
 
     @cached_property
     def _entries(self) -> tuple[dict[str, list[_Entry]], dict[str, list[_Entry]]]:
@@ -276,12 +232,8 @@ class ValueShapes:
         uses = tuple(ValueUse(*_checked(values)) for values in row["uses"])
         if not uses or not all(0 <= use.tool < self._tool_count for use in uses):
             raise ValueError("a use of no tool")
-        return _made_entry(shape, uses)
-
-
-def _made_entry(shape: ValueShape, uses: tuple[ValueUse, ...]) -> _Entry:
-    facts = facts_of(shape)
-    return _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
+        facts = facts_of(shape)
+        return _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
 
 
 _TYPES = [int, str, str, bool, str, bool]  # of the fields of a use

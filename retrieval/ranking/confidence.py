@@ -8,7 +8,6 @@ third model turns the place of a tool in the ranking into the probability that i
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from ontology.errors import ModelError
 from retrieval.index.mapped_array import READING_HEADERS
 from retrieval.query.context import QueryContext
 from retrieval.ranking.ranking import Ranking
-from retrieval.ranking.request_evidence import Background, catalogue_statistics, with_tools
+from retrieval.ranking.request_evidence import Background, catalogue_statistics
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
@@ -140,16 +139,6 @@ class ConfidenceModel:
         self._vectors = snapshot.vectors
         self._calibration = calibration
         self._statistics = catalogue_statistics(snapshot, calibration.background)
-
-    def with_tools(self, snapshot: Snapshot, added: NDArray[np.int64]) -> ConfidenceModel:
-        """The model of a catalogue with a few more tools.
-
-        :param snapshot: with the added tools; ``added``: their numbers.
-        """
-        model = copy.copy(self)
-        model._vectors = snapshot.vectors
-        model._statistics = with_tools(self._statistics, snapshot, added)
-        return model
 
     def estimate(self, context: QueryContext, ranking: Ranking) -> Confidence | None:
         """The confidence in a ranking of all candidates; None where the query has no vector or there is no candidate."""

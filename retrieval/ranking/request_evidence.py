@@ -8,10 +8,9 @@ counts against the catalogue only as far as no tool of it is near. How near the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.query import Query
@@ -24,7 +23,6 @@ __all__ = [
     "CatalogueStatistics",
     "catalogue_statistics",
     "mean_of_nearest",
-    "with_tools",
 ]
 
 TASK_EVIDENCE = ("margin", "standing", "probe")
@@ -129,24 +127,6 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
         tasks_B=_served(snapshot, background.tasks_BD),
         tools_B=_served(snapshot, background.tools_BD),
         margin_T=talk_T - mean_of_nearest(others_TT),
-    )
-
-
-def with_tools(known: CatalogueStatistics, snapshot: Snapshot, added: NDArray[np.int64]) -> CatalogueStatistics:
-    """The statistics of a catalogue with a few more tools; those of tools that are gone still count.
-
-    :param snapshot: with the added tools; ``added``: their numbers.
-    """
-    if not len(added):
-        return known
-    added_AD, background = snapshot.vectors.rows(added), known.background
-    talk_T = np.maximum(known.talk_T, (added_AD @ background.talk_TD.T).max(axis=0))
-    return replace(
-        known,
-        talk_T=talk_T,
-        tasks_B=np.maximum(known.tasks_B, (added_AD @ background.tasks_BD.T).max(axis=0)),
-        tools_B=np.maximum(known.tools_B, (added_AD @ background.tools_BD.T).max(axis=0)),
-        margin_T=known.margin_T + (talk_T - known.talk_T),
     )
 
 

@@ -13,19 +13,17 @@ from typing import Any
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, flush_to_disk
-from retrieval.snapshot.carry_changes import finish_carrying
-from retrieval.snapshot.change_records import CHANGES, log_file
 from retrieval.snapshot.history import StoredSnapshot, list_snapshots
 from retrieval.snapshot.lease import unless_served
 from retrieval.snapshot.publish import SNAPSHOTS, named_id, remove_pointers
 from retrieval.snapshot.publish_lock import publishing
 from retrieval.snapshot.staging import remove_unfinished
 
-__all__ = ["Collected", "collect", "collect_after", "discard", "tidy"]
+__all__ = ["Collected", "collect", "collect_after", "tidy"]
 
 _LOG = logging.getLogger(__name__)
 _ASIDE = ".collected-"
-_LITTER = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*", f"{CHANGES}/*.next")
+_LITTER = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
 _REPORTS, _OLD_S = "reports", 86_400.0
 _REMEDY = "Check permissions, and collect again. The published snapshot is unchanged"
 
@@ -90,18 +88,6 @@ def collect_after(store: Path, keep: int) -> None:
         _LOG.warning("old snapshots were not removed: %s", error)
 
 
-def discard(store: Path, snapshot_id: str) -> None:
-    """Remove a snapshot that was made on the way to another one, unless it is the published one or a process serves it.
-
-    :raises StorageError: when the disk fails.
-    """
-    with disk_errors(store, remedy=_REMEDY), publishing(store):
-        if snapshot_id == named_id(store):
-            return
-        _move_aside(store, snapshot_id)
-        _finish_removals(store)
-
-
 def _move_aside(store: Path, snapshot_id: str) -> bool:
     """Move a snapshot away, for half a snapshot must not be found under its name; return False where a process serves it."""
     folder = store / SNAPSHOTS / snapshot_id
@@ -125,7 +111,6 @@ def _remove_old(store: Path, keep: int) -> Collected:
         for each in removed:
             for report in (store / _REPORTS).glob(f"{each.snapshot_id}.*"):
                 report.unlink(missing_ok=True)
-            log_file(store, each.snapshot_id).unlink(missing_ok=True)
     return Collected(
         removed=tuple(each.snapshot_id for each in removed),
         in_use=tuple(each.snapshot_id for each in in_use),
@@ -147,7 +132,6 @@ def _remove_litter(store: Path) -> None:
     """Remove what dead processes left; the caller holds the store's lock."""
     remove_unfinished(store)
     remove_pointers(store)
-    finish_carrying(store)
     _finish_removals(store)
     _remove_temporaries(store)
 
@@ -159,7 +143,8 @@ def _finish_removals(store: Path) -> None:
 
 
 def _remove_temporaries(store: Path) -> None:
-    """Remove the temporary files of reports and logs whose writers died a day ago or earlier."""
-    for file in (*(store / _REPORTS).glob(".*"), *(store / CHANGES).glob(".*")):
+    """Remove the temporary files of reports whose writers died a day ago or earlier."""
+    of_earlier_versions = (*store.glob("..writer.*"), *(store / "changes").glob(".*"))
+    for file in (*(store / _REPORTS).glob(".*"), *of_earlier_versions):
         if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
             file.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
-    changes/<id>.log        changes since a snapshot (:mod:`retrieval.snapshot.change_records`)
     history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publication_log`)
     snapshots/<id>/         immutable snapshots
     .building-<n>/          staging folder of a build; the next build removes those of dead processes
@@ -17,16 +16,17 @@ At every moment ``CURRENT`` names a complete snapshot or does not exist. One pub
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
 import stat
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
-from retrieval.snapshot.carry_changes import carrying
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.manifest import file_digest
@@ -45,10 +45,14 @@ __all__ = [
     "published_id",
     "readable",
     "remove_pointers",
+    "set_aside_changes",
     "staging_folder",
+    "tell_unserved_changes",
 ]
 
+_LOG = logging.getLogger(__name__)
 _CURRENT = "CURRENT"
+_CHANGES, _MAX_HEADER = "changes", 1_000
 _ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
@@ -62,7 +66,6 @@ def publish(
     *,
     current: bool = True,
     replaces: str | None = None,
-    changes_of: str = "",
     actor: str = "",
     signing_key: Path | None = None,
 ) -> Path:
@@ -70,7 +73,6 @@ def publish(
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
-    :param changes_of: id of a snapshot of the same tools, whose changes go over to the new one; empty for none.
     :param actor: who publishes, for the history; ``user@host`` of this process where empty.
     :param signing_key: file of the key that signs the snapshot; None for that of ``EGOTOOLS_SIGNING_KEY``, if any.
     :raises InvalidArgumentError: when this is no key.
@@ -87,8 +89,7 @@ def publish(
         _move_in(folder, target)
         flush_to_disk(target.parent)
         if current:
-            with carrying(store, changes_of or snapshot_id, snapshot_id):
-                _name_current(store, snapshot_id, "publish", actor)
+            _name_current(store, snapshot_id, "publish", actor)
     return target
 
 
@@ -97,7 +98,6 @@ def publish_again(
     snapshot_id: str,
     *,
     replaces: str | None = None,
-    merged: int | None = None,
     action: Action = "publish",
     actor: str = "",
     signing_key: Path | None = None,
@@ -105,8 +105,6 @@ def publish_again(
     """Make ``CURRENT`` name a snapshot that is in the store already; return the publication, None where it did before.
 
     :param replaces: as for :func:`publish`.
-    :param merged: how many of the first changes of ``replaces`` it has in it: the others go over to it; None for a snapshot that
-        takes over no changes.
     :param signing_key: file of a key that signs it too; None for no further signature.
     :raises SnapshotError: as for :func:`publish`; also when a file of it is damaged.
     :raises NotFoundError: when the store does not have it any more.
@@ -117,13 +115,10 @@ def publish_again(
     with disk_errors(store, remedy=_REMEDY), serving_lease(folder):  # nobody removes it meanwhile
         if key is not None:
             sign_snapshot(folder, key)
-        verify_snapshot(folder)  # before the lock: changes and publications wait for that
+        verify_snapshot(folder)  # before the lock: other publications wait for that
         with publishing(store):
             _require_current(store, replaces)
-            with carrying(
-                store, replaces if replaces and merged is not None else snapshot_id, snapshot_id, merged or 0
-            ):
-                return _name_current(store, snapshot_id, action, actor)
+            return _name_current(store, snapshot_id, action, actor)
 
 
 def _require_current(store: Path, replaces: str | None) -> None:
@@ -269,3 +264,33 @@ def remove_pointers(store: Path) -> None:
     for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
         if file.suffix[1:].isdigit():
             file.unlink(missing_ok=True)
+
+
+@cache
+def tell_unserved_changes(store: Path) -> None:
+    """Log once, in one line, that a store has changes of single tools, which earlier versions kept beside the snapshot."""
+    for file in sorted((store / _CHANGES).glob("*.*")):
+        with contextlib.suppress(OSError):
+            if file.suffix in (".log", ".next") and _has_records(file):
+                _LOG.warning(
+                    "%s: changes of single tools wait here, which are not served any more: `egotools sync` or `egotools build` "
+                    "brings in what the documents have",
+                    file,
+                )
+                return
+
+
+def set_aside_changes(store: Path) -> None:
+    """Rename the logs of such changes, as a build or a sync has read the documents: nothing tells of them from then on."""
+    for file in (store / _CHANGES).glob("*.*"):
+        if file.suffix in (".log", ".next"):
+            with contextlib.suppress(OSError):
+                file.rename(file.with_suffix(".unserved"))
+
+
+def _has_records(file: Path) -> bool:
+    """Whether there is anything behind the first line."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(descriptor, "rb") as opened:
+        state = os.fstat(descriptor)
+        return stat.S_ISREG(state.st_mode) and len(opened.readline(_MAX_HEADER)) < state.st_size

@@ -27,7 +27,7 @@ def publish_version(
     published: bool,
     signing_key: Path | None,
 ) -> str:
-    """Publish a version of a snapshot in a store; return its id. The changes in the log of the snapshot go over to it.
+    """Publish a version of a snapshot in a store; return its id.
 
     The files are hard-linked where the file system supports it, else copied.
 
@@ -57,7 +57,6 @@ def publish_version(
             manifest.snapshot_id,
             current=published,
             replaces=replaces if published else None,
-            changes_of=snapshot.id,
             signing_key=signing_key,
         )
     return manifest.snapshot_id

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.lease import ServingLease, serving_lease
 from retrieval.snapshot.manifest import Manifest
-from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, tell_unserved_changes
 from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["DERIVED", "Snapshot", "open_snapshot", "tool_functions"]
@@ -61,6 +61,8 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
             f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
         )
     check_arrays(folder, manifest)
+    if folder.parent.name == SNAPSHOTS:
+        tell_unserved_changes(folder.parent.parent)
     try:
         return Snapshot(Layout(folder), manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
@@ -222,21 +224,6 @@ class Snapshot:
         """Return the key of a node, ``type:name``."""
         return self._node_keys[number]
 
-    @property
-    def node_keys(self) -> Texts:
-        """The keys of the nodes, by number."""
-        return self._node_keys
-
-    @property
-    def keys(self) -> Lookup:
-        """The table from node key to number; two keys may have one hash."""
-        return self._keys
-
-    @property
-    def usage_records(self) -> Records[UsageLines] | None:
-        """The usage lines of each tool; None where the build made none."""
-        return self._usage
-
     def find_node(self, key: str) -> int | None:
         """Return the number of the node with this key, or None."""
         return _find(self._node_keys, self._keys, key)
@@ -271,15 +258,6 @@ class Snapshot:
         view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
         for cached in DERIVED:
             vars(view).pop(cached, None)
-        return view
-
-    def with_parts(self, **parts: Any) -> Snapshot:
-        """Return this snapshot with other attributes; what is derived from them is found again when it is asked for."""
-        view = copy.copy(self)
-        for cached in (*DERIVED, "boosts", "own_profiles"):
-            vars(view).pop(cached, None)
-        vars(view).update(parts)
-        view._mask = _kept_masks(view.filters, view.adjacency, len(view.nodes))
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:

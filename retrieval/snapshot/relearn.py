@@ -25,8 +25,6 @@ def publish_learned(
 ) -> str:
     """Publish the snapshot's content with another learned part in a store; return the id of the new version.
 
-    The changes in the log of the snapshot go over to the new version.
-
     Without a learned part the new version is the one that the build wrote, with the same id.
 
     :param learned: None for no learned part.

@@ -45,8 +45,6 @@ def publish_reweighted(
 ) -> str:
     """Publish the snapshot's content with other weights in a store; return the id of the new version.
 
-    The changes in the log of the snapshot go over to the new version.
-
     The files are hard-linked where the file system supports it, else copied. With the shipped weights the new version is
     the one that the build wrote, with the same id.
 

@@ -11,7 +11,6 @@ import typer
 from services.cli.admin_connection import LOCAL, AdminConnection
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, command
-from services.cli.waiting_changes import show_waiting
 
 if TYPE_CHECKING:
     from egotools.admin import PublishedSnapshot
@@ -79,11 +78,11 @@ def diff(
     connection: AdminConnection = LOCAL,
     as_json: Json = False,
 ) -> None:
-    """Compare two snapshots of the store. The whole comparison is in --json. Changes that wait for a merge are counted only."""
+    """Compare two snapshots of the store. The whole comparison is in --json."""
     with connection.client() as client:
         found = client.diff(old_id, new_id)
     if as_json:
-        print_json({**found.details, "waiting_changes": found.waiting_changes})
+        print_json(found.details)
         return
     stdout.print(f"snapshot [bold]{plain(found.old_id)}[/] → [bold]{plain(found.new_id)}[/]", highlight=False)
     for sign, ids in (("+", found.added), ("-", found.removed), ("~", found.changed)):
@@ -91,7 +90,6 @@ def diff(
             stdout.print(plain(f"  {sign} {each}"), soft_wrap=True, highlight=False)
         if len(ids) > _LINES:
             stdout.print(f"  {sign} … {len(ids) - _LINES:,} more (--json)", highlight=False)
-    show_waiting(found.waiting_changes)
 
 
 @command(admin_app)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ontology.errors import error_from_status
 from services.cli.server_options import CaFile, TokenFile, read_tls, read_token
 
 if TYPE_CHECKING:
@@ -61,8 +62,16 @@ LOCAL = AdminConnection()
 
 @contextmanager
 def admin_errors(target: str) -> Iterator[None]:
-    """Raise errors of the client as those of the command."""
-    from services.jobs.change_sinks import server_errors
+    """Raise errors of the client as those of the command.
 
-    with server_errors(target):
+    :param target: address of the admin service.
+    """
+    from egotools.client_errors import ClientError
+
+    try:
         yield
+    except ClientError as error:
+        remedy = error.remedy
+        if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+            remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+        raise error_from_status(error.code, error.message, subject=error.subject or target, remedy=remedy) from error

@@ -135,7 +135,6 @@ def serve(
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
-    from services.cli.live_changes import live_changes
     from services.server.catalogs_file import CatalogEntry, read_catalogs
     from services.server.process import serve_catalogs
     from services.server.settings import ServerSettings
@@ -158,7 +157,7 @@ def serve(
         return serve_on_ray(settings, store=single, catalogs=catalogs)
     served = {"": single} if catalogs is None else read_catalogs(catalogs)
     beside = page_beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
-    serve_catalogs(served, settings, changes=live_changes, beside=beside)
+    serve_catalogs(served, settings, beside=beside)
 
 
 command(app)(health)

@@ -16,7 +16,6 @@ from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
-from services.cli.waiting_changes import show_waiting, waiting_changes
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 __all__ = ["read_have", "search"]
@@ -89,12 +88,10 @@ def search(
         explanation=True,
     )
     response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
-    waiting = 0 if address else waiting_changes(store, response.snapshot_id)
     if as_json:
-        print_json({**_to_json(response), "waiting_changes": waiting})
+        print_json(_to_json(response))
     else:
         _show(response, why=why)
-        show_waiting(waiting)
 
 
 def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:

@@ -16,7 +16,6 @@ from ontology.usage_json import usage_to_json
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.cli.show_shapes import matches_to_json, show_matches, value_matches
-from services.cli.waiting_changes import show_waiting, waiting_changes
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -50,16 +49,14 @@ def show(
         )
     engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     egos = [engine.neighbors(key, limit=limit) for key in keys]
-    waiting = waiting_changes(store, snapshot.id)
     if as_json:
         nodes = [_to_json(snapshot, ego) for ego in egos]
         values = matches_to_json(snapshot, matches)
-        print_json({"snapshot_id": snapshot.id, "nodes": nodes, "values": values, "waiting_changes": waiting})
+        print_json({"snapshot_id": snapshot.id, "nodes": nodes, "values": values})
         return
     for ego in egos:
         _show(snapshot, ego)
     show_matches(snapshot, matches, limit)
-    show_waiting(waiting)
 
 
 def _keys(snapshot: Snapshot, entity: str) -> list[str]:

@@ -1,123 +1,139 @@
-"""The command ``egotools sync``: what changed in the sources goes to a catalogue, once or as it happens."""
+"""The command ``egotools sync``: the sources are read again, and what changed is built and published, once or as it happens."""
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import threading
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from services.cli.admin_connection import AdminConnection, admin_errors
-from services.cli.console import print_json, stdout
+from ontology.errors import EgotoolsError
+from services.audited import audited
+from services.cli.console import plain, print_json, show_error, stdout
+from services.cli.lost_signature import told_of_lost_signature
 from services.cli.options import Json, Store
-from services.cli.server_options import CaFile, TokenFile
-from services.jobs.plans import DEFAULT_STORE
-from services.jobs.user_folders import state_folder
+from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from services.jobs.change_sinks import ServerSink, StoreSink
-    from services.jobs.source_sync import SourceSync
+    from services.jobs.source_sync import SyncReport
 
 __all__ = ["sync"]
+
+_SHOWN = 20
+_UNREAD = 4  # the exit code of a catalogue error
+
+
+def _gone(value: str) -> str:
+    """Refuse an option of earlier versions."""
+    if value:
+        raise typer.BadParameter(
+            "changes are no longer sent to a server, and no state of them is kept: sync builds and publishes in --store; a server that "
+            "watches it serves that, any other after `egotools admin publish`"
+        )
+    return value
 
 
 def sync(
     addresses: Annotated[list[str], typer.Argument(metavar="ADDRESS", help="Sources files, or NAME=ADDRESS.")],
     store: Store = DEFAULT_STORE,
-    server: Annotated[
-        str,
-        typer.Option(help="Address of a server's admin service, HOST:PORT. Without it the store itself is changed."),
-    ] = "",
-    tenant: Annotated[str, typer.Option(help="With --server: the catalogue.")] = "",
-    token_file: TokenFile = None,
-    ca_file: CaFile = None,
-    state: Annotated[
-        Path | None,
+    strict: Annotated[
+        bool,
         typer.Option(
-            help="File that keeps what was sent. Default: sync.json in the store; with --server a file in "
-            "$XDG_STATE_HOME/egotools (~/.local/state/egotools)."
+            "--strict",
+            help="Publish nothing when a source or a record cannot be read. Default: such a source keeps its tools.",
         ),
+    ] = False,
+    findings: Annotated[
+        str | None, typer.Option("--findings", help="As of `egotools build`: report, quarantine or refuse.")
     ] = None,
+    keep: Annotated[
+        int, typer.Option(min=0, envvar="EGOTOOLS_KEEP", help="How many snapshots the store keeps; 0: all.")
+    ] = DEFAULT_KEEP,
+    signing_key: SigningKey = None,
+    allowed_models: AllowedModels = (),
+    workers: Annotated[int, typer.Option(min=1, help="As of `egotools build`.")] = 2,
     keep_watching: Annotated[
         bool,
         typer.Option(
             "--watch",
-            help="Go on: sync a source when its files change, when its MCP server says list_changed, and after its refresh "
-            "interval.",
+            help="Go on: sync when a file changes, when an MCP server says list_changed, and after the shortest refresh interval.",
         ),
     ] = False,
     as_json: Json = False,
+    _server: Annotated[str, typer.Option("--server", hidden=True, callback=_gone)] = "",
+    _state: Annotated[str, typer.Option("--state", hidden=True, callback=_gone)] = "",
+    _tenant: Annotated[str, typer.Option("--tenant", hidden=True, callback=_gone)] = "",
+    _token_file: Annotated[str, typer.Option("--token-file", hidden=True, callback=_gone)] = "",
+    _ca_file: Annotated[str, typer.Option("--ca-file", hidden=True, callback=_gone)] = "",
 ) -> None:
-    """Read sources again, and add, replace and remove the tools that differ, without a build.
+    """Read the sources again, build what changed, and publish it as one snapshot.
 
-    The exit code is that of the first source or tool that was left out; the others are sent.
+    The snapshot has the tools of these sources and no others. A source that cannot be read keeps its published tools; the exit code is then 4.
     """
     pin_threads()  # before a numeric library is imported
-    from services.jobs.source_sync import Sync
+    from services.jobs.source_sync import sources_of, sync_sources
     from services.jobs.sync_watch import watch
 
-    connection = AdminConnection(target=server, tenant=tenant, token_file=token_file, ca_file=ca_file)
-    with admin_errors(server):
-        sink = _sink(connection, store)
-    try:
-        runs = Sync(addresses, sink, state or (_server_state(sink) if server else store / "sync.json"))
-        if keep_watching:
-            stopped = threading.Event()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, lambda *_: stopped.set())
-            done = watch(runs, stopped)
-        else:
-            done = runs.run([source.name for source in runs.sources()])
-        codes = [one.exit_code for one in _shown(done, as_json=as_json)]
-    finally:
-        sink.close()
-    if not keep_watching and any(codes):
-        raise typer.Exit(next(filter(None, codes)))
-
-
-def _sink(connection: AdminConnection, store: Path) -> ServerSink | StoreSink:
-    from services.jobs.change_sinks import ServerSink, StoreSink
-
-    if not connection.target:
-        return StoreSink(store)
-    return ServerSink(connection.open(), connection.target, connection.tenant)
-
-
-def _server_state(sink: ServerSink | StoreSink) -> Path:
-    """The file for the catalogue of a server: one for each, of this user."""
-    digest = hashlib.sha256(f"{sink.tenant}@{sink.target}".encode()).hexdigest()[:16]
-    return state_folder() / f"sync-{digest}.json"
-
-
-def _shown(done: Iterable[SourceSync], *, as_json: bool) -> Iterator[SourceSync]:
-    for one in done:
-        _show(one, as_json=as_json)
-        yield one
-
-
-def _show(one: SourceSync, *, as_json: bool) -> None:
-    if as_json:
-        print_json(
-            {
-                "source": one.name,
-                "tools": one.tools,
-                "upserted": one.upserted,
-                "deleted": one.deleted,
-                "refused": [{"id": id_, "problem": why} for id_, why in one.refused],
-                "problem": one.problem,
-            }
-        )
-        return
-    problem = f"; left as it is: {one.problem}" if one.problem else ""
-    stdout.print(
-        escape(f"{one.name}: {one.tools:,} tools, {one.upserted:,} sent, {one.deleted:,} removed{problem}"),
-        soft_wrap=True,
+    chosen = {} if findings is None else {"findings": findings}
+    plan = BuildPlan(
+        addresses=tuple(addresses),
+        store=store,
+        strict=strict,
+        keep=keep,
+        signing_key=signing_key,
+        workers=workers,
+        **chosen,  # type: ignore[arg-type]
     )
-    for id_, why in one.refused:
-        stdout.print(escape(f"  refused: {id_}: {why}"), soft_wrap=True)
+
+    def run() -> SyncReport:
+        with told_of_lost_signature(store), audited("publish", str(store)) as change:
+            report = sync_sources(plan, allowed_models=allowed_models)
+            change.published(report.snapshot_id if report.snapshot_id != report.previous_id else "")
+        return report
+
+    if not keep_watching:
+        report = run()
+        _show(report, as_json=as_json)
+        if report.kept:
+            raise typer.Exit(_UNREAD)
+        return
+    sources_of(plan.addresses)
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    for done in watch(plan.addresses, run, stopped):
+        if isinstance(done, EgotoolsError):
+            show_error(done, as_json=as_json)
+        else:
+            _show(done, as_json=as_json)
+
+
+def _show(report: SyncReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report.to_json())
+        return
+    unchanged = report.snapshot_id == report.previous_id
+    outcome = "Unchanged" if unchanged else "[bold green]Published[/]"
+    counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
+    stdout.print(
+        f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    for sign, ids in (("+", report.added), ("~", report.changed), ("-", report.removed)):
+        _lines(f"{sign} {id_}" for id_ in ids[:_SHOWN])
+        if len(ids) > _SHOWN:
+            _lines([f"{sign} … {len(ids) - _SHOWN:,} more (--json)"])
+    _lines(f"{each.name}: left as it is, {each.tools:,} tools kept: {each.problem}" for each in report.kept)
+    found = report.build.findings
+    if found.findings:
+        held = f", {len(found.quarantined):,} tools held back" if found.quarantined else ""
+        _lines([f"{len(found.findings):,} findings{held}: egotools findings list --store STORE"])
+
+
+def _lines(texts: Iterable[str]) -> None:
+    for text in texts:
+        stdout.print(f"  {plain(text)}", soft_wrap=True, highlight=False)

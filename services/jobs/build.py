@@ -24,21 +24,20 @@ from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.file_state import file_state
-from ingest.sources.named_sources import entry_of, named_sources
+from ingest.sources.named_sources import named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.trust.approvals import APPROVALS
 from ingest.trust.quarantine import Examined, admitted
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
-from ontology.named_source import NamedSource
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
 from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.manifest import OverlayInfo
-from retrieval.snapshot.publish import publish, staging_folder
+from retrieval.snapshot.publish import publish, set_aside_changes, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.build_inputs import BuildInputs
 from services.jobs.build_weights import build_weights, tuned_snapshot
@@ -51,7 +50,7 @@ from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 if TYPE_CHECKING:
     from ingest.stores import GraphStore
 
-__all__ = ["build", "build_snapshot"]
+__all__ = ["build", "build_snapshot", "overlays_of_sources"]
 
 _NAMED = 20
 _CACHE = "cache.sqlite"
@@ -65,11 +64,13 @@ def build(
     *,
     finished: Callable[[DocumentReport], None] | None = None,
     pool: Callable[..., Executor] | None = None,
+    complete: Callable[[Catalog], Catalog] | None = None,
 ) -> BuildReport:
     """Load the models that a plan names, and build.
 
     :param finished: called with the counts of each document when it is read.
     :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
+    :param complete: as for :func:`build_snapshot`.
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
     if plan.graph_store and not plan.published:
@@ -97,6 +98,7 @@ def build(
         findings=plan.findings,
         progress=progress,
         finished=finished,
+        complete=complete,
     )
 
 
@@ -165,11 +167,11 @@ def build_snapshot(
     keep: int = DEFAULT_KEEP,
     weights: str = "shipped",
     signing_key: Path | None = None,
-    sources: Sequence[NamedSource] = (),
     workers: int = 1,
-    findings: str | None = "report",
+    findings: str = "report",
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
+    complete: Callable[[Catalog], Catalog] | None = None,
 ) -> BuildReport:
     """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
 
@@ -180,15 +182,14 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
-    :param sources: the named sources of tools that an earlier build has read, beside those of the addresses.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
     :param weights: one of :data:`services.jobs.build_weights.WEIGHTS`; the command ``build`` keeps.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
-    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines. None examines nothing, and
-        leaves what the store remembers as it is.
+    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines.
     :param finished: called with the counts of each document when it is read.
+    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
@@ -198,9 +199,8 @@ def build_snapshot(
         extractor=extractor or _rules_extractor(ontology, workers),
         ontology=ontology,
         usage=usage,
-        overlays=load_overlays([*_overlays_of_sources(addresses), *overlays]),
+        overlays=load_overlays([*overlays_of_sources(addresses), *overlays]),
         observed=observed,
-        sources=sources,
         strict=strict,
         findings=findings,
         approvals=file_state(store / APPROVALS).digest,
@@ -210,14 +210,14 @@ def build_snapshot(
     if key is not None and (store / _CACHE).is_file():
         with ResultCache(store / _CACHE) as cache:
             earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
-            if earlier is not None:
+            if earlier is not None and (complete is None or not earlier.rejected_tools.all):
                 return earlier
     seconds: dict[str, float] = {}
     with rare_collections(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(ResultCache(store / _CACHE)) if cached and (store / _CACHE).is_file() else None
         documents = ReadCache(opened) if cached else None
         with timed(seconds, "read"):
-            read = _read(inputs, store, documents, progress, finished)
+            read = _read(inputs, store, documents, progress, finished, complete)
         folder = stack.enter_context(staging_folder(store))
         kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
         if documents is not None and kept is not None:
@@ -225,10 +225,16 @@ def build_snapshot(
         build = _Build(inputs, store, folder, kept, graph_store, published, signing_key, progress)
         report = replace(build.run(read, seconds), findings=read.examined.report)
         # A file that changed while it was read was read in a state that the key does not tell; nor does it tell what was published before.
-        if kept is not None and key is not None and key == inputs_key(inputs) and not report.findings.kept:
+        if (
+            kept is not None
+            and key is not None
+            and key == inputs_key(inputs)
+            and not (report.findings.kept or (complete and read.catalog.unread))
+        ):
             remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
     if published:
+        set_aside_changes(store)
         collect_after(store, keep)
     return report
 
@@ -248,6 +254,7 @@ def _read(
     cache: ReadCache | None,
     progress: Progress,
     finished: Callable[[DocumentReport], None] | None,
+    complete: Callable[[Catalog], Catalog] | None,
 ) -> _Read:
     """Read the documents, and apply the overlays.
 
@@ -259,6 +266,7 @@ def _read(
         progress=lambda address: progress(f"read {address}", 0, 0),
         finished=finished,
         cache=cache,
+        complete=complete,
     )
     applied = apply_overlays(inputs.overlays, catalog.tools, inputs.ontology)
     if not applied.tools:
@@ -268,9 +276,7 @@ def _read(
     if examined.left_out or examined.kept:
         applied = apply_overlays(inputs.overlays, admitted(catalog.tools, examined), inputs.ontology)
     observed = read_observed_values(inputs.observed) if inputs.observed else None
-    known = (*catalog.sources, *map(entry_of, inputs.sources))
-    sources = tuple(sorted(known, key=lambda source: source.name))
-    return _Read(replace(catalog, tools=applied.tools, sources=sources), applied, observed, examined)
+    return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +367,8 @@ def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
         )
 
 
-def _overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
+def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
+    """Return the overlay files that sources files name."""
     files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
     return [overlay for file in files for overlay in overlays_of(file)]
 

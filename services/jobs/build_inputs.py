@@ -10,7 +10,6 @@ from inference.encoder import Encoder
 from ingest.extract.extractor import Extractor
 from ingest.overlay.overlay_rules import Overlay
 from ingest.usage.usage_build import UsageMaker
-from ontology.named_source import NamedSource
 from ontology.ontology import Ontology
 
 __all__ = ["BuildInputs"]
@@ -25,9 +24,8 @@ class BuildInputs:
     :param usage: makes the usage lines; None for none.
     :param overlays: in the order in which they are applied.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
-    :param sources: named sources of tools that an earlier build has read.
     :param strict: fail when a document or record is rejected.
-    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`; None where nothing is examined.
+    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`.
     :param approvals: SHA-256 of the approvals of the store.
     :param tuned: id of the published snapshot, whose tuned weights may be kept; empty for the shipped ones.
     """
@@ -39,8 +37,7 @@ class BuildInputs:
     usage: UsageMaker | None = None
     overlays: Sequence[Overlay] = ()
     observed: Path | None = None
-    sources: Sequence[NamedSource] = ()
     strict: bool = False
-    findings: str | None = "report"
+    findings: str = "report"
     approvals: str = ""
     tuned: str = ""

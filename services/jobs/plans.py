@@ -25,6 +25,7 @@ __all__ = [
     "EvaluationPlan",
     "LearningPlan",
     "Reranker",
+    "SigningKey",
     "TuningPlan",
 ]
 

@@ -1,187 +1,253 @@
-"""Sync: the tools of named sources are read again, and only what differs from the last time goes to the catalogue."""
+"""Sync: the sources of a store are read again, what changed is built, and the result takes the place of the published snapshot at once.
+
+Everything that a build keeps is reused: what was read of unchanged files, extractions and vectors of unchanged tools.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.sources import Catalog, read_catalog
-from ingest.sources.addresses import find_documents
-from ingest.sources.source_entry import SourceEntry
-from ingest.sources.tool_selection import EXCLUDES_NOTHING
-from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, OtherWriterError
-from services.jobs.sync_state import REMOVED, SentTools, read_sent, write_sent
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.progress import Progress, no_progress
+from services.jobs.plans import BuildPlan
 
-__all__ = ["ChangeSink", "SourceSync", "Sync"]
+if TYPE_CHECKING:
+    from ingest.build_report import BuildReport
+    from ingest.sources import Catalog
+    from ingest.sources.addresses import Found
+    from retrieval.snapshot.reader import Snapshot
 
-_AT_ONCE = 500
-# Codes that a tool is refused with; with others, all would be.
-_REFUSALS = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
+__all__ = ["KeptSource", "SyncReport", "sources_of", "sync_sources"]
+
+_NAMED = 3
+_REBUILD = "Run `egotools build` with the addresses and options that it was built with"
 
 
-class ChangeSink(Protocol):
-    """What takes the changes: the catalogue of a store or of a server.
+class KeptSource(NamedTuple):
+    """A source that could not be read as a whole, how many of its published tools stay for that, and why it could not."""
 
-    :param target: the store or the server; ``tenant``: whose catalogue of it.
-    """
-
-    target: str
-    tenant: str
-
-    def base(self) -> str:
-        """Return the id of the snapshot that the catalogue is served from, without changes.
-
-        :raises EgotoolsError: when there is no such catalogue, or it does not answer.
-        """
-
-    def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Add or replace tools; return when that is durable.
-
-        :raises EgotoolsError: when it is not.
-        """
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Remove tools; likewise."""
+    name: str
+    tools: int
+    problem: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSync:
-    """What came of reading one source again.
+class SyncReport:
+    """What a sync did.
 
-    :param upserted: number of tools that were sent; ``deleted`` likewise.
-    :param refused: (id, why) of the tools that the catalogue did not take; it has them as they were.
-    :param problem: why its tools were left as they are, in part or all; or empty.
-    :param exit_code: of the error that is the first problem; 0 for none.
+    :param snapshot_id: of the snapshot that is published now; ``previous_id`` of the one before, empty for none.
+    :param tools: number of tools; ``added``, ``changed`` and ``removed``: ids, sorted.
+    :param build: the report of the build.
     """
 
-    name: str
-    tools: int = 0
-    upserted: int = 0
-    deleted: int = 0
-    refused: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-    exit_code: int = 0
+    snapshot_id: str
+    previous_id: str
+    tools: int
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    kept: tuple[KeptSource, ...]
+    build: BuildReport
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        findings = self.build.findings
+        return {
+            "snapshot_id": self.snapshot_id,
+            "previous_id": self.previous_id,
+            "tools": self.tools,
+            "added": self.added,
+            "changed": self.changed,
+            "removed": self.removed,
+            "kept": [each._asdict() for each in self.kept],
+            "quarantined": findings.quarantined,
+        }
+
+
+def sources_of(addresses: Sequence[str]) -> Found:
+    """Find the documents of addresses, all of which have a named source.
+
+    :raises InvalidArgumentError: when one has none, or there is none.
+    :raises SourcesFileError: for a sources file with faults.
+    """
+    from ingest.sources.addresses import find_documents
+
+    found = find_documents(addresses)
+    unnamed = [document.address for document in found.documents if document.source is None]
+    if unnamed or not found.sources:
+        raise InvalidArgumentError(
+            "sync needs sources with names",
+            subject=unnamed[0] if unnamed else "ADDRESS",
+            remedy="Give a sources file, or NAME=ADDRESS; `egotools build` takes documents without a source",
+        )
+    return found
+
+
+def sync_sources(
+    plan: BuildPlan, *, allowed_models: Sequence[str] = (), progress: Progress = no_progress
+) -> SyncReport:
+    """Read the sources again and publish the snapshot of their tools.
+
+    It is built as the published one: with its encoder, with usage lines where it has some, with what was learned from use. A source that
+    cannot be read as a whole keeps its published tools; a tool of no source of the plan is removed.
+
+    :param plan: addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count.
+    :param allowed_models: as for :func:`retrieval.snapshot_engine.open_engine`.
+    :raises InvalidArgumentError: as :func:`sources_of`; also when the published snapshot has tools of no named source, or was built
+        with options that it does not tell.
+    :raises SnapshotError: when another snapshot was published meanwhile.
+    :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
+    """
+    from retrieval.snapshot.collect import collect_after
+    from retrieval.snapshot.publish import publish_again, set_aside_changes
+    from retrieval.snapshot.signing import signing_key_file
+    from services.jobs.build import build
+
+    sources_of(plan.addresses)
+    before = _published(plan)
+    if before is not None:
+        _require_sources(before)
+        plan = _as_built(before, plan, allowed_models)
+    keeping = _Keeping(before)
+    report = build(replace(plan, published=False), progress, complete=keeping)
+    snapshot_id = _with_learned(before, plan, report.snapshot_id)
+    key = plan.signing_key or signing_key_file()
+    publish_again(plan.store, snapshot_id, replaces=before.id if before else "", signing_key=key)
+    set_aside_changes(plan.store)
+    collect_after(plan.store, plan.keep)
+    return _report(before, plan, snapshot_id, report, tuple(keeping.kept))
+
+
+def _published(plan: BuildPlan) -> Snapshot | None:
+    from retrieval.snapshot.reader import open_snapshot
+
+    try:
+        return open_snapshot(plan.store)
+    except NotFoundError:
+        return None
+
+
+def _require_sources(snapshot: Snapshot) -> None:
+    """Check that every tool has a source, so that none is removed of which the sources say nothing."""
+    numbers = set(range(snapshot.tool_count))
+    for _, tools in snapshot.filters.tools_by_value("source"):
+        numbers.difference_update(tools.tolist())
+    if numbers:
+        named = ", ".join(snapshot.tool_id(number) for number in sorted(numbers)[:_NAMED])
+        raise InvalidArgumentError(
+            f"{len(numbers)} tools of the published snapshot have no named source ({named}), and a sync would remove them",
+            subject=snapshot.id,
+            remedy="Name their documents in the sources file and run `egotools build` with it once; then sync",
+        )
+
+
+def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) -> BuildPlan:
+    """Return the plan with the settings of the published snapshot.
+
+    :raises InvalidArgumentError: for one that it does not tell.
+    """
+    from inference import allowed_by_environment, require_allowed_model
+    from ingest.usage.usage_rules import RULES
+    from ontology.ontology_file import load_ontology
+    from services.jobs.build import overlays_of_sources
+
+    manifest = before.manifest
+    named = {path.name for path in overlays_of_sources(plan.addresses)}
+    others = [overlay.name for overlay in manifest.overlays or () if overlay.name not in named]
+    for problem, found in (
+        (f"the overlay {others[0]}, which no sources file names" if others else "", others),
+        ("another ontology", manifest.ontology.sha256 != load_ontology().digest),
+        (f"the extractor {manifest.extractor}", manifest.extractor != "rules.v1"),
+        ("usage lines of a model", manifest.usage not in (None, RULES)),
+        ("observed values", "observed" in before.value_shapes.sources()),
+    ):
+        if found:
+            raise InvalidArgumentError(
+                f"the published snapshot was built with {problem}", subject=before.id, remedy=_REBUILD
+            )
+    encoder = manifest.encoder.name
+    require_allowed_model(encoder, (*allowed_models, *allowed_by_environment()), subject=str(before.folder))
+    return replace(plan, encoder=encoder, usage="rules" if manifest.usage else "none")
 
 
 @dataclass(slots=True)
-class Sync:
-    """The sources of a catalogue, and what was sent of each.
+class _Keeping:
+    """Adds to a catalogue the published tools of sources that could not be read.
 
-    :param addresses: sources files and ``NAME=ADDRESS``.
-    :param state: file that keeps the digest of each tool that was sent to this catalogue, so that nothing is sent twice, and what a
-        source no longer has is removed. Where there is none, and where another snapshot answers, every tool is sent; the catalogue
-        counts those that it has as unchanged.
-    :raises InvalidArgumentError: when an address is no named source.
-    :raises StorageError: when the file was written by another program.
+    :param kept: these sources.
     """
 
-    addresses: Sequence[str]
-    sink: ChangeSink
-    state: Path
+    before: Snapshot | None
+    kept: list[KeptSource] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self._sent()
+    def __call__(self, catalog: Catalog) -> Catalog:
+        from services.jobs.examination import as_read
 
-    def sources(self) -> tuple[SourceEntry, ...]:
-        """The sources, by name.
-
-        :raises InvalidArgumentError: when an address is no named source, or there is none.
-        """
-        found = find_documents(self.addresses)
-        unnamed = [document.address for document in found.documents if document.source is None]
-        if unnamed or not found.sources:
-            raise InvalidArgumentError(
-                "sync needs sources with names",
-                subject=unnamed[0] if unnamed else "ADDRESS",
-                remedy="Give a sources file, or NAME=ADDRESS",
-            )
-        return found.sources
-
-    def run(self, names: Iterable[str]) -> Iterator[SourceSync]:
-        """Read these sources again and send what differs; yield the counts of each. What was sent is kept after each source.
-
-        :raises EgotoolsError: when a change cannot be made; the next run sends it again.
-        """
-        for name in names:
-            yield self._run(name)
-
-    def files(self, name: str) -> str:
-        """What tells whether the files of a source have changed: their names, sizes and times; empty for a live source."""
-        states = []
-        for document in find_documents(self.addresses, only=(name,)).documents:
-            if document.path is not None:
-                with contextlib.suppress(OSError):
-                    found = document.path.stat()
-                    states.append((str(document.path), found.st_ino, found.st_size, found.st_mtime_ns))
-        return repr(states) if states else ""
-
-    def _run(self, name: str) -> SourceSync:
-        try:
-            catalog = read_catalog(self.addresses, only=(name,))
-        except CatalogError as error:
-            return SourceSync(name=name, problem=error.problem, exit_code=error.exit_code)
-        problem = _problem(catalog)
-        texts = {tool.id: tool.canonical_json() for tool in catalog.tools}
-        digests = {id_: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for id_, text in texts.items()}
-        base, sent = self.sink.base(), self._sent()
-        known = sent.pop(name, SentTools())
-        tools = dict(known.over(base).tools)
-        before = dict(tools)
-        changed = [id_ for id_, digest in sorted(digests.items()) if tools.get(id_) != digest]
-        elsewhere = {id_ for other in sent.values() for id_, digest in other.tools.items() if digest != REMOVED}
-        left = {id_ for id_, digest in tools.items() if digest != REMOVED} - digests.keys() - elsewhere
-        gone = [] if problem else sorted(left)  # a record that cannot be read now is no tool that is gone
-        refused: dict[str, EgotoolsError] = {}
-        try:
-            for ids in self._taken(changed, texts, refused):
-                tools.update((id_, digests[id_]) for id_ in ids)
-            for start in range(0, len(gone), _AT_ONCE):
-                ids = gone[start : start + _AT_ONCE]
-                self.sink.delete(ids)
-                tools.update(dict.fromkeys(ids, REMOVED))
-        finally:
-            if tools != before or base != known.base:
-                write_sent(self.state, self.sink.target, self.sink.tenant, name, SentTools(base=base, tools=tools))
-        codes = [CatalogError.exit_code] if problem else [error.exit_code for error in refused.values()]
-        return SourceSync(
-            name=name,
-            tools=len(digests),
-            upserted=len(changed) - len(refused),
-            deleted=len(gone),
-            refused=tuple((id_, error.problem) for id_, error in refused.items()),
-            problem=problem,
-            exit_code=codes[0] if codes else 0,
-        )
-
-    def _sent(self) -> dict[str, SentTools]:
-        return read_sent(self.state, self.sink.target, self.sink.tenant)
-
-    def _taken(
-        self, ids: Sequence[str], texts: Mapping[str, str], refused: dict[str, EgotoolsError]
-    ) -> Iterator[list[str]]:
-        """Send tools; yield the ids of each call that was taken. Of a call that is refused the halves are sent, down to single tools."""
-        waiting = [list(ids[start : start + _AT_ONCE]) for start in range(0, len(ids), _AT_ONCE)][::-1]
-        while waiting:
-            some = waiting.pop()
-            try:
-                self.sink.upsert([json.loads(texts[id_]) for id_ in some])
-            except EgotoolsError as error:
-                if error.grpc_code not in _REFUSALS or isinstance(error, OtherWriterError):
-                    raise
-                middle = len(some) // 2
-                if middle:
-                    waiting += [some[middle:], some[:middle]]
-                else:
-                    refused[some[0]] = error
-            else:
-                yield some
+        before, tools = self.before, {tool.id: tool for tool in catalog.tools}
+        for name, problem in catalog.unread.items():
+            of_source = before.filters.having("source", [name]).nonzero()[0].tolist() if before is not None else []
+            left = [as_read(before.tool(number)) for number in of_source] if before is not None else []
+            left = [tool for tool in left if tool.id not in tools]
+            self.kept.append(KeptSource(name, len(left), problem))
+            tools |= {tool.id: tool for tool in left}
+        there = [
+            replace(tool, depends_on=tuple(one for one in tool.depends_on if one.tool in tools))
+            for tool in tools.values()
+        ]
+        return replace(catalog, tools=tuple(there)) if self.kept else catalog
 
 
-def _problem(catalog: Catalog) -> str:
-    faults = [record for record in catalog.rejected if record.reason != EXCLUDES_NOTHING]
-    return f"{len(faults)} rejected: {faults[0].subject}: {faults[0].detail}" if faults else ""
+def _with_learned(before: Snapshot | None, plan: BuildPlan, snapshot_id: str) -> str:
+    """Return the id of the built snapshot with what was learned from use of the published one."""
+    import numpy as np
+
+    from retrieval.snapshot.publish import SNAPSHOTS
+    from retrieval.snapshot.reader import open_snapshot
+    from retrieval.snapshot.relearn import publish_learned
+
+    if before is None or before.learned is None:
+        return snapshot_id
+    built = open_snapshot(plan.store / SNAPSHOTS / snapshot_id)
+    numbers = [built.find_node(f"tool:{before.tool_id(number)}") for number in range(before.tool_count)]
+    learned = before.learned.renumbered(
+        np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64),
+        lambda id_: built.find_node(f"tool:{id_}") is not None,
+    )
+    return publish_learned(built, plan.store, learned, published=False, signing_key=plan.signing_key)
+
+
+def _report(
+    before: Snapshot | None, plan: BuildPlan, snapshot_id: str, build: BuildReport, kept: tuple[KeptSource, ...]
+) -> SyncReport:
+    from retrieval.snapshot.publish import SNAPSHOTS
+    from retrieval.snapshot.reader import open_snapshot
+
+    old, new = _lines(before), _lines(open_snapshot(plan.store / SNAPSHOTS / snapshot_id))
+    return SyncReport(
+        snapshot_id=snapshot_id,
+        previous_id=before.id if before else "",
+        tools=len(new),
+        added=tuple(sorted(new.keys() - old.keys())),
+        changed=tuple(sorted(id_ for id_ in new.keys() & old.keys() if _differ(old[id_], new[id_]))),
+        removed=tuple(sorted(old.keys() - new.keys())),
+        kept=kept,
+        build=build,
+    )
+
+
+def _lines(snapshot: Snapshot | None) -> Mapping[str, str]:
+    if snapshot is None:
+        return {}
+    return {snapshot.tool_id(number): snapshot.tools.text(number) for number in range(snapshot.tool_count)}
+
+
+def _differ(old: str, new: str) -> bool:
+    """Whether two lines of a tool differ in more than what a build adds of the whole catalogue."""
+    import json
+
+    from ontology.tool import Tool
+    from services.jobs.examination import as_read
+
+    return old != new and as_read(Tool.from_json(json.loads(old))) != as_read(Tool.from_json(json.loads(new)))

@@ -1,16 +1,18 @@
-"""Watch the sources of a catalogue, and sync each when it is due: its files changed, its server says so, or its interval is over."""
+"""Watch the sources of a store, and sync when that is due: a file changed, a server says that its tools did, or an interval is over."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from ingest.sources.source_entry import SourceEntry
 from ontology.errors import EgotoolsError
-from services.jobs.source_sync import SourceSync, Sync
+from services.jobs.source_sync import SyncReport, sources_of
 
 __all__ = ["watch"]
 
@@ -21,54 +23,82 @@ _LONGEST_PAUSE_S = 60.0
 
 
 def watch(
-    sync: Sync,
+    addresses: Sequence[str],
+    run: Callable[[], SyncReport],
     stopped: threading.Event,
     *,
     now: Callable[[], float] = time.monotonic,
     look_every_s: float = _LOOK_EVERY_S,
-) -> Iterator[SourceSync]:
-    """Yield what came of each sync, until ``stopped`` is set. Every source is read once at the start.
+) -> Iterator[SyncReport | EgotoolsError]:
+    """Yield what came of each sync, until ``stopped`` is set. The first one is made at once.
 
     A sync that fails is tried again, after a pause that grows to a minute.
 
-    :raises InvalidArgumentError: as :meth:`Sync.sources`.
+    :param addresses: sources files and ``NAME=ADDRESS``.
+    :param run: syncs them all.
     """
-    entries = {entry.name: entry for entry in sync.sources()}
-    told = {name: threading.Event() for name in entries}
-    for name, entry in entries.items():
-        if entry.location.startswith(_MCP):
-            threading.Thread(
-                target=_listen, args=(entry, told[name], stopped), name=f"list_changed {name}", daemon=True
-            ).start()
-    files: dict[str, str] = {}
-    read_at: dict[str, float] = {}
-    pauses: dict[str, float] = {}
-    while not stopped.is_set():
-        for name, entry in entries.items():
-            state = sync.files(name)
-            if name in read_at and not _is_due(
-                entry, state != files[name], told[name], now() - read_at[name], pauses.get(name)
-            ):
-                continue
-            told[name].clear()
-            files[name], read_at[name] = state, now()
-            try:
-                (done,) = sync.run([name])
-                failed = bool(done.refused)
-            except EgotoolsError as error:
-                done, failed = SourceSync(name=name, problem=str(error), exit_code=error.exit_code), True
-            if failed:
-                pauses[name] = min(2 * pauses.get(name, look_every_s), _LONGEST_PAUSE_S)
-            else:
-                pauses.pop(name, None)
-            yield done
-        stopped.wait(look_every_s)
+    told, listening = threading.Event(), _Listening()
+    seen, read_at, pause = "", 0.0, 0.0
+    try:
+        while not stopped.is_set():
+            look = _look(addresses)
+            listening.to(look.sources, told)
+            since = now() - read_at
+            refresh = min((entry.refresh_s for entry in look.sources if entry.refresh_s is not None), default=None)
+            changed = look.state != seen or told.is_set() or (refresh is not None and since >= refresh)
+            if since >= pause if pause else changed:
+                told.clear()
+                seen, read_at = look.state, now()
+                done: SyncReport | EgotoolsError
+                try:
+                    done, pause = run(), 0.0
+                except EgotoolsError as error:
+                    done, pause = error, min(2 * pause or look_every_s, _LONGEST_PAUSE_S)
+                yield done
+            stopped.wait(look_every_s)
+    finally:
+        listening.to((), told)
 
 
-def _is_due(entry: SourceEntry, changed: bool, told: threading.Event, since_s: float, pause_s: float | None) -> bool:
-    if pause_s is not None:  # the last one failed
-        return since_s >= pause_s
-    return changed or told.is_set() or (entry.refresh_s is not None and since_s >= entry.refresh_s)
+class _Look(NamedTuple):
+    """What tells whether anything on disk has changed, and the sources; none where a sources file cannot be read."""
+
+    state: str
+    sources: tuple[SourceEntry, ...]
+
+
+def _look(addresses: Sequence[str]) -> _Look:
+    from services.jobs.build import overlays_of_sources
+
+    try:
+        found = sources_of(addresses)
+        paths = [document.path for document in found.documents if document.path is not None]
+        paths += overlays_of_sources(addresses)
+    except EgotoolsError as error:
+        return _Look(str(error), ())
+    states = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            state = path.stat()
+            states.append((str(path), state.st_ino, state.st_size, state.st_mtime_ns))
+    return _Look(repr((found.sources, states)), found.sources)
+
+
+class _Listening:
+    """Threads that listen to MCP servers, by source."""
+
+    def __init__(self) -> None:
+        self._stops: dict[str, threading.Event] = {}
+
+    def to(self, sources: Sequence[SourceEntry], told: threading.Event) -> None:
+        """Listen to the servers of these sources and to no others; what they say sets ``told``."""
+        wanted = {repr(entry): entry for entry in sources if entry.location.startswith(_MCP)}
+        for key in self._stops.keys() - wanted.keys():
+            self._stops.pop(key).set()
+        for key in wanted.keys() - self._stops.keys():
+            stop = self._stops[key] = threading.Event()
+            name = f"list_changed {wanted[key].name}"
+            threading.Thread(target=_listen, args=(wanted[key], told, stop), name=name, daemon=True).start()
 
 
 def _listen(entry: SourceEntry, told: threading.Event, stopped: threading.Event) -> None:

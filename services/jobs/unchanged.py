@@ -23,7 +23,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import now
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 from retrieval.snapshot.manifest import read_manifest
-from retrieval.snapshot.publish import SNAPSHOTS, publish_again
+from retrieval.snapshot.publish import SNAPSHOTS, publish_again, set_aside_changes
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.verify import verify_listing
 from services.jobs.build_inputs import BuildInputs
@@ -65,7 +65,7 @@ def inputs_key(inputs: BuildInputs) -> str | None:
         sorted(inputs.addresses),
     ]
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
-    known += [repr(found.sources), repr(tuple(inputs.sources)), repr(found.rejected)]
+    known += [repr(found.sources), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
     known += ["usage", [inputs.usage.name, inputs.usage.fingerprint] if inputs.usage is not None else None]
     observed = file_state(inputs.observed).digest if inputs.observed is not None else ""
@@ -116,6 +116,7 @@ def earlier_build(
         return None
     if published:
         publish_again(store, report.snapshot_id, signing_key=signing_key or signing_key_file())
+        set_aside_changes(store)
     of = report.reused
     reused = ReuseReport(
         extractions=of.of_extractions,

@@ -1,10 +1,10 @@
-"""The RPCs of the admin service: publish, roll back, list, compare and change the catalogues of a server."""
+"""The RPCs of the admin service: publish, roll back, list and compare the catalogues of a server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,17 +13,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
-from ontology.errors import InvalidArgumentError, NotReadyError
-from services.audited import named_tools
-from services.server.admission.byte_budget import HeldBytes
+from ontology.errors import NotReadyError, UnsupportedError
 from services.server.background import in_background
 from services.server.call_record import add_log_fields, current_call
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs, ServedCatalog
-from services.server.changing_tools import ChangeCounts, ToolChanges
 from services.server.publisher import Publisher, Swap
-from services.server.receiving_tools import MAX_TOOLS, ReceivingTools
-from services.server.settings import ServerSettings
 
 __all__ = ["CatalogAdmin"]
 
@@ -38,11 +33,10 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
     """
 
-    def __init__(self, catalogs: Catalogs, publisher: Publisher, settings: ServerSettings) -> None:
+    def __init__(self, catalogs: Catalogs, publisher: Publisher) -> None:
         self._catalogs = catalogs
         self._publisher = publisher
         self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
-        self._receiving = ReceivingTools(settings)
         self._unfinished: set[asyncio.Task[Any]] = set()
 
     async def Publish(self, request: pb.PublishRequest, context: _Context) -> pb.PublishResponse:
@@ -63,7 +57,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """List the snapshots of the tenant's store."""
         tenant = self._tenant()
         stored = await in_background(self._publisher.store(tenant).snapshots)
-        served_id = self._catalogs.state(tenant).base_id
+        served_id = self._catalogs.state(tenant).snapshot_id
         return pb.ListSnapshotsResponse(
             snapshots=[
                 pb.SnapshotInfo(
@@ -83,7 +77,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """Compare two snapshots of the tenant's store."""
         tenant = self._tenant()
         store = self._publisher.store(tenant)
-        old_id = request.old_id or self._catalogs.state(tenant).base_id
+        old_id = request.old_id or self._catalogs.state(tenant).snapshot_id
         if not old_id:
             raise NotReadyError("no snapshot is served yet", subject="old_id", remedy="Name the old snapshot")
         async with self._comparing:
@@ -92,30 +86,18 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
     async def UpsertTools(
         self, request_iterator: AsyncIterator[pb.UpsertToolsRequest], context: _Context
     ) -> pb.ChangeToolsResponse:
-        """Add tools, or replace those with the same ids."""
-        tenant = self._tenant()
-        call = current_call()
-        tools, held = await self._receiving.receive(tenant, call.caller.name or call.peer, request_iterator)
-        try:
-            _require("tools_json", tools)
-        except InvalidArgumentError:
-            held.release()
-            raise
-        add_log_fields(tools=len(tools))
-        try:
-            found = _objects(tools)
-        except InvalidArgumentError:
-            held.release()
-            raise
-        call.subject = named_tools(map(_id_of, found))
-        return await self._changed(tenant, lambda changes: changes.upsert(tenant, found), held)
+        """Refuse: a catalogue changes as a whole.
+
+        :raises UnsupportedError: always.
+        """
+        raise _no_single_tools()
 
     async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
-        """Remove tools."""
-        tenant, ids = self._tenant(), tuple(request.ids)
-        _require("ids", ids)
-        add_log_fields(tools=len(ids))
-        return await self._changed(tenant, lambda changes: changes.delete(tenant, ids))
+        """Refuse: a catalogue changes as a whole.
+
+        :raises UnsupportedError: always.
+        """
+        raise _no_single_tools()
 
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
         """List the catalogues of this server that the caller may see."""
@@ -128,58 +110,20 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         add_log_fields(tenant=tenant)
         return tenant
 
-    async def _changed(
-        self, tenant: str, change: Callable[[ToolChanges], ChangeCounts], held: HeldBytes | None = None
-    ) -> pb.ChangeToolsResponse:
-        found = await self._finished(self._publisher.change(tenant, change), held)
-        add_log_fields(snapshot_id=found.snapshot_id)
-        counts = f"{found.added} added, {found.replaced} replaced, {found.removed} removed, {found.unknown} unknown"
-        current_call().subject = f"{found.snapshot_id}: {counts}; {current_call().subject}"
-        return pb.ChangeToolsResponse(
-            added=found.added,
-            replaced=found.replaced,
-            removed=found.removed,
-            unchanged=found.unchanged,
-            unknown=found.unknown,
-            snapshot_id=found.snapshot_id,
-        )
-
-    async def _finished(self, work: Coroutine[Any, Any, _T], held: HeldBytes | None = None) -> _T:
-        """Await ``work``, which goes on when the call is cancelled, and then releases what is held for it."""
+    async def _finished(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Await ``work``, which goes on when the call is cancelled."""
         task = asyncio.ensure_future(work)
-        if held is not None:
-            task.add_done_callback(lambda _: held.release())
         self._unfinished.add(task)  # else nothing holds it when the call has gone
         task.add_done_callback(self._unfinished.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved
         return await asyncio.shield(task)
 
 
-def _require(field: str, values: Sequence[str]) -> None:
-    if not 1 <= len(values) <= MAX_TOOLS:
-        raise InvalidArgumentError(f"give 1 to {MAX_TOOLS:,}, not {len(values):,}", subject=field)
-
-
-def _objects(tools: Sequence[str]) -> list[dict[str, Any]]:
-    found = []
-    for number, text in enumerate(tools):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise InvalidArgumentError(
-                "this is no JSON object", subject=f"tools_json[{number}]", remedy="Send each tool as one JSON object"
-            )
-        found.append(value)
-    return found
-
-
-def _id_of(tool: Mapping[str, Any]) -> str:
-    """The id of a tool as it was sent; of a function definition its name."""
-    function = tool.get("function")
-    found = tool.get("id") or tool.get("name") or (function.get("name") if isinstance(function, dict) else "")
-    return str(found or "?")
+def _no_single_tools() -> UnsupportedError:
+    return UnsupportedError(
+        "single tools of a catalogue are not changed any more",
+        remedy="Change the documents, run `egotools sync` or `egotools build`, then call Publish; a watched store needs no call",
+    )
 
 
 def _swapped(swap: Swap) -> pb.PublishResponse:
@@ -197,7 +141,6 @@ def _differences(store: CatalogStore, old_id: str, new_id: str) -> pb.DiffRespon
         removed=tools.removed[:_MAX_LISTED],
         changed=[tool.id for tool in tools.changed[:_MAX_LISTED]],
         diff_json=json.dumps(found.to_json(), ensure_ascii=False),
-        waiting_changes=store.waiting(found.old, found.new),
     )
 
 

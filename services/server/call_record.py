@@ -24,7 +24,7 @@ class CallRecord:
     :param tenant: of the metadata ``egotools-tenant``; without it the only tenant of the caller, or empty.
     :param caller: who calls; the access step has said so.
     :param started: a ``time.monotonic()`` in seconds.
-    :param subject: what the call changes, for the audit log: the id of a snapshot, tools, or empty.
+    :param subject: what the call changes, for the audit log: the id of a snapshot, or empty.
     :param traceparent: of the metadata ``traceparent`` (W3C Trace Context), or empty.
     :param messages: number of the messages that were answered so far.
     :param timings: of answers: when each was made, in nanoseconds since 1970, and stage → milliseconds.

@@ -16,7 +16,6 @@ from inference.shared_models import SharedModels
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.change_records import changed_ids, log_file, read_changes, waiting_tools
 from retrieval.snapshot.collect import tidy
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
@@ -41,17 +40,10 @@ class Published(NamedTuple):
 
     :param snapshot_id: empty if there is none.
     :param history: ids of all publications before that, and perhaps it, the oldest first.
-    :param states: ids of the snapshot and of its states after each change of its log, the oldest first; the last is ``state_id``.
     """
 
     snapshot_id: str
     history: tuple[str, ...]
-    states: tuple[str, ...]
-
-    @property
-    def state_id(self) -> str:
-        """The id of the snapshot with the changes that its log has."""
-        return self.states[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +90,9 @@ class CatalogStore:
         """
         if self._is_snapshot:
             snapshot_id = read_manifest(Layout(self.path)).snapshot_id
-            return Published(snapshot_id, (), (snapshot_id,))
+            return Published(snapshot_id, ())
         earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
-        snapshot_id = current_snapshot(self.path).name
-        return Published(snapshot_id, earlier, tuple(changed_ids(snapshot_id, read_changes(self.path, snapshot_id))))
+        return Published(current_snapshot(self.path).name, earlier)
 
     def published_at(self, snapshot_id: str) -> float:
         """Return when a snapshot was published last, in seconds since 1970; without an entry of the history, when its manifest was
@@ -121,11 +112,6 @@ class CatalogStore:
         """
         encoder = read_manifest(Layout(current_snapshot(self.path))).encoder.name
         return {encoder, self.reranker} <= EMBEDDED_MODELS
-
-    @property
-    def changeable(self) -> bool:
-        """Whether tools of the catalogue can be changed: not in the folder of one snapshot."""
-        return not self._is_snapshot
 
     @property
     def outcomes(self) -> Path | None:
@@ -161,8 +147,7 @@ class CatalogStore:
         except OSError as error:
             name = str(error)
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
-        log = log_file(self.path, name) if _ID.fullmatch(name) else current
-        return (name, *(_stat(path) for path in (current, folder, Layout(folder).manifest, log)))
+        return (name, *(_stat(path) for path in (current, folder, Layout(folder).manifest)))
 
     def snapshots(self) -> tuple[StoredSnapshot, ...]:
         """Return the snapshots of the store, newest publication first.
@@ -178,15 +163,6 @@ class CatalogStore:
         :raises SnapshotError: when one cannot be read.
         """
         return diff_snapshots(open_snapshot(self._folder(old_id)), open_snapshot(self._folder(new_id)))
-
-    def waiting(self, *snapshot_ids: str) -> int:
-        """Return the number of tools that the logs of snapshots change: what a comparison of the snapshots does not see.
-
-        :raises SnapshotError: when a log cannot be read.
-        """
-        if self._is_snapshot:
-            return 0
-        return len(frozenset[str]().union(*(waiting_tools(self.path, each) for each in snapshot_ids)))
 
     @property
     def _is_snapshot(self) -> bool:

@@ -33,9 +33,9 @@ class ServedCatalog(NamedTuple):
     draining: int
 
     @property
-    def base_id(self) -> str:
-        """The id of the snapshot under what is served, which may be a state with changes (``ID+CHANGES``); empty without one."""
-        return self.engine.snapshot_id.partition("+")[0] if self.engine else ""
+    def snapshot_id(self) -> str:
+        """The id of the snapshot that is served; empty without one."""
+        return self.engine.snapshot_id if self.engine else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -150,17 +150,16 @@ class Catalogs:
             remedy="Try again in a moment, or use another replica",
         )
 
-    def swap(self, tenant: str, engine: Engine, history: Sequence[str] = (), states: Sequence[str] = ()) -> str:
+    def swap(self, tenant: str, engine: Engine, history: Sequence[str] = ()) -> str:
         """Serve ``engine`` from the next call on. The old one is dropped when its last call has ended.
 
         :param history: ids of the publications of the store, the oldest first, as they were before the engine was opened.
-        :param states: ids of the snapshot and of its states after each change, the oldest first, as far as the engine has them.
         :returns: the id of the snapshot that was served before; empty if there was none.
         """
         catalog = self._catalogs[tenant]
         before, catalog.served = catalog.served, _Served(engine)
         catalog.since = time.time()
-        self.add_history(tenant, history, states)
+        self.add_history(tenant, history)
         self._missing.discard(tenant)
         self._on_swap(tenant, engine.snapshot_id)
         if before is None:
@@ -169,9 +168,9 @@ class Catalogs:
         self._release(tenant, before)
         return before.engine.snapshot_id
 
-    def add_history(self, tenant: str, history: Sequence[str], states: Sequence[str] = ()) -> None:
-        """Note publications of the store and the states of the served snapshot, the oldest first. Call it only while the store names
-        the served snapshot as current: the state that is served counts as the latest, and states after it are not noted.
+    def add_history(self, tenant: str, history: Sequence[str]) -> None:
+        """Note publications of the store, the oldest first. Call it only while the store names the served snapshot as current: that
+        counts as the latest.
         """
         catalog = self._catalogs[tenant]
         if len(history) < catalog.seen:  # the store was replaced, or its history cut
@@ -179,9 +178,6 @@ class Catalogs:
         for snapshot_id in history[catalog.seen :]:
             catalog.order[snapshot_id] = next(self._clock)
         catalog.seen = len(history)
-        if catalog.served is not None and (served := catalog.served.engine.snapshot_id) in states:
-            for snapshot_id in states[: states.index(served)]:
-                catalog.order[snapshot_id] = next(self._clock)
         if catalog.served is not None:
             catalog.order[catalog.served.engine.snapshot_id] = next(self._clock)
         if len(catalog.order) > _KEPT_IDS:

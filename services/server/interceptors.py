@@ -16,10 +16,8 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
 
-from egotools.v1 import admin_pb2
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
-from services.audited import named_tools
 from services.server.admission.admission import Admission, peer_of
 from services.server.admission.byte_budget import HeldBytes
 from services.server.call_record import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
@@ -205,8 +203,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     async def _begin(self, record: CallRecord, request: Message | None) -> None:
         if self._trail is not None:
-            ids = request.ids if isinstance(request, admin_pb2.DeleteToolsRequest) else ()
-            await self._trail.begin(record, named_tools(ids) if ids else getattr(request, "snapshot_id", ""))
+            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
 
     async def _settle(self, record: CallRecord, code: str, reason: str = "") -> None:
         """As :meth:`_ended`, when the outcome of a change is in the audit log."""

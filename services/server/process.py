@@ -22,7 +22,6 @@ from retrieval.query.request import Request
 from retrieval.snapshot_engine import SnapshotEngine
 from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs_file import CatalogEntry
-from services.server.changing_tools import MakeChanges
 from services.server.logs import configure_logging, fields
 from services.server.memory import limit_heap
 from services.server.processes import Beat, serve_in_processes
@@ -90,14 +89,11 @@ def serve_catalogs(
     entries: Mapping[str, CatalogEntry],
     settings: ServerSettings,
     *,
-    changes: Callable[[ServerSettings, Mapping[str, CatalogStore]], MakeChanges] | None = None,
     beside: Beside | None = None,
 ) -> None:
     """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
 
     :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
-    :param changes: from the settings of a process and the stores, what makes that which changes single tools; None for a server
-        that does not.
     :param beside: what the first process serves too.
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
@@ -107,8 +103,7 @@ def serve_catalogs(
 
     def serve_in_one(own: ServerSettings, engines: dict[str, Engine], beat: Beat | None = None) -> None:
         async def main() -> None:
-            make = None if changes is None else changes(own, stores)
-            server = Server(own, stores, required=required, changes=make)
+            server = Server(own, stores, required=required)
             await serve(server, lambda: _load_all(server, engines), None if own.process else beside)
 
         _run(main, own, beat)

@@ -6,25 +6,21 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, UnsupportedError
+from ontology.errors import EgotoolsError, SnapshotError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.background import in_background
 from services.server.catalog_store import CatalogStore, Published
 from services.server.catalogs import Catalogs
-from services.server.changing_tools import MakeChanges, NoToolChanges, ToolChanges
 from services.server.error_status import reason_of
 from services.server.logs import fields
 
 __all__ = ["Publisher", "Swap"]
 
 _LOG = logging.getLogger("egotools.server")
-_T = TypeVar("_T")
-_SERVED_WITHIN_S = 60.0
 _LOADS = 2  # at once: each holds a second copy of what its catalogue holds in memory
 
 
@@ -44,7 +40,6 @@ class Publisher:
     :param stores: the catalogues that have a store.
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
-    :param changes: makes what changes single tools.
     :param prepare: called with the tenant and each new engine before it is served, on a thread.
     :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; of a watcher,
         which tries again and again, at the first time.
@@ -57,7 +52,6 @@ class Publisher:
         *,
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
-        changes: MakeChanges | None = None,
         prepare: Callable[[str, Engine], None] = lambda tenant, engine: None,
         refused: Callable[[str, str, str], None] = lambda tenant, snapshot_id, reason: None,
     ) -> None:
@@ -66,11 +60,8 @@ class Publisher:
         self._warm_query = warm_query
         self._swapped = swapped
         self._prepare = prepare
-        self.changes: ToolChanges = NoToolChanges() if changes is None else changes(self.serve_changed)
-        self._loop = asyncio.get_running_loop()
         self._refused = refused
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
-        self._changing = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
 
     async def load(self, tenant: str, load: Callable[[], Engine]) -> Swap:
@@ -85,24 +76,13 @@ class Publisher:
         """
         async with self._locks[tenant]:
             store = self.store(tenant)
-            served = self.catalogs.state(tenant).base_id
+            served = self.catalogs.state(tenant).snapshot_id
             with self._noting(tenant):
                 published = await asyncio.to_thread(store.published)
             if served and published.snapshot_id == served:
-                await self._follow(tenant, published.state_id)
                 return self._kept(tenant, served, published)
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
             return await self._swap(tenant, engine, published)
-
-    async def _follow(self, tenant: str, state_id: str) -> None:
-        """Serve the changes that another process has made to the snapshot that is served."""
-        engine = self.catalogs.state(tenant).engine
-        if engine is None or engine.snapshot_id == state_id:
-            return
-        async with self._changing[tenant]:
-            changed = await in_background(lambda: self._prepared(tenant, self.changes.follow(tenant)))
-            if changed is not None:
-                self.catalogs.swap(tenant, changed)
 
     async def publish(self, tenant: str, snapshot_id: str, actor: str = "") -> Swap:
         """Serve a snapshot of the store of a tenant, and make it the published one.
@@ -124,24 +104,6 @@ class Publisher:
         target = snapshot_id or await asyncio.to_thread(store.rollback_target)
         return await self._move(tenant, target, lambda: store.rollback(target, actor))
 
-    async def change(self, tenant: str, change: Callable[[ToolChanges], _T]) -> _T:
-        """Change single tools of a tenant: ``change(ToolChanges)`` runs on a thread, never while a snapshot is swapped."""
-        async with self._changing[tenant]:
-            return await in_background(lambda: change(self.changes), low_priority=False)
-
-    def serve_changed(self, tenant: str, engine: Engine) -> None:
-        """Serve a changed engine of a tenant from the next call on. Call it on another thread than that of the event loop.
-
-        :raises NotReadyError: when the server has stopped.
-        """
-        self._prepare(tenant, engine)
-        served: Future[str] = Future()
-        try:
-            self._loop.call_soon_threadsafe(lambda: served.set_result(self.catalogs.swap(tenant, engine)))
-        except RuntimeError:  # the loop is closed
-            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
-        served.result(_SERVED_WITHIN_S)
-
     async def reload(self) -> None:
         """Serve what the store of every tenant names as current. What cannot be served is logged, and its reason kept."""
         for result in await asyncio.gather(*map(self.refresh, self.stores), return_exceptions=True):
@@ -161,7 +123,7 @@ class Publisher:
     async def _move(self, tenant: str, snapshot_id: str, name_current: Callable[[], None]) -> Swap:
         """Serve a snapshot after its store names it as current."""
         async with self._locks[tenant]:
-            store, served = self.store(tenant), self.catalogs.state(tenant).base_id
+            store, served = self.store(tenant), self.catalogs.state(tenant).snapshot_id
             engine: Engine | None = None
             if snapshot_id != served:
                 engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
@@ -192,29 +154,17 @@ class Publisher:
         return engine
 
     async def _swap(self, tenant: str, engine: Engine, published: Published | None = None) -> Swap:
-        async with self._changing[tenant]:  # a change is of the old snapshot or of the new one
-            with self._noting(tenant, engine.snapshot_id):
-                adopted = await in_background(
-                    lambda: self._prepared(tenant, self.changes.adopt(tenant, engine), engine)
-                )
-            engine = adopted or engine
-            history, states = (published.history, published.states) if published else ((), ())
-            previous_id = self.catalogs.swap(tenant, engine, history, states)
-            self.catalogs.passed(tenant, self.catalogs.state(tenant).base_id)
+        previous_id = self.catalogs.swap(tenant, engine, published.history if published else ())
+        self.catalogs.passed(tenant, engine.snapshot_id)
         if previous_id:
             served = {"snapshot_id": engine.snapshot_id, "previous_id": previous_id}
             _LOG.info("swapped", extra=fields(tenant=tenant, **served))
         await self._swapped()
         return Swap(engine.snapshot_id, previous_id)
 
-    def _prepared(self, tenant: str, engine: Engine | None, before: Engine | None = None) -> Engine | None:
-        if engine is not None and engine is not before:
-            self._prepare(tenant, engine)
-        return engine
-
     def _kept(self, tenant: str, served_id: str, published: Published) -> Swap:
         self.catalogs.passed(tenant, served_id)
-        self.catalogs.add_history(tenant, published.history, published.states)
+        self.catalogs.add_history(tenant, published.history)
         return Swap(served_id, served_id)
 
     @contextmanager

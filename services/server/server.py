@@ -29,7 +29,6 @@ from services.server.admission.peer_calls import PeerCalls
 from services.server.background import in_background
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
-from services.server.changing_tools import MakeChanges
 from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import MOST_TRUSTED_FIELDS, CallInterceptor
 from services.server.limiter import Limiter
@@ -52,7 +51,7 @@ ADMIN_MESSAGE_BYTES = 64 * 2**20
 """Maximum size of an answer of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
-_ADMIN_REQUEST_BYTES = 4 * 2**20  # many tools are many messages
+_ADMIN_REQUEST_BYTES = 4 * 2**20
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
 _MOST_PENDING = 16_384
 _LOOKAHEAD_BYTES = 64 * 1024
@@ -65,7 +64,6 @@ class Server:
 
     :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
     :param required: the tenants without which the service is not ready; None for all.
-    :param changes: makes what adds and removes single tools for the admin service.
     :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
     :param chat: helps with requests instead of the model that the settings name.
     """
@@ -76,7 +74,6 @@ class Server:
         stores: Mapping[str, CatalogStore] | None = None,
         *,
         required: Iterable[str] | None = None,
-        changes: MakeChanges | None = None,
         outcomes: Mapping[str, Path] | None = None,
         chat: ChatModel | None = None,
     ) -> None:
@@ -115,12 +112,10 @@ class Server:
             stores or {},
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
-            changes=changes,
             prepare=self._prepare,
             refused=self.observing.publication_refused,
         )
         self.observing.metrics.stores.published = self._published_at
-        self.observing.metrics.stores.unmerged = self.publisher.changes.unmerged
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
         self.reports = Reports(outcomes, settings)
@@ -148,7 +143,7 @@ class Server:
         pb_grpc.add_ToolRetrievalServicer_to_server(
             ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, _query_model(settings, chat)), self._grpc
         )
-        admin = CatalogAdmin(self.catalogs, self.publisher, settings)
+        admin = CatalogAdmin(self.catalogs, self.publisher)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
@@ -236,7 +231,6 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
-        await in_background(self.publisher.changes.close, low_priority=False)
         await self.observing.stop()
         await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:

@@ -16,7 +16,7 @@ __all__ = ["CSRF_HEADER", "TENANT_COOKIE", "TOKEN_COOKIE", "PageAccess", "Visito
 
 TOKEN_COOKIE, TENANT_COOKIE = "egotools-token", "egotools-tenant"
 CSRF_HEADER = "x-egotools-csrf"
-_READ, _CHANGE = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/UpsertTools"
+_READ, _CHANGE = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class PageAccess:
         return await self._visitor(request, _READ)
 
     async def admin(self, request: Request) -> Visitor:
-        """Return who asks, when they may call ``UpsertTools``. Errors as of :meth:`reader`."""
+        """Return who asks, when they may call ``Publish``. Errors as of :meth:`reader`."""
         return await self._visitor(request, _CHANGE)
 
     async def _visitor(self, request: Request, method: str) -> Visitor:

@@ -72,7 +72,7 @@ class AuditLog:
     ) -> None:
         """Append one line, and return when it is on the disk. Blocks for the disk: not for the thread of an event loop.
 
-        :param action: what was done or asked for: ``publish``, ``rollback``, ``change-tools``, ``call``, ``load-policy``,
+        :param action: what was done or asked for: ``publish``, ``rollback``, ``call``, ``load-policy``,
             ``approve-finding``.
         :param actor: who: the subject of a token, the user of a command.
         :param tenant: whose catalogue.

@@ -17,10 +17,8 @@ __all__ = ["AUDITED_METHODS", "AuditTrail"]
 
 _LOG = logging.getLogger("egotools.audit")
 _DENIALS_S, _MOST_DENIALS = 60.0, 100
-_BEGUN, _CHANGE = "begun", "change-tools"
-AUDITED_METHODS: Mapping[str, str] = MappingProxyType(
-    {"Publish": "publish", "Rollback": "rollback", "UpsertTools": "change-tools", "DeleteTools": "change-tools"}
-)
+_BEGUN = "begun"
+AUDITED_METHODS: Mapping[str, str] = MappingProxyType({"Publish": "publish", "Rollback": "rollback"})
 """Method that changes a catalogue → action of its entries."""
 
 
@@ -41,7 +39,7 @@ class AuditTrail:
     async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
 
-        :param subject: what it names: the id of a snapshot, tools, or empty.
+        :param subject: what it names: the id of a snapshot, or empty.
         :raises StorageError: when it cannot be noted; the call must not be made then.
         """
         if record.method in AUDITED_METHODS:
@@ -52,8 +50,7 @@ class AuditTrail:
         """Note the outcome of a call that changes something: ``done``, or the name of its status code."""
         if record.method not in AUDITED_METHODS:
             return
-        if AUDITED_METHODS[record.method] != _CHANGE:  # the subject of such a call names its tools
-            record.subject = record.log_fields.get("snapshot_id", "") or record.subject
+        record.subject = record.log_fields.get("snapshot_id", "") or record.subject
         try:
             await asyncio.to_thread(self._write, record, "done" if code == "OK" else code)
         except StorageError as error:  # the change is made: its first entry is there, and the log says the rest

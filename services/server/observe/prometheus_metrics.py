@@ -150,12 +150,12 @@ class Metrics:
                 counter.labels(tenant)
         return generate_latest(self.registry)
 
-    def _state(self) -> dict[str, tuple[bool, float]]:
-        """Label of a tenant → whether it is served, and the age of its oldest change that is not merged, in seconds."""
-        ages, found = self.stores.unmerged(), dict[str, tuple[bool, float]]()
+    def _state(self) -> dict[str, bool]:
+        """Label of a tenant → whether it is served."""
+        found: dict[str, bool] = {}
         for tenant in self._tenants():
-            serving, age = found.get(self._tenant(tenant), (True, 0.0))
-            found[self._tenant(tenant)] = serving and tenant in self._serving, max(age, ages.get(tenant, 0.0))
+            label = self._tenant(tenant)
+            found[label] = found.get(label, True) and tenant in self._serving
         return found
 
     def _tenant(self, tenant: str) -> str:
@@ -170,17 +170,15 @@ class StoreTimes:
     """What is known of the stores of a server; asked on the thread of a scrape.
 
     :param published: tenant and snapshot id → when it was published, in seconds since 1970; 0 where it is not known.
-    :param unmerged: returns tenant → age of its oldest change that is not merged, in seconds.
     """
 
     published: Callable[[str, str], float] = lambda tenant, snapshot_id: 0.0
-    unmerged: Callable[[], Mapping[str, float]] = dict
 
 
 class _ServedSnapshots(Collector):
-    """Which snapshot each tenant is served, since when, and what of it is not in a snapshot yet."""
+    """Which snapshot each tenant is served, and since when."""
 
-    def __init__(self, state: Callable[[], Mapping[str, tuple[bool, float]]], times: StoreTimes) -> None:
+    def __init__(self, state: Callable[[], Mapping[str, bool]], times: StoreTimes) -> None:
         self._state, self._times = state, times
         self._served: dict[str, tuple[str, str, float]] = {}
         self._published: dict[str, tuple[str, float]] = {}
@@ -198,21 +196,16 @@ class _ServedSnapshots(Collector):
             "egotools_snapshot_published_seconds", "When the snapshot was published, since 1970", labels=("tenant",)
         )
         serving = GaugeMetricFamily("egotools_serving", "1 for a tenant that is served", labels=("tenant",))
-        unmerged = GaugeMetricFamily(
-            "egotools_unmerged_changes_seconds", "Age of the oldest change that is in no snapshot", labels=("tenant",)
-        )
         for label, (tenant, snapshot_id, since) in sorted(self._served.items()):
-            base_id = snapshot_id.partition("+")[0]
-            info.add_metric((label,), {"snapshot_id": snapshot_id, "base_id": base_id})
+            info.add_metric((label,), {"snapshot_id": snapshot_id})
             age.add_metric((label,), time.monotonic() - since)
-            published.add_metric((label,), self._published_at(tenant, base_id))
-        for label, (is_served, oldest) in sorted(self._state().items()):
+            published.add_metric((label,), self._published_at(tenant, snapshot_id))
+        for label, is_served in sorted(self._state().items()):
             serving.add_metric((label,), is_served)
-            unmerged.add_metric((label,), oldest)
-        return [info, age, published, serving, unmerged]
+        return [info, age, published, serving]
 
-    def _published_at(self, tenant: str, base_id: str) -> float:
+    def _published_at(self, tenant: str, snapshot_id: str) -> float:
         known = self._published.get(tenant)
-        if known is None or known[0] != base_id:
-            known = self._published[tenant] = base_id, self._times.published(tenant, base_id)
+        if known is None or known[0] != snapshot_id:
+            known = self._published[tenant] = snapshot_id, self._times.published(tenant, snapshot_id)
         return known[1]

@@ -49,37 +49,17 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
     assert "by ann" in run("findings", "list", "--store", store)[1]
 
 
-def test_a_tool_that_was_refused_by_a_sync_is_listed_approved_and_synced(run: Run, tmp_path: Path) -> None:
+def test_a_sync_examines_as_a_build_does(run: Run, tmp_path: Path) -> None:
     store, document = tmp_path / "store", tmp_path / "new.jsonl"
-    _build(run, tmp_path, CLEAN)
-    document.write_text(json.dumps(BAD) + "\n", encoding="utf-8")
-    sync = ("sync", f"erp={document}", "--store", store)
+    document.write_text(f"{json.dumps(CLEAN)}\n{json.dumps(BAD)}\n", encoding="utf-8")
+    sync = ("sync", f"erp={document}", "--store", store, "--findings", "quarantine")
     code, out, _ = run(*sync)
-    assert code == 4 and "refused: erp/list_vendors" in out
-    code, out, _ = run("findings", "list", "--store", store, "--quarantined", "--json")
-    assert json.loads(out)["quarantined"] == ["erp/list_vendors"]
+    assert code == 0 and "1 tools, 1 added" in out and "1 tools held back" in out
     code, out, err = run("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
     assert code == 0 and "approved erp/list_vendors by ann" in out, err
     code, out, _ = run(*sync)
-    assert code == 0 and "1 tools, 1 sent" in out
-    built = (
-        "build",
-        tmp_path / "tools.jsonl",
-        f"erp={document}",
-        "--out",
-        tmp_path / "built",
-        "--encoder",
-        "hashing.v1",
-    )
-    (tmp_path / "built").mkdir()
-    (tmp_path / "built" / "approvals.jsonl").write_bytes((store / "approvals.jsonl").read_bytes())
-    code, out, _ = run(*built, "--workers", 1)
-    assert code == 0 and "Released by approvals: erp/list_vendors" in out, "in a build of the same source too"
-    code, out, _ = run("findings", "list", "--store", store, "--json")
-    assert json.loads(out)["quarantined"] == [] and json.loads(out)["findings"]
-    document.write_text(json.dumps({**BAD, "description": BAD["description"] + " Twice."}) + "\n", encoding="utf-8")
-    code, out, _ = run(*sync)
-    assert code == 4 and "refused: erp/list_vendors" in out, "an approval is of one content"
+    assert code == 0 and "2 tools, 1 added" in out
+    assert run(*sync[:-1], "refuse")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,15 @@ from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
 
-@pytest.mark.parametrize("command", [["sync"], ["mcp"]])
-def test_each_command_says_the_same_of_them(command: list[str]) -> None:
-    shown = " ".join(CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "300"}).output.split())
+def test_the_command_says_what_they_are() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["mcp", "--help"], env={"COLUMNS": "300"}).output.split())
     assert "File with the bearer token for the server." in shown
     assert "Certificates that the server's must come from; makes it TLS." in shown
 
 
 @pytest.mark.parametrize("option", ["--token-file", "--ca-file"])
-@pytest.mark.parametrize("command", [["sync", "a=b"], ["mcp"]])
-def test_a_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path, command: list[str], option: str) -> None:
-    code, _, err = run(*command, "--server", "127.0.0.1:1", option, tmp_path / "none")
+def test_a_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path, option: str) -> None:
+    code, _, err = run("mcp", "--server", "127.0.0.1:1", option, tmp_path / "none")
     assert code == StorageError.exit_code and "Name a file that can be read" in " ".join(err.split())
 
 

@@ -1,196 +1,229 @@
-"""Sync: what changed in a source, and only that, goes to the catalogue."""
+"""Sync: the published snapshot has the tools that its sources have now, and keeps those of a source that cannot be read."""
 
 from __future__ import annotations
 
 import json
-import socket
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from egotools import PreconditionError
-from egotools.admin import AdminClient
-from ontology import CatalogError, InvalidArgumentError, NotReadyError, StorageError
-from ontology.errors import OtherWriterError
-from scripts.reliability.changing import Changing, built, row
-from services.jobs.change_sinks import server_errors
-from services.jobs.source_sync import Sync
+from eval.learning import Influence, Session
+from eval.learning.make_learned import encode_sessions, make_learned
+from inference import HashingEncoder
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, SourcesFileError
+from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.relearn import publish_learned
+from retrieval.snapshot.reweight import publish_reweighted
+from services.jobs.build import build
+from services.jobs.plans import BuildPlan
+from services.jobs.source_sync import SyncReport, sync_sources
 from services.jobs.sync_watch import watch
+from tests.services.conftest import Run
 from tests.waiting import wait_until
 
 
-class _Sink:
-    """A catalogue in memory, which counts what it is sent."""
-
-    def __init__(self, target: str = "here", tenant: str = "", base: str = "1") -> None:
-        self.target, self.tenant, self.at, self.bad = target, tenant, base, ""
-        self.tools: dict[str, Mapping[str, Any]] = {}
-        self.calls: list[str] = []
-        self.refuses = False
-
-    def base(self) -> str:
-        return self.at
-
-    def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        if self.bad in {tool["id"] for tool in tools}:
-            raise CatalogError("it has findings", subject="tools")
-        if self.refuses:
-            raise StorageError("the disk is full")
-        self.calls += [f"+{tool['id']}" for tool in tools]
-        self.tools |= {tool["id"]: tool for tool in tools}
-
-    def delete(self, ids: Sequence[str]) -> None:
-        self.calls += [f"-{id_}" for id_ in ids]
-        for id_ in ids:
-            self.tools.pop(id_, None)
-
-
-def _write(path: Path, *names: str, text: str = "Does it.") -> None:
+def _write(path: Path, *names: str) -> None:
     functions = [
-        {"name": name, "description": text, "parameters": {"type": "object", "properties": {}}} for name in names
+        {"name": name, "description": "Does it.", "parameters": {"type": "object", "properties": {}}} for name in names
     ]
     path.write_text(json.dumps(functions), encoding="utf-8")
 
 
-def _sources(folder: Path, refresh: str = "") -> Path:
+def _sources(folder: Path, *names: str, refresh: str = "") -> str:
     path = folder / "sources.yaml"
-    lines = ["sources:", "  - name: hr", "    location: hr.json", "  - name: crm", "    location: crm.json"]
-    path.write_text("\n".join([*lines, *([f"    refresh: {refresh}"] if refresh else [])]) + "\n", encoding="utf-8")
-    return path
+    more = f", refresh: {refresh}" if refresh else ""
+    lines = ["sources:", *(f"  - {{name: {name}, location: {name}.json{more}}}" for name in names)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def plan(tmp_path: Path) -> BuildPlan:
+    """A plan for the sources ``hr`` and ``crm``, which are published."""
     _write(tmp_path / "hr.json", "hire", "fire")
     _write(tmp_path / "crm.json", "call")
-    _sources(tmp_path)
-    return tmp_path
+    addresses = (_sources(tmp_path, "hr", "crm"),)
+    plan = BuildPlan(addresses=addresses, store=tmp_path / "store", encoder="hashing.v1", usage="none", workers=1)
+    build(plan, lambda *_: None)
+    return plan
 
 
-def _sync(folder: Path, sink: _Sink) -> list[tuple[str, int, int, bool]]:
-    runs = Sync([str(folder / "sources.yaml")], sink, folder / "sync.json")
-    names = [entry.name for entry in runs.sources()]
-    return [(one.name, one.upserted, one.deleted, bool(one.problem)) for one in runs.run(names)]
+def _tools(store: Path) -> list[str]:
+    snapshot = open_snapshot(store)
+    return [snapshot.tool_id(number) for number in range(snapshot.tool_count)]
 
 
-def test_only_what_differs_is_sent_and_what_is_gone_is_removed(folder: Path) -> None:
-    sink = _Sink()
-    assert _sync(folder, sink) == [("crm", 1, 0, False), ("hr", 2, 0, False)]
-    assert sorted(sink.tools) == ["crm/call", "hr/fire", "hr/hire"]
-    sink.calls.clear()
-    assert _sync(folder, sink) == [("crm", 0, 0, False), ("hr", 0, 0, False)]
-    _write(folder / "hr.json", "hire", "promote")
-    assert _sync(folder, sink) == [("crm", 0, 0, False), ("hr", 1, 1, False)]
-    assert sink.calls == ["+hr/promote", "-hr/fire"]
+def _delete_source(folder: Path) -> None:
+    _sources(folder, "hr")
 
 
-@pytest.mark.parametrize("text", ["", "{]", '[{"description": "no name", "parameters": {"type": "object"}}]'])
-def test_a_source_that_cannot_be_read_keeps_its_tools(folder: Path, text: str) -> None:
-    sink = _Sink()
-    _sync(folder, sink)
-    (folder / "hr.json").write_text(text, encoding="utf-8")
-    assert _sync(folder, sink) == [("crm", 0, 0, False), ("hr", 0, 0, True)]
-    assert sorted(sink.tools) == ["crm/call", "hr/fire", "hr/hire"]
+def _add_tool(folder: Path) -> None:
+    _write(folder / "hr.json", "hire", "fire", "pay")
 
 
-def test_what_was_refused_is_sent_again(folder: Path) -> None:
-    sink = _Sink()
-    sink.refuses = True
-    with pytest.raises(StorageError):
-        _sync(folder, sink)
-    sink.refuses = False
-    assert [counts[1] for counts in _sync(folder, sink)] == [1, 2]
-
-
-def test_another_catalogue_gets_everything_and_so_does_another_snapshot(folder: Path) -> None:
-    first = _Sink()
-    _sync(folder, first)
-    for other in (_Sink("there"), _Sink(tenant="acme")):
-        assert [counts[1] for counts in _sync(folder, other)] == [1, 2]
+def _leave(folder: Path) -> None:
     _write(folder / "hr.json", "hire")
-    _sync(folder, first)
-    first.at, first.tools["hr/fire"] = "0", {}  # a rollback
-    assert _sync(folder, first) == [("crm", 1, 0, False), ("hr", 1, 1, False)]
-    assert sorted(first.tools) == ["crm/call", "hr/hire"]
-    assert [counts[1] for counts in _sync(folder, first)] == [0, 0]
 
 
-def test_a_tool_that_is_refused_holds_up_no_other(folder: Path) -> None:
-    _write(folder / "hr.json", "hire", "fire", "move", "pay")
-    sink = _Sink()
-    sink.bad = "hr/move"
-    runs = Sync([str(folder / "sources.yaml")], sink, folder / "sync.json")
-    crm, hr = runs.run(["crm", "hr"])
-    assert (crm.exit_code, hr.exit_code, hr.upserted) == (0, CatalogError.exit_code, 3)
-    assert hr.refused == (("hr/move", "it has findings"),)
-    assert sorted(sink.tools) == ["crm/call", "hr/fire", "hr/hire", "hr/pay"]
-    sink.bad = ""
-    assert [counts[1] for counts in _sync(folder, sink)] == [0, 1]
+def _as(name: str, text: str | None) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        if text is None:
+            (folder / f"{name}.json").unlink()
+        else:
+            (folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+    return change
 
 
-def test_a_catalogue_that_another_process_changes_is_no_fault_of_a_tool(folder: Path) -> None:
-    class Follows(_Sink):
-        def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-            self.calls.append("+")
-            with server_errors("here"):
-                raise PreconditionError("It follows.", code="FAILED_PRECONDITION", reason="OTHER_WRITER")
-
-    sink = Follows()
-    with pytest.raises(OtherWriterError, match="here: It follows"):
-        _sync(folder, sink)
-    assert sink.calls == ["+"]
+HR, CRM = ["hr/fire", "hr/hire"], ["crm/call"]
 
 
-def test_an_address_without_a_name_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "tools", "kept"),
+    [
+        (lambda folder: None, CRM + HR, []),
+        (_add_tool, [*CRM, *HR, "hr/pay"], []),
+        (_leave, [*CRM, "hr/hire"], []),  # since the build: no sync has seen it
+        (_delete_source, HR, []),
+        (_as("crm", "[]"), HR, []),
+        (_as("crm", '{"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}'), HR, []),
+        (_as("crm", ""), CRM + HR, ["crm"]),
+        (_as("crm", "{]"), CRM + HR, ["crm"]),
+        (_as("crm", None), CRM + HR, ["crm"]),
+        (
+            _as("hr", '[{"name": "pay", "parameters": {"type": "object"}}, {"parameters": {"type": "object"}}]'),
+            None,
+            ["hr"],
+        ),
+    ],
+)
+def test_the_catalogue_is_that_of_the_sources(
+    plan: BuildPlan, tmp_path: Path, change: Callable[[Path], None], tools: list[str] | None, kept: list[str]
+) -> None:
+    before = published_id(plan.store)
+    change(tmp_path)
+    found = sync_sources(plan)
+    assert _tools(plan.store) == (tools or [*CRM, *HR, "hr/pay"])
+    assert [each.name for each in found.kept] == kept
+    assert (found.previous_id, found.snapshot_id) == (before, published_id(plan.store))
+    assert len(found.added) - len(found.removed) == found.tools - 3 and not found.changed
+    if not kept:
+        assert build(plan, lambda *_: None).snapshot_id == found.snapshot_id, "a build of the same sources"
+
+
+def test_no_source_that_cannot_be_read_empties_the_catalogue(plan: BuildPlan, tmp_path: Path) -> None:
+    _as("hr", "{]")(tmp_path)
+    for _ in range(2):  # the second one knows that nothing has changed
+        _as("crm", None)(tmp_path) if (tmp_path / "crm.json").exists() else None
+        assert sorted(each.name for each in sync_sources(plan).kept) == ["crm", "hr"]
+        assert _tools(plan.store) == CRM + HR
+
+
+def test_strict_publishes_nothing(plan: BuildPlan, tmp_path: Path) -> None:
+    _as("crm", "{]")(tmp_path)
+    _leave(tmp_path)
+    strict = BuildPlan(addresses=plan.addresses, store=plan.store, strict=True)
+    with pytest.raises(CatalogError, match="1 rejected"):
+        sync_sources(strict)
+    assert _tools(plan.store) == CRM + HR
+
+
+def test_it_is_built_as_before_or_not_at_all(plan: BuildPlan, tmp_path: Path) -> None:
+    bare = BuildPlan(addresses=plan.addresses, store=plan.store)
+    assert sync_sources(bare).snapshot_id == sync_sources(plan).snapshot_id, "with the encoder of the snapshot"
     with pytest.raises(InvalidArgumentError, match="sources with names"):
-        Sync([str(folder / "hr.json")], _Sink(), folder / "sync.json").sources()
+        sync_sources(BuildPlan(addresses=(str(tmp_path / "hr.json"),), store=plan.store))
+    overlay = tmp_path / "more.yaml"
+    overlay.write_text("systems: {hr: [staff desk]}\n", encoding="utf-8")
+    build(replace(plan, overlays=(overlay,)), lambda *_: None)
+    with pytest.raises(InvalidArgumentError, match=r"overlay more\.yaml"):
+        sync_sources(plan)
+    build(replace(plan, addresses=(str(tmp_path / "hr.json"),)), lambda *_: None)
+    with pytest.raises(InvalidArgumentError, match="2 tools of the published snapshot have no named source"):
+        sync_sources(plan)
 
 
-def test_another_file_is_not_taken_for_the_state(folder: Path) -> None:
-    with pytest.raises(StorageError, match="no state of a sync"):
-        Sync([], _Sink(), folder / "hr.json")
+def test_weights_and_what_was_learned_from_use_stay(plan: BuildPlan, tmp_path: Path) -> None:
+    snapshot, encoder = open_snapshot(plan.store), HashingEncoder()
+    past = [Session(id=f"{who}", tools=("hr/hire",), time=1e9, reporter=f"r{who}", query="zebras") for who in range(4)]
+    weighted = Influence().weigh(past)
+    vectors_PD = encode_sessions([each.session for each in weighted], snapshot, encoder)
+    publish_learned(
+        snapshot, plan.store, make_learned(weighted, vectors_PD, snapshot, min_reporters=2), replaces=snapshot.id
+    )
+    own = ranking_section(RankingWeights(**{**SHIPPED, "bm25_text": 2.0}))
+    publish_reweighted(open_snapshot(plan.store), plan.store, own, replaces=published_id(plan.store))
+    _write(tmp_path / "crm.json", "ask", "call", "write")  # every tool of hr gets another number
+    sync_sources(plan)
+    now = open_snapshot(plan.store)
+    assert now.learned is not None and {now.tool_id(int(tool)) for tool in now.learned.tools} == {"hr/hire"}
+    assert sync_sources(plan).snapshot_id == now.id == published_id(plan.store)
+
+
+def test_the_command_and_what_is_gone(
+    plan: BuildPlan, tmp_path: Path, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = plan.store / "changes" / f"{published_id(plan.store)}.log"
+    log.parent.mkdir()
+    log.write_bytes(b'{"format":"egotools-changes.v1"}\nof an earlier version')
+    for _ in range(2):
+        assert run("search", "hire", "--store", plan.store, "--json")[0] == 0
+    assert caplog.text.count("are not served any more: `egotools sync` or `egotools build`") == 1, "in one line, once"
+    _leave(tmp_path)
+    code, out, _ = run("sync", *plan.addresses, "--store", plan.store)
+    assert code == 0 and "2 tools, 0 added, 0 changed, 1 removed" in out and "- hr/fire" in out
+    assert not log.exists(), "nothing tells of it from now on"
+    _as("crm", "{]")(tmp_path)
+    code, out, _ = run("sync", *plan.addresses, "--store", plan.store, "--json")
+    assert (code, [each["name"] for each in json.loads(out)["kept"]]) == (4, ["crm"])
+    for option in ("--server", "--state", "--tenant", "--token-file", "--ca-file"):
+        code, _, err = run("sync", *plan.addresses, "--store", plan.store, option, "x")
+        assert code == 2 and "admin publish" in err
 
 
 class _Watched:
     """A watch on a thread."""
 
-    def __init__(self, folder: Path, sink: _Sink) -> None:
+    def __init__(self, plan: BuildPlan) -> None:
         self.stopped = threading.Event()
-        self.done: list[str] = []
-        runs = Sync([str(folder / "sources.yaml")], sink, folder / "sync.json")
-        self._thread = threading.Thread(target=self._run, args=(runs,))
+        self.done: list[SyncReport | EgotoolsError] = []
+        self._thread = threading.Thread(target=self._run, args=(plan,))
         self._thread.start()
 
-    def _run(self, runs: Sync) -> None:
-        for one in watch(runs, self.stopped, look_every_s=0.02):
-            self.done.append(one.name)
+    def _run(self, plan: BuildPlan) -> None:
+        for one in watch(plan.addresses, lambda: sync_sources(plan), self.stopped, look_every_s=0.02):
+            self.done.append(one)
 
     def close(self) -> None:
         self.stopped.set()
         self._thread.join()
 
 
-def test_a_changed_file_is_synced_and_another_one_is_not_read_again(folder: Path) -> None:
-    sink = _Sink()
-    watched = _Watched(folder, sink)
+def test_a_changed_file_and_a_changed_sources_file_are_synced(plan: BuildPlan, tmp_path: Path) -> None:
+    watched = _Watched(plan)
     try:
-        wait_until(lambda: len(sink.tools) == 3)
-        _write(folder / "hr.json", "hire", "fire", "promote")
-        wait_until(lambda: "hr/promote" in sink.tools)
+        wait_until(lambda: len(watched.done) == 1)
+        _add_tool(tmp_path)
+        wait_until(lambda: "hr/pay" in _tools(plan.store))
+        (tmp_path / "sources.yaml").write_text("sources: 3\n", encoding="utf-8")
+        wait_until(lambda: isinstance(watched.done[-1], SourcesFileError))
+        _delete_source(tmp_path)
+        wait_until(lambda: "crm/call" not in _tools(plan.store))
     finally:
         watched.close()
-    assert watched.done.count("crm") == 1
 
 
-def test_a_source_is_read_again_after_its_interval(folder: Path) -> None:
-    _sources(folder, refresh="1s")
-    watched = _Watched(folder, _Sink())
+def test_a_source_is_read_again_after_its_interval(plan: BuildPlan, tmp_path: Path) -> None:
+    _sources(tmp_path, "hr", "crm", refresh="1s")
+    watched = _Watched(plan)
     try:
-        wait_until(lambda: watched.done.count("crm") > 1)
+        wait_until(lambda: len(watched.done) > 1)
     finally:
         watched.close()
 
@@ -244,44 +277,11 @@ def test_a_server_that_says_that_its_tools_changed_is_read_again(tmp_path: Path)
     words = json.dumps([sys.executable, str(tmp_path / "server.py"), str(flag), str(listening)])
     lines = f"sources:\n  - name: depot\n    location: {{mcp: {words}}}\n"
     (tmp_path / "sources.yaml").write_text(lines, encoding="utf-8")
-    sink = _Sink()
-    watched = _Watched(tmp_path, sink)
+    addresses = (str(tmp_path / "sources.yaml"),)
+    watched = _Watched(BuildPlan(addresses=addresses, store=tmp_path / "store", encoder="hashing.v1", workers=1))
     try:
-        wait_until(lambda: "depot/book" in sink.tools and listening.exists())
+        wait_until(lambda: bool(watched.done) and listening.exists())
         flag.touch()
-        wait_until(lambda: "depot/unbook" in sink.tools)
+        wait_until(lambda: "depot/unbook" in _tools(tmp_path / "store"))
     finally:
         watched.close()
-
-
-@pytest.mark.slow
-def test_synced_tools_are_those_of_a_build(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    built(store, [row(0), row(1)])
-    changing = Changing(store)
-
-    class Store(_Sink):
-        def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:
-            changing.upsert(*tools)
-
-        def delete(self, ids: Sequence[str]) -> None:
-            changing.delete(*ids)
-
-    _sync(folder, Store())
-    assert {"hr/hire", "hr/fire", "crm/call"} <= {*changing.tools()}
-    tool = changing.engine.tool("hr/hire")
-    assert (tool.namespace, tool.metadata["source"]) == ("hr", "hr")
-    _write(folder / "hr.json", "hire")
-    _sync(folder, Store())
-    assert "hr/fire" not in changing.tools()
-
-
-def test_a_server_that_does_not_answer_is_said_within_seconds() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # as a server with TLS is for a client without
-        target = f"127.0.0.1:{silent.getsockname()[1]}"
-        with (
-            pytest.raises(NotReadyError, match="--ca-file"),
-            server_errors(target),
-            AdminClient(target) as client,
-        ):
-            client.connect(timeout_s=0.2)

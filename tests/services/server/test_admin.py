@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -18,65 +17,14 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundErro
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
-from ontology.tool import Tool
-from retrieval.delta.change_log import ChangeLog
-from retrieval.engine import Engine
-from retrieval.snapshot.change_records import Change
 from retrieval.snapshot.history import history
 from retrieval.snapshot.publish import published_id
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
-from scripts.reliability.other_peer import other_peer
 from services.server.catalog_store import CatalogStore
-from services.server.changing_tools import ChangeCounts, ServeChanged
 from services.server.server import SERVICE_NAME, Server
 from tests.services.conftest import Run
-from tests.services.server.memory_engine import MemoryEngine, small_settings
+from tests.services.server.memory_engine import small_settings
 from tests.waiting import LIMIT_S, until
-
-
-@dataclass(frozen=True)
-class Counts:
-    added: int = 0
-    replaced: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    unknown: int = 0
-    snapshot_id: str = ""
-
-
-class Changes:
-    """Remembers what it is asked, and serves a new engine for each change."""
-
-    def __init__(self, serve: ServeChanged) -> None:
-        self.serve = serve
-        self.asked: list[tuple[str, str, tuple[Any, ...]]] = []
-        self.base = ""
-        self.closed = False
-
-    def unmerged(self) -> dict[str, float]:
-        return {}
-
-    def adopt(self, tenant: str, engine: Engine) -> Engine:
-        self.base = engine.snapshot_id
-        return engine
-
-    def upsert(self, tenant: str, tools: Sequence[Mapping[str, Any]]) -> ChangeCounts:
-        return self._change("upsert", tenant, tools, Counts(added=len(tools)))
-
-    def delete(self, tenant: str, ids: Sequence[str]) -> ChangeCounts:
-        return self._change("delete", tenant, ids, Counts(unknown=len(ids)))
-
-    def _change(self, kind: str, tenant: str, what: Sequence[Any], counts: Counts) -> ChangeCounts:
-        self.asked.append((kind, tenant, tuple(what)))
-        state = f"{self.base}+{len(self.asked):08x}"
-        self.serve(tenant, MemoryEngine(snapshot_id=state))
-        return replace(counts, snapshot_id=state)
-
-    def follow(self, tenant: str) -> Engine | None:
-        return None
-
-    def close(self) -> None:
-        self.closed = True
 
 
 @pytest.fixture(scope="module")
@@ -144,27 +92,6 @@ async def test_a_comparison_is_that_of_the_command(server: Server, store: Editio
     assert same.details["same"]
 
 
-async def test_a_comparison_says_how_many_live_changes_it_does_not_have(
-    server: Server, store: EditionStore, run: Run
-) -> None:
-    store.publish("beta")
-    tool = Tool(id="shop/new", name="new")
-    for edition, change in (
-        ("alpha", Change(upserted=(tool,))),
-        ("beta", Change(deleted=("shop/list_order", tool.id))),
-        ("beta", Change(upserted=(tool,))),
-    ):
-        log = ChangeLog(store.path, store.ids[edition])
-        log.append(change)
-        log.close()
-    found = await asked(server, lambda client: client.diff())
-    assert (found.waiting_changes, found.added) == (2, ())
-    same = await asked(server, lambda client: client.diff(store.ids["alpha"], store.ids["alpha"]))
-    assert same.details["same"] and same.waiting_changes == 1
-    code, printed, _ = await asyncio.to_thread(run, "admin", "diff", "--target", server.admin_address)
-    assert code == 0 and "2 changed tools wait for a merge" in printed
-
-
 async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     server: Server, store: EditionStore
 ) -> None:
@@ -210,121 +137,13 @@ async def test_another_tenant_is_not_found(server: Server) -> None:
             await asked(server, call, tenant="acme")
 
 
-async def test_single_tools_cannot_be_changed_without_a_part_that_does(server: Server) -> None:
-    for call in (lambda client: client.upsert_tools(["{}"]), lambda client: client.delete_tools(["a"])):
-        with pytest.raises(ClientError) as caught:
-            await asked(server, call)
-        assert (caught.value.code, caught.value.reason) == ("UNIMPLEMENTED", "UNSUPPORTED")
-
-
-async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: EditionStore, tmp_path: Path) -> None:
-    made: list[Changes] = []
-
-    def changes(serve: ServeChanged) -> Changes:
-        made.append(Changes(serve))
-        return made[0]
-
-    entries, alpha = {"acme": CatalogStore(path=store.path)}, store.ids["alpha"]
-    audit = tmp_path / "audit.jsonl"
-    server = Server(small_settings(admin_port=0, watch_s=0.0, audit_log=audit), entries, changes=changes)
-    await server.start()
-    try:
-        await server.load_stores()
-        found = await asked(server, lambda client: client.upsert_tools(f'{{"name": "t{n}"}}' for n in range(250)))
-        assert (found.added, found.snapshot_id) == (250, f"{alpha}+00000001")
-        async with AsyncClient(server.address) as client:
-            assert (await client.retrieve(QUERY, min_snapshot=alpha)).snapshot_id == f"{alpha}+00000001"
-            found = await asked(server, lambda client: client.delete_tools(["a", "b"]))
-            assert (found.unknown, found.snapshot_id) == (2, f"{alpha}+00000002")
-            assert (await client.retrieve(QUERY, min_snapshot=f"{alpha}+00000001")).snapshot_id == found.snapshot_id
-            await server.reload()
-            assert (await client.retrieve(QUERY)).snapshot_id == found.snapshot_id, "the store publishes its snapshot"
-            await asked(server, lambda client: client.publish(store.ids["beta"]))
-            assert made[0].base == (await client.retrieve(QUERY)).snapshot_id == store.ids["beta"]
-        assert [(kind, tenant, len(each)) for kind, tenant, each in made[0].asked] == [
-            ("upsert", "acme", 250),
-            ("delete", "acme", 2),
-        ]
-        noted = [json.loads(line) for line in audit.read_text("utf-8").splitlines()]
-        subjects = [entry["subject"] for entry in noted if entry["action"] == "change-tools"]
-        counts = f"{alpha}+00000001: 250 added, 0 replaced, 0 removed, 0 unknown; 250 tools: t0, t1, "
-        assert subjects[:2] == ["", f"{counts}{', '.join(f't{n}' for n in range(2, 20))}, …"]
-        assert subjects[2] == "2 tools: a, b" and subjects[3].endswith("2 unknown; 2 tools: a, b")
-        for call in (
-            lambda client: client.upsert_tools([]),
-            lambda client: client.upsert_tools(["no tool"]),
-            lambda client: client.upsert_tools(["[]"]),
-            lambda client: client.upsert_tools(["[" * 100_000]),
-            lambda client: client.upsert_tools(["{}"] * 10_001),
-            lambda client: client.delete_tools([]),
-        ):
-            with pytest.raises(InvalidRequestError):
-                await asked(server, call)
-    finally:
-        await server.stop(0)
-    assert made[0].closed
-
-
-async def test_silent_streams_of_a_tenant_keep_nobody_from_changing_theirs(store: EditionStore, tmp_path: Path) -> None:
-    entries = {"acme": CatalogStore(path=store.path), "other": CatalogStore(path=store.copy(tmp_path / "other").path)}
-    settings = small_settings(admin_port=0, watch_s=0.0, default_deadline_s=1.0)
-    server = Server(settings, entries, changes=Changes)
-    await server.start()
-
-    async def silent() -> AsyncIterator[pb.UpsertToolsRequest]:
-        yield pb.UpsertToolsRequest(tools_json=["{}"])
-        await asyncio.sleep(LIMIT_S)
-
-    try:
-        await server.load_stores()
-        async with grpc.aio.insecure_channel(server.admin_address) as channel:
-            stub = pb_grpc.CatalogAdminStub(channel)
-            of_acme = [("egotools-tenant", "acme")]
-            stalled = [stub.UpsertTools(silent(), metadata=of_acme) for _ in range(3)]
-            await until(lambda: server.admin_calls.in_flight == len(stalled))
-            async with other_peer(server.admin_address) as elsewhere:
-                for address, tenant in ((server.admin_address, "other"), (elsewhere, "acme")):
-                    async with grpc.aio.insecure_channel(
-                        address, options=[("grpc.use_local_subchannel_pool", 1)]
-                    ) as quick:
-                        change = pb_grpc.CatalogAdminStub(quick).UpsertTools(
-                            iter([pb.UpsertToolsRequest(tools_json=["{}"])]),
-                            metadata=[("egotools-tenant", tenant)],
-                            timeout=LIMIT_S,
-                        )
-                        assert (await change).added == 1
-            assert not any(each.done() for each in stalled)
-            for each in stalled:
-                with pytest.raises(grpc.aio.AioRpcError) as caught:
-                    await each
-                assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-            assert (await asked(server, lambda client: client.upsert_tools(["{}"]), "acme")).added == 1
-    finally:
-        await server.stop(0)
-
-
-async def test_a_changed_engine_is_prepared_before_it_is_served(
-    store: EditionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared: list[tuple[str, int]] = []
-    monkeypatch.setattr(
-        Server, "_prepare", lambda self, tenant, engine: prepared.append((engine.snapshot_id, threading.get_ident()))
-    )
-    entries = {"": CatalogStore(path=store.path)}
-    server = Server(small_settings(admin_port=0, watch_s=0.0), entries, changes=Changes)
-    await server.start()
-    try:
-        await server.load_stores()
-        changed = await asked(server, lambda client: client.upsert_tools(["{}"]))
-        assert [state for state, _ in prepared] == [store.ids["alpha"], changed.snapshot_id]
-        followed = MemoryEngine(snapshot_id="followed")
-        monkeypatch.setattr(server.publisher.changes, "follow", lambda tenant: followed)
-        await server.reload()
-        assert server.catalogs.state("").engine is followed
-        assert prepared[-1][0] == "followed"
-        assert threading.get_ident() not in {thread for _, thread in prepared}
-    finally:
-        await server.stop(0)
+async def test_single_tools_are_not_changed_and_the_answer_names_what_took_its_place(server: Server) -> None:
+    async with grpc.aio.insecure_channel(server.admin_address) as channel:
+        stub: pb_grpc.CatalogAdminAsyncStub = pb_grpc.CatalogAdminStub(channel)
+        for call in (stub.UpsertTools(iter([pb.UpsertToolsRequest()])), stub.DeleteTools(pb.DeleteToolsRequest())):
+            with pytest.raises(grpc.aio.AioRpcError, match=r"egotools sync.*Publish") as caught:
+                await call
+            assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_a_publication_goes_on_when_its_caller_has_gone(store: EditionStore) -> None:

@@ -302,20 +302,20 @@ async def test_a_start_removes_what_a_killed_publication_left_and_nothing_of_one
 ) -> None:
     before = {path.name for path in store.path.iterdir()}
     await asyncio.to_thread(subprocess.run, [sys.executable, "-c", _KILLED, str(store.path)], cwd=ROOT)
-    left = [*store.path.glob(".building-*"), *(store.path / name for name in (".CURRENT.7", "changes/none.next"))]
+    left = [*store.path.glob(".building-*"), *(store.path / name for name in (".CURRENT.7",))]
     left += [store.path / SNAPSHOTS / ".collected-0123-01234567"]
     for path in left[2:]:
         path.parent.mkdir(exist_ok=True)
         path.mkdir() if path.parent.name == SNAPSHOTS else path.touch()
     with held_lease(store.path / ".building-lives.lease"):
         (store.path / ".building-lives").mkdir()
-        assert len(left) == 5 and all(path.exists() for path in left)
+        assert len(left) == 4 and all(path.exists() for path in left)
         async with running({"": store.path}) as server:
             assert serves(server) == store.ids["alpha"]
         assert not [path for path in left if path.exists()]
         assert (store.path / ".building-lives").exists()
         (store.path / ".building-lives").rmdir()
-    assert {path.name for path in store.path.iterdir()} - before <= {".lock", "changes", "outcomes"}
+    assert {path.name for path in store.path.iterdir()} - before <= {".lock", "outcomes"}
 
 
 async def test_a_start_waits_for_no_publication_and_writes_to_no_clean_store(store: EditionStore) -> None:

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from ontology.errors import InvalidArgumentError
-from scripts.reliability.changing import Changing, built
+from retrieval.snapshot_engine import open_engine
+from scripts.reliability.edition_store import build_editions
 from scripts.reliability.issuers import write_policy
 from services.server import unique_keys
 from services.server.access import watched_file
@@ -162,15 +163,15 @@ def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    built(tmp_path / "store")
+    store = build_editions(tmp_path / "store", "alpha")
     policy = write_policy(
         tmp_path / "policy.yaml",
-        {"name": "good", "match": {"token": "a"}, "roles": ["read"], "filters": {"namespace": ["invoices"]}},
-        {"name": "typo", "match": {"token": "b"}, "roles": ["read"], "filters": {"namespace": ["invoces"]}},
+        {"name": "good", "match": {"token": "a"}, "roles": ["read"], "filters": {"namespace": ["shop"]}},
+        {"name": "typo", "match": {"token": "b"}, "roles": ["read"], "filters": {"namespace": ["shpo"]}},
         {"name": "key", "match": {"token": "c"}, "roles": ["read"], "tenants": ["*"], "filters": {"nmespace": ["x"]}},
         {"name": "else", "match": {"token": "d"}, "roles": ["read"], "tenants": ["t"], "filters": {"nmespace": ["x"]}},
     )
-    warn_of_unknown_filters(read_policy(policy), "acme", Changing.opened(tmp_path / "store"))
+    warn_of_unknown_filters(read_policy(policy), "acme", open_engine(store.path))
     said = [record.__dict__["fields"] for record in caplog.records if record.name == "egotools.access"]
     assert [(each["tenant"], each["rule"], each["key"]) for each in said] == [
         ("acme", "typo", "namespace"),

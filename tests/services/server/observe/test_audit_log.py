@@ -17,9 +17,7 @@ import pytest
 
 from ontology.errors import NotFoundError, StorageError
 from retrieval.snapshot.publish import published_id
-from scripts.reliability.changing import built, row
 from services.audited import audited
-from services.jobs.change_sinks import StoreSink
 from services.server.observe.audit_check import verify_audit_log
 from services.server.observe.audit_log import AuditLog, ChainEnd, head_of, segments_of
 from tests.conftest import ROOT
@@ -258,21 +256,3 @@ def test_what_a_command_found_no_better_is_unchanged_and_what_it_published_is_na
         ("store", "begun"),
         ("store 0123456789abcdef", "done"),
     ]
-
-
-def test_a_sync_of_a_store_names_the_tools_that_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, store = tmp_path / "audit.jsonl", tmp_path / "store"
-    built(store)
-    monkeypatch.setenv("EGOTOOLS_AUDIT_LOG", str(path))
-    sink = StoreSink(store)
-    sink.upsert([row(number) for number in range(50, 75)])
-    sink.delete([row(50)["id"]])
-    sink.close()
-    found = entries(path)
-    assert [(entry["action"], entry["outcome"]) for entry in found] == 2 * [
-        ("change-tools", "begun"),
-        ("change-tools", "done"),
-    ]
-    assert "25 tools: " in found[1]["subject"] and row(69)["id"] in found[1]["subject"] and "…" in found[1]["subject"]
-    assert row(70)["id"] not in found[1]["subject"] and found[1]["subject"].startswith(published_id(store) + "+")
-    assert f"1 tools: {row(50)['id']}" in found[2]["subject"]

@@ -82,6 +82,7 @@ class AsyncClient:
         have: Mapping[str, str] | None = None,
         explanation: bool = False,
         min_snapshot: str = "",
+        abstain: bool = False,
     ) -> Response:
         """See :meth:`egotools.Client.retrieve`."""
         asked = Query(
@@ -96,6 +97,7 @@ class AsyncClient:
             have or {},
             explanation=explanation,
             min_snapshot=min_snapshot,
+            abstain=abstain,
         )
         message = requests.retrieve_request(asked)
         return read_response(await self._call(self._stub.Retrieve, message, timeout_s), asked)

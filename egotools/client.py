@@ -99,6 +99,7 @@ class Client:
         have: Mapping[str, str] | None = None,
         explanation: bool = False,
         min_snapshot: str = "",
+        abstain: bool = False,
     ) -> Response:
         """Return the tools that a request needs, best first.
 
@@ -110,11 +111,12 @@ class Client:
         :param explain: whether each tool has its reasons and its explanation.
         :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: the format of ``RankedTool.schema``.
         :param timeout_s: seconds for all attempts together.
-        :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
+        :param auto_k: the server chooses the number of tools, 1 to ``k``.
         :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
         :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
         :param explanation: whether each tool has its explanation, also where ``explain`` is False.
         :param min_snapshot: id of a snapshot: a server that serves an older one refuses with :class:`PreconditionError`.
+        :param abstain: no tools where the request is unanswerable; otherwise the answer has them, and says so in ``unanswerable``.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
         asked = Query(
@@ -129,6 +131,7 @@ class Client:
             have or {},
             explanation=explanation,
             min_snapshot=min_snapshot,
+            abstain=abstain,
         )
         message = requests.retrieve_request(asked)
         return read_response(self._call(self._stub.Retrieve, message, timeout_s), asked)

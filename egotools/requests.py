@@ -41,6 +41,7 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         have=_known(query.have),
         explanation=_flag("explanation", query.explanation),
         min_snapshot=_text("min_snapshot", query.min_snapshot),
+        abstain=_flag("abstain", query.abstain),
     )
 
 

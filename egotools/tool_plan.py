@@ -99,6 +99,11 @@ class ToolPlan:
     unanswerable: bool = False
 
     @property
+    def doubt(self) -> str:
+        """That the goals may not fit, with the probability that a tool does; empty where the query is answerable."""
+        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}" if self.unanswerable else ""
+
+    @property
     def tool_ids(self) -> tuple[str, ...]:
         """Ids of the tools, in the order of their calls."""
         return tuple(step.tool_id for step in self.steps)

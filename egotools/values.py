@@ -51,11 +51,12 @@ class Query:
     :param preset: name of the retriever; empty: the server's default.
     :param explain: whether each tool has its reasons and its explanation.
     :param schema_format: ``none``, ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
-    :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
+    :param auto_k: the server chooses the number of tools, 1 to ``k``.
     :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
     :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
     :param explanation: whether each tool has its explanation, without the reasons.
     :param min_snapshot: id of a snapshot: a server that serves an older one refuses; empty for any.
+    :param abstain: no tools where the request is unanswerable.
     """
 
     query: str
@@ -69,6 +70,7 @@ class Query:
     have: Mapping[str, str] = field(default_factory=dict)
     explanation: bool = False
     min_snapshot: str = ""
+    abstain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +214,11 @@ class Response:
     answerable_probability: float | None = None
     unanswerable: bool = False
     request_id: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """That the tools may not fit, with the probability that one does; empty where the request is answerable."""
+        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}" if self.unanswerable else ""
 
     def by_call_name(self, name: str) -> RankedTool:
         """The tool that a model called.

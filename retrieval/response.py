@@ -19,7 +19,7 @@ from retrieval.task_state import is_done
 
 __all__ = ["respond"]
 
-_NO_ESTIMATE = "auto_k: without an estimate of the probabilities the answer has k tools"
+_NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
 
 
 def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence: Confidence | None = None) -> Response:
@@ -29,15 +29,14 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
     """
     request = context.request
     best = _best(context, ranking)
-    if request.auto_k:
-        if confidence is None:
-            context.fallbacks.append(_NO_ESTIMATE)
-        else:
-            best = confidence.sufficient(best)
-            if confidence.unanswerable:
-                context.fallbacks.append(
-                    f"no tool fits: the probability that one does is only {confidence.answerable:.2f}"
-                )
+    if confidence is None:
+        asked = {"auto_k": request.auto_k, "abstain": request.abstain}
+        context.fallbacks += [_NO_ESTIMATE.format(name) for name, is_asked in asked.items() if is_asked]
+    elif request.abstain and confidence.unanswerable:
+        best = best[:0]
+        context.fallbacks.append(f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
+    elif request.auto_k:
+        best = confidence.sufficient(best)
     returned = ranking.take(best)
     wanted = request.explain or request.explanation
     probabilities = None if confidence is None else confidence.probabilities[best]

@@ -39,8 +39,7 @@ _SEARCH = (
     "Find tools for a task. Search before you say that something cannot be done, and again when a tool is missing."
 )
 _QUERY = {"type": "string", "description": "What is to be done, in plain words, with the values that are known."}
-_NEAREST = 3  # tools that are found where none seems to fit
-_UNSURE = "Probably no tool does this. These are the nearest; call one only if its description says that it does what is needed:"
+_UNSURE = "call one only if its description says that it does what is needed:"
 _MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
 _SHOWN = 200  # characters of a description in the answer to a search
@@ -71,8 +70,8 @@ class ToolSource:
     :param confirm: asked before a call that may change something; without it such a call is refused.
     :param k: tools that one search finds at most.
     :param filters: as for :meth:`Client.retrieve`; a model cannot change them.
-    :param abstain: whether a search finds nothing where the server takes the request for unanswerable; otherwise it finds the nearest three tools,
-        and the model is told that they may not fit.
+    :param abstain: whether a search finds nothing where the server takes the request for unanswerable; otherwise the model is told that the
+        tools may not fit.
     :param max_remembered: found tools that are remembered; the ones found longest ago are forgotten first.
     :param max_bytes: bytes of an answer that a model is shown.
     :param timeout_s: seconds for one call.
@@ -98,7 +97,7 @@ class ToolSource:
     have: dict[str, str] = field(default_factory=dict, init=False)
     _found: dict[str, AnyTool] = field(default_factory=dict, init=False, repr=False)
     _snapshot_id: str = field(default="", init=False)
-    _unsure: bool = field(default=False, init=False)
+    _doubt: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         if loose := sorted(set(self.credentials) - set(self.servers)):
@@ -155,17 +154,16 @@ class ToolSource:
             schema_format="openai",
             done=list(self.done)[-_MAX_DONE:],
             have=dict(self.have),
+            abstain=self.abstain,
         )
         if answer.snapshot_id != self._snapshot_id:  # another publication: what it lacks is forgotten
             kept = [now for tool in list(self._found.values()) if (now := self._looked_up(tool.id))]
             self._found.clear()
             self.remember(kept)
             self._snapshot_id = answer.snapshot_id
-        most = self.k if not answer.unanswerable else 0 if self.abstain else _NEAREST
-        found = answer.tools[:most]
-        self._unsure = answer.unanswerable
-        self.remember(reversed(found))  # the best one last: it is forgotten last
-        return found
+        self._doubt = answer.doubt
+        self.remember(reversed(answer.tools))  # the best one last: it is forgotten last
+        return answer.tools
 
     def offers(self) -> list[Offer]:
         """Return what a model is given for its next turn: the search, and the remembered tools."""
@@ -219,7 +217,7 @@ class ToolSource:
         lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
         if not lines:
             return "No tool fits. Search with other words, or answer without a tool."
-        said = _UNSURE if self._unsure else "These tools can be called now, best first:"
+        said = f"These {self._doubt}; {_UNSURE}" if self._doubt else "These tools can be called now, best first:"
         return "\n".join([said, *reversed(lines)])
 
     def _remembered(self, name: str) -> AnyTool:

@@ -158,6 +158,7 @@ class RetrieveRequest(_message.Message):
     DONE_FIELD_NUMBER: _builtins.int
     HAVE_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    ABSTAIN_FIELD_NUMBER: _builtins.int
     MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script."""
@@ -171,11 +172,15 @@ class RetrieveRequest(_message.Message):
     """The format of `RankedTool.schema_json`. Default: none."""
     auto_k: _builtins.bool
     """Whether the server chooses the number of tools: those of the first `k` that are needed with a probability of at least 0.1,
-    at least one; no tools for an unanswerable request. A preset without probabilities returns `k` tools
-    and names this in `fallbacks`. Default: false.
+    at least one; none only with `abstain`. A preset without probabilities returns `k` tools and names this in `fallbacks`.
+    Default: false.
     """
     explanation: _builtins.bool
     """Whether `RankedTool.explanation` is filled, without the reasons. `explain` fills both. Default: false."""
+    abstain: _builtins.bool
+    """Whether an unanswerable request (`RetrieveResponse.unanswerable`) gets no tools, which `fallbacks` then says. It does not need
+    `auto_k`. A preset without an estimate returns the tools and names this in `fallbacks`. Default: false.
+    """
     min_snapshot: _builtins.str
     """Id of a snapshot: a server that serves an older publication of this catalogue, or does not know the id, answers
     FAILED_PRECONDITION. Empty: any snapshot.
@@ -217,11 +222,12 @@ class RetrieveRequest(_message.Message):
         done: _abc.Iterable[_builtins.str] | None = ...,
         have: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         explanation: _builtins.bool = ...,
+        abstain: _builtins.bool = ...,
         min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "abstain", b"abstain", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
@@ -273,7 +279,7 @@ class RetrieveResponse(_message.Message):
     """
     unanswerable: _builtins.bool
     """Whether `answerable_probability` is below the value that 95 of 100 answerable requests reach. The tools are returned
-    nevertheless, unless `auto_k` was set.
+    nevertheless, unless `abstain` was set.
     """
     request_id: _builtins.str
     """Id of this request, for ReportOutcome."""

@@ -63,7 +63,7 @@ class ToolFinder:
 
     :param client: of the caller, who closes it.
     :param k: how many tools an answer has at most.
-    :param auto_k: the server chooses how many, up to ``k``; none where no tool fits.
+    :param auto_k: the server chooses how many, 1 to ``k``.
     :param filters: of every request, as for :meth:`egotools.AsyncClient.retrieve`: metadata key → values.
     :param schema_format: in which each tool's call schema is wanted; ``none`` where no model sees it.
     :param timeout_s: seconds for a request; as many again for the documents of its tools.

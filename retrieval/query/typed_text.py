@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from ontology.names import words
 from ontology.yaml_data import read_yaml
 from retrieval.query.decompose import Spans
-from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue
+from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue, kind_of_token
 
 __all__ = ["noun_of", "split_at_values", "typed_text"]
 
-# The kinds that are replaced. Others are words too: a quoted text is often the name of what is wanted, a date says "tomorrow". Chosen on
+# The kinds that are replaced, a path segment by segment. Others are words too: a quoted text is often the name of what is wanted, a date says "tomorrow". Chosen on
 # the mean of fourteen sets: to replace quoted texts too costs 0.6 points at 10, and 6.7 on metatool.
 _REPLACED = frozenset(
     {
@@ -28,6 +29,7 @@ _MOST_ENTITIES = 2  # a shape of more kinds of things says none of them
 _MAX_ADDRESS_WORDS = 4
 _SCHEME = re.compile(r"\A[a-z0-9]{1,10}://")
 _WORD = re.compile(r"[^\W\d_]{3,40}")
+_SEGMENT = re.compile(r"[^/\\{}]+")
 
 
 def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> Iterator[tuple[str, TypedValue | None]]:
@@ -43,11 +45,23 @@ def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> It
         at = start
         while value is not None and value.start < end:
             if at <= value.start:
-                yield text[at : value.start], None
-                yield value.text, value
+                yield text[at : value.start].replace("`", ""), None
+                yield from _path_pieces(value) if value.kind == "path" else ((value.text, value),)
                 at = value.end
             value = next(replaced, None)
-        yield text[at:end], None
+        yield text[at:end].replace("`", ""), None
+
+
+def _path_pieces(path: TypedValue) -> Iterator[tuple[str, TypedValue | None]]:
+    """The segments of a path: words, and the values among them: ``/orders/{orderId}/items/PO-4711``."""
+    for number, segment in enumerate(_SEGMENT.finditer(path.text)):
+        if number:
+            yield " ", None
+        if kind := kind_of_token(segment[0]):
+            start = path.start + segment.start()
+            yield segment[0], TypedValue(kind=kind, text=segment[0], start=start, end=start + len(segment[0]))
+        else:
+            yield " ".join(words(segment[0])), None
 
 
 def typed_text(text: str, values: Sequence[TypedValue], spans: Spans) -> str:

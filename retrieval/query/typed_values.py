@@ -17,7 +17,7 @@ from ontology.value_shape import kind_of_value
 from ontology.yaml_data import read_yaml
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-__all__ = ["LEAST_SPECIFIC", "MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values"]
+__all__ = ["LEAST_SPECIFIC", "MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values", "kind_of_token"]
 
 MAX_VALUES = 1_000
 """Values that are found in one request; the rest of it is words."""
@@ -63,7 +63,10 @@ _TOKENS = {
     "hex digest": r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}",
 }
 _IDENTIFIER = re.compile(r"[#_A-Za-z0-9][\w.:#+~=@/-]{1,199}")
-_TOKEN = re.compile(r"[^\s\"`<>()\[\]{},;|“”„‘’«»]{2,256}")
+# Text in backticks that is code, and not a name or words: a semicolon, a brace, an operator. ``{id}`` is a place in a path.
+_CODE = re.compile(r"[;{}]|&&|\|\||[=!<>:+-]=|[=-]>|\s[=<>+*/%|&]\s")
+_TEMPLATE = re.compile(r"\{\w+\}")
+_TOKEN = re.compile(r"(?:/\{\w{1,60}\}|[^\s\"`<>()\[\]{},;|“”„‘’«»]){2,256}")
 _LEADING, _TRAILING = "*~-=…'", ".:!?*~-=…'"
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _ORDINARY_IDENTIFIER = (
@@ -107,7 +110,22 @@ def find_values(text: str, shapes: ValueShapes | None = None) -> tuple[TypedValu
 
 def _spaced(text: str) -> Iterator[TypedValue]:
     for match in _spaced_pattern().finditer(text):
-        yield _value(str(match.lastgroup), text, *match.span())
+        if match.lastgroup == "code" and not _CODE.search(_TEMPLATE.sub("", match[0])):
+            yield from _in_backticks(text, *match.span())
+        else:
+            yield _value(str(match.lastgroup), text, *match.span())
+
+
+def _in_backticks(text: str, start: int, end: int) -> Iterator[TypedValue]:
+    """Yield what words in backticks are without them; several that are no value are a quoted text, which is not cut."""
+    inner = [
+        _value(str(one.lastgroup), text, *one.span()) for one in _spaced_pattern().finditer(text, start + 1, end - 1)
+    ]
+    said = text[start + 1 : end - 1].split()
+    if inner or len(said) < 2 or any(map(kind_of_token, said)):
+        yield from inner
+    else:
+        yield _value("quoted", text, start, end)
 
 
 def _between(text: str, taken: Sequence[TypedValue]) -> Iterator[TypedValue]:
@@ -122,13 +140,13 @@ def _between(text: str, taken: Sequence[TypedValue]) -> Iterator[TypedValue]:
         value = _POSSESSIVE.sub("", token[0].rstrip(_TRAILING))
         start = token.start() + len(value) - len(value.lstrip(_LEADING))
         value = value.lstrip(_LEADING)
-        kind = _kind(value)
+        kind = kind_of_token(value)
         if kind:
             yield _value(kind, text, start, start + len(value))
 
 
-def _kind(token: str) -> str:
-    """The kind of a token; empty for a word."""
+def kind_of_token(token: str) -> str:
+    """The kind of a text without a space; empty for a word."""
     if token.isalpha() or len(token) < 2:
         return ""
     for kind, pattern in _token_patterns().items():

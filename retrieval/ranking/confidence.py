@@ -73,10 +73,8 @@ class Confidence:
         """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1.
 
         :param best: positions of the best candidates, best first, at most as many as the request allows.
-        :returns: at least one position unless ``best`` is empty; none where the request is unanswerable.
+        :returns: at least one position unless ``best`` is empty.
         """
-        if self.unanswerable:
-            return best[:0]
         return best[: max(1, int((self.probabilities[best] >= NEEDED).sum()))]
 
 

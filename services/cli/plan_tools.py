@@ -149,6 +149,8 @@ def _show(plan: ToolPlan) -> None:
         steps = ", ".join(map(str, each.steps))
         said = f": {plain(each.description)}" if each.description else ""
         stdout.print(f"{each.source} {plain(each.parameter)} (for step {steps}){said}", soft_wrap=True)
+    if plan.doubt:
+        stdout.print(f"[yellow]{plan.doubt}[/]")
     for reason in plan.fallbacks:
         stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
 

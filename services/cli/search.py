@@ -39,8 +39,7 @@ def search(
         typer.Option(
             "-k",
             "--k",
-            help="Number of tools; auto or auto:N: as few as are probably enough, at most N (20), none where no tool "
-            "fits.",
+            help="Number of tools; auto or auto:N: as few as are probably enough, 1 to N (20).",
         ),
     ] = "10",
     preset: Annotated[
@@ -68,6 +67,9 @@ def search(
             help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
         ),
     ] = None,
+    abstain: Annotated[
+        bool, typer.Option("--abstain", help="No tools where probably none of the catalogue fits.")
+    ] = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show also the evidence: words, edges of the graph, suppliers of inputs.")
     ] = False,
@@ -86,6 +88,7 @@ def search(
         have=read_have(have or []),
         explain=why or as_json,
         explanation=True,
+        abstain=abstain,
     )
     response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
     if as_json:
@@ -152,9 +155,8 @@ def _show(response: Response, *, why: bool) -> None:
     stdout.print(
         table(title, ("#", "tool", "score", "needed, if any fits", "explanation", *(("why",) if why else ())), rows)
     )
-    if response.unanswerable:
-        fits = _percent(response.answerable_probability)
-        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
+    if response.doubt:
+        stdout.print(f"[yellow]{response.doubt}[/]")
     for reason in response.fallbacks:
         stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
 

@@ -60,7 +60,6 @@ _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"
 _MOST_NAMED = 100  # characters of a filter's key in a note
-_NEAREST = 3  # tools that are shown where none seems to fit
 _SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
 _OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, --session, --python, --credential, --allow-network)."
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
@@ -197,9 +196,6 @@ class McpGateway:
     async def _search(self, session: ModelSession, asked: SearchArguments) -> types.CallToolResult:
         response = await self._retrieved(asked)
         # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
-        # Nor is nothing given where nothing seems to fit: of requests of few words that estimate is often wrong.
-        if response.unanswerable:
-            response = replace(response, tools=response.tools[:_NEAREST])
         for tool in response.tools:
             self._names.learn(tool)
         if self._settings.append_only:
@@ -233,9 +229,7 @@ class McpGateway:
 
     async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
         goals = [(await self._names.tool(goal)).id for goal in asked.goals]
-        plan = await self._client.plan(
-            goals, query=asked.query, done=self._ids(asked.done), have=asked.have, abstain=True
-        )
+        plan = await self._client.plan(goals, query=asked.query, done=self._ids(asked.done), have=asked.have)
         return _data(plan_reply(plan))
 
     async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:

@@ -20,16 +20,15 @@ _NOTHING = (
     "No tool of this catalogue fits the request. Say so, or search again in other words or for a part of the task."
 )
 _UNSURE = (
-    "Probably no tool of this catalogue does this; these are the nearest. Call one only if its description says that it does what is needed;"
-    " else say so, or search again in other words or for a part of the task."
+    "Call a tool only if its description says that it does what is needed; else say so, or search again in other words or for a part of the"
+    " task."
 )
 
 
 def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]:
     """The answer of a search."""
     reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
-    told = _NOTHING if not response.tools else _UNSURE if response.unanswerable else ""
-    notes = [*response.fallbacks, *([told] if told else [])]
+    notes = [*response.fallbacks, *_told(response, is_empty=not response.tools)]
     return {**reply, "notes": notes} if notes else reply
 
 
@@ -58,7 +57,7 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
         for step in plan.steps
     ]
     ask = [{"input": each.parameter, "steps": list(each.steps), "source": each.source} for each in plan.open_inputs]
-    notes = [*plan.fallbacks, *([] if plan.steps else [_NOTHING])]
+    notes = [*plan.fallbacks, *_told(plan, is_empty=not plan.steps)]
     return {"steps": steps, "ask": ask, **({"notes": notes} if notes else {})}
 
 
@@ -72,6 +71,12 @@ def listed_tool(tool: Tool | RankedTool) -> types.Tool:
         input_schema=tool.schema.get("inputSchema") or {"type": "object"},
         annotations=types.ToolAnnotations(read_only_hint=reads, destructive_hint=not reads, open_world_hint=True),
     )
+
+
+def _told(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
+    if is_empty:
+        return [_NOTHING]
+    return [f"{answer.doubt}. {_UNSURE}"] if answer.doubt else []
 
 
 def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:

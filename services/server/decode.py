@@ -77,6 +77,7 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
         done=tuple(dict.fromkeys(message.done)),
         have=dict(sorted(message.have.items())),
         explanation=message.explanation,
+        abstain=message.abstain,
     )
 
 

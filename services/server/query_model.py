@@ -154,7 +154,13 @@ class QueryModel:
         started = time.monotonic()
         use = _Use(self, tenant, started + (deadline - started) / 2, self._max_tokens)
         plain = replace(
-            request, k=max(request.k, _CHOICE_OF), auto_k=False, explain=False, explanation=False, schema_format="none"
+            request,
+            k=max(request.k, _CHOICE_OF),
+            auto_k=False,
+            abstain=False,
+            explain=False,
+            explanation=False,
+            schema_format="none",
         )
         improved = request
         found = await answer(plain)

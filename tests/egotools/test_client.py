@@ -112,7 +112,7 @@ async def test_retrieve_as_many_as_are_enough(ask: Ask) -> None:
     assert answer.answerable_probability == 1.0 and not answer.unanswerable
     none, unknown = await ask(
         "retrieve_batch",
-        [Query("umbrella lost", auto_k=True), Query("umbrella lost", preset="title", auto_k=True)],
+        [Query("umbrella lost", abstain=True), Query("umbrella lost", preset="title", abstain=True)],
     )
     assert none.tools == () and none.unanswerable and none.answerable_probability == 0.0
     assert unknown.answerable_probability is None and unknown.tools[0].probability is None

@@ -65,7 +65,7 @@ def least_answer_bytes(request: Request, tool_count: int) -> int:
 
     :param tool_count: tools of the catalogue.
     """
-    if request.filters or request.auto_k or request.done:
+    if request.filters or request.auto_k or request.abstain or request.done:
         return 0
     tool = (
         _LEAST_TOOL_BYTES

@@ -15,6 +15,7 @@ _BEGINNINGS = {
     "no tool fits": "unanswerable",
     "done:": "unknown-done",
     "auto_k:": "no-estimate",
+    "abstain:": "no-estimate",
 }
 _OTHER = "other"
 FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), _OTHER)

@@ -33,7 +33,7 @@ export class RetrievalView {
     }
     if (turn !== this.turn) return;
     const took = answer.timings_ms.total ? ` in ${Math.round(answer.timings_ms.total)} ms` : "";
-    const doubtful = answer.unanswerable ? " It may be that no tool serves this request." : "";
+    const doubtful = answer.unanswerable ? ` These may not fit: probability ${answer.answerable_probability.toFixed(2)}.` : "";
     byId("tools-status").textContent = `${answer.tools.length} tools${took}.${doubtful} ${answer.fallbacks.join(" ")}`;
     byId("tools").append(...answer.tools.map((tool) => this.#tool(tool)));
     const { nodes, links } = drawing(answer.tools);

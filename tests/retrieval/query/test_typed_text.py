@@ -43,6 +43,8 @@ def _known_as(*entities: str, is_widened: bool = False) -> TypedValue:
         ("meet next Friday at 10am", "meet next Friday at 10am"),
         ('create the board "Data platform"', 'create the board "Data platform"'),
         ("open the purchase order", "open the purchase order"),
+        ("show me the `hosts` of `a = b;`", "show me the hosts of code"),
+        ("GET /orders/{orderId}/items/PO-4711", "GET orders order id items id"),
     ],
 )
 def test_a_value_is_encoded_as_what_it_says(text: str, typed: str) -> None:

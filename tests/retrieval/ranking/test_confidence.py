@@ -198,9 +198,14 @@ class TestAnswers:
         assert [tool.id for tool in short.tools] == [tool.id for tool in full.tools][: len(short.tools)]
         assert (short.unanswerable, short.fallbacks) == (False, ())
 
-    def test_where_nothing_fits_auto_k_is_empty_and_says_why(self, retriever: GraphRetriever) -> None:
-        full, none = (retriever.retrieve(Request(query="weather forecast rain", auto_k=auto)) for auto in (False, True))
-        assert full.tools and full.unanswerable and full.fallbacks == ()
+    def test_where_nothing_fits_an_answer_is_empty_only_if_so_asked_and_says_why(
+        self, retriever: GraphRetriever
+    ) -> None:
+        query = "weather forecast rain"
+        for full in (retriever.retrieve(Request(query=query, auto_k=auto)) for auto in (False, True)):
+            assert full.tools and full.unanswerable and full.fallbacks == ()
+            assert full.doubt == f"may not fit: probability {full.answerable_probability:.2f}"
+        none = retriever.retrieve(Request(query=query, abstain=True))
         assert none.tools == () and none.unanswerable and "no tool fits" in none.fallbacks[0]
         assert f"{none.answerable_probability:.2f}" in none.fallbacks[0]
 
@@ -230,9 +235,6 @@ class TestTools:
         evidence = tool_evidence(np.asarray(scores, dtype=np.float32), clauses)
         for name in ("lead", "fifth", "tenth", "clauses"):
             assert np.ptp(evidence[name]) == 0, name
-
-    def test_where_nothing_fits_no_tool_is_enough(self) -> None:
-        assert list(confidence([0.9, 0.8], unanswerable=True).sufficient(np.arange(2))) == []
 
     def test_of_no_candidate_none_is_kept(self) -> None:
         assert list(confidence([]).sufficient(np.arange(0))) == []

@@ -257,7 +257,9 @@ class WordRetriever:
         best = sorted(scores, key=lambda tool_id: (-scores[tool_id], tool_id))[: request.k]
         fit = max(scores.values(), default=0.0) if self.name == "words" else None
         if request.auto_k and fit is not None:
-            best = [tool_id for tool_id in best if scores[tool_id] >= 0.5]
+            best = [tool_id for tool_id in best if scores[tool_id] >= 0.5] or best[:1]
+        if request.abstain and fit is not None and fit < 0.5:
+            best = []
         reasons = Reasons(
             entries=(EntryMatch(node="business_object:customer", kind="ngram", text="customer", score=2.5),),
             edges=(

@@ -122,15 +122,18 @@ async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
     assert round(response.answerable_probability, 2) == 0.33 and response.unanswerable
 
 
-async def test_auto_k_leaves_out_what_is_not_needed_and_all_where_nothing_fits(
+async def test_auto_k_leaves_out_what_is_not_needed_and_only_abstain_all_where_nothing_fits(
     stub: pb_grpc.ToolRetrievalAsyncStub,
 ) -> None:
     short = await stub.Retrieve(pb.RetrieveRequest(query="find customer", auto_k=True))
     assert [tool.id for tool in short.tools] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
     short = await stub.Retrieve(pb.RetrieveRequest(query="find a customer by name", auto_k=True, k=3))
     assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.unanswerable
-    none = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
-    assert list(none.tools) == [] and none.unanswerable
+    for abstain, auto_k, tools in ((False, True, 1), (False, False, 3), (True, True, 0), (True, False, 0)):
+        doubtful = await stub.Retrieve(
+            pb.RetrieveRequest(query="umbrella customer lost", auto_k=auto_k, abstain=abstain)
+        )
+        assert (len(doubtful.tools), doubtful.unanswerable) == (tools, True)
 
 
 async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(

@@ -77,7 +77,7 @@ async def test_the_counts_are_those_of_the_caller(server: Server, stub: pb_grpc.
 
 
 async def test_the_answers_are_counted_by_what_they_lack(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
+    await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", abstain=True))
     await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title", auto_k=True))
     found = await scrape(port_of(server))
     assert found["egotools_abstentions_total", ""] == found["egotools_empty_answers_total", ""] == 1

@@ -68,6 +68,24 @@ async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
         assert len(answer.results) == 64
 
 
+@pytest.mark.parametrize(
+    "dear",
+    [
+        {
+            "filters": {f"key{n}": pb.StringList(values=["a*"]) for n in range(20)}
+        },  # each may look at all values of its key
+        {"preset": "hybrid", "query": "order " * 1_000},
+        {"preset": "bm25-regex", "query": "order " * 1_000},
+    ],
+)
+async def test_filters_and_presets_are_part_of_the_cost(dear: dict[str, Any]) -> None:
+    plain = {"query": "order " * 1_000}
+    async with serving(settings=small_settings(max_call_cost=5)) as server, connected(server.address) as stub:
+        await stub.Retrieve(pb.RetrieveRequest(**plain))
+        error = await failure(stub.Retrieve(pb.RetrieveRequest(**{**plain, **dear})))
+    assert (error.code(), told(error).subject) == (INVALID, "requests")
+
+
 async def test_a_batch_whose_answer_is_surely_too_large_is_refused_before_any_work() -> None:
     tools = tuple(Tool(id=f"tool {number}", name=f"tool {number}") for number in range(200))
     engine = MemoryEngine(tools=tools)

@@ -43,6 +43,15 @@ class CallMetadata:
     def _pairs(self) -> tuple[tuple[str, str], ...]:
         token = self._token() if callable(self._token) else self._token
         pairs = (("egotools-tenant", self._tenant), ("authorization", f"Bearer {token}" if token else ""))
+        for name, (_, value) in zip(("tenant", "token"), pairs, strict=True):
+            if not value.isascii() or not value.isprintable():  # gRPC would fail without a word on it
+                raise InvalidRequestError(
+                    f"the {name} has characters that no {name} has",
+                    code="INVALID_ARGUMENT",
+                    reason="INVALID_ARGUMENT",
+                    subject=name,
+                    remedy="Give it as it was issued: printable ASCII, in one line.",
+                )
         return tuple((key, value) for key, value in pairs if value)
 
 

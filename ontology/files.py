@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ontology.errors import InvalidArgumentError, StorageError
 __all__ = [
     "disk_errors",
     "flush_to_disk",
+    "lock_within",
     "only_writer",
     "open_regular",
     "replacing",
@@ -27,6 +29,8 @@ __all__ = [
     "write_lines",
     "write_rows",
 ]
+
+_LOCK_POLL_S = 0.02
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
@@ -98,6 +102,25 @@ def flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lock_within(descriptor: int, wait_s: float, path: Path, *, shared: bool = False, remedy: str) -> None:
+    """Lock an open file, and wait for those who hold it, but not for ever: whoever may read a file can lock it.
+
+    :param wait_s: seconds; 0: one attempt.
+    :param path: of the file, the subject of the error.
+    :raises StorageError: when another holds it still, with this remedy.
+    """
+    stop = time.monotonic() + wait_s
+    while True:
+        try:
+            return fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= stop:
+                raise StorageError(
+                    f"another process has held its lock for {wait_s:.3g} s", subject=str(path), remedy=remedy
+                ) from None
+            time.sleep(_LOCK_POLL_S)
 
 
 @contextlib.contextmanager

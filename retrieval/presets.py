@@ -34,7 +34,9 @@ BASELINES = (
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
-def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
+def make_presets(
+    snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None, *, baselines: bool = True
+) -> dict[str, Retriever]:
     """Return every preset over one snapshot, by name.
 
     ``default`` and ``fast`` use the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
@@ -42,6 +44,7 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
 
     :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
         the paper; ``fast`` is ``default`` without it.
+    :param baselines: whether those of :data:`BASELINES` are among them.
     :raises SnapshotVersionError: when the snapshot's weights are unknown; see
         :func:`retrieval.ranking.weights.weights_of`.
     """
@@ -68,15 +71,21 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
         HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], ranker),
         *make_flat(snapshot, encoder),
     ]
-    return {retriever.name: retriever for retriever in retrievers}
+    return {retriever.name: retriever for retriever in retrievers if baselines or retriever.name not in BASELINES}
 
 
 def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
     """Return the preset with this name; an empty name means the default preset.
 
-    :raises InvalidArgumentError: listing the known names.
+    :raises InvalidArgumentError: listing the known names; for a baseline that is not served, saying how it is.
     """
     found = presets.get(name or DEFAULT_PRESET)
+    if found is None and name in BASELINES:
+        raise InvalidArgumentError(
+            f"{name!r} is a preset to compare with, which this server does not serve",
+            subject="preset",
+            remedy="Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets",
+        )
     if found is None:
         raise InvalidArgumentError(
             f"there is no preset {name!r}", subject="preset", remedy=f"Known: {', '.join(sorted(presets))}"

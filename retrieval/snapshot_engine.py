@@ -39,6 +39,7 @@ def open_engine(
     encoder: Encoder | None = None,
     allowed_models: Sequence[str] = (),
     load: Callable[[str], Encoder] = load_encoder,
+    baselines: bool = True,
 ) -> SnapshotEngine:
     """Open the published snapshot of a store with the encoder that made it.
 
@@ -46,6 +47,7 @@ def open_engine(
     :param allowed_models: names of encoders that the snapshot may name, beside the embedded ones and those of the
         environment variable ``EGOTOOLS_ALLOWED_MODELS``. They do not matter where ``encoder`` is given.
     :param load: returns the encoder with a name that is allowed; several engines of a process may share it.
+    :param baselines: whether it has the presets to compare with.
     :raises ModelNotAllowedError: when it names another encoder; nothing is imported or contacted then.
     :raises SnapshotError: when the snapshot cannot be used.
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
@@ -64,7 +66,7 @@ def open_engine(
             subject="encoder",
             remedy="Build the snapshot again with this encoder",
         )
-    return SnapshotEngine(snapshot, encoder, reranker)
+    return SnapshotEngine(snapshot, encoder, reranker, baselines=baselines)
 
 
 def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) -> Reranker | None:
@@ -78,16 +80,19 @@ def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) ->
 class SnapshotEngine:
     """The implementation of :class:`retrieval.engine.Engine` over a snapshot folder. Thread-safe."""
 
-    def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None, *, baselines: bool = True
+    ) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
-        self._presets = make_presets(snapshot, encoder, reranker)
+        self._presets = make_presets(snapshot, encoder, reranker, baselines=baselines)
         self._reranker = reranker
         self._planner = ToolPlanner(snapshot)
         views = VisibleSnapshots(snapshot)
         self._restricted = lru_cache(_RESTRICTED)(
             lambda filters: RestrictedEngine(
-                snapshot.id, lambda: SnapshotEngine(views.of(dict(filters)), encoder, reranker)
+                snapshot.id,
+                lambda: SnapshotEngine(views.of(dict(filters)), encoder, reranker, baselines=baselines),
             )
         )
 

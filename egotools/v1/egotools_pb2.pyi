@@ -192,7 +192,8 @@ class RetrieveRequest(_message.Message):
         have the value; `start*` matches every value with that start, and `!start*` excludes these. If a tool has a value in
         exactly these characters, the value is not a pattern. The key `id` is the id of the tool, and
         `effect` what a call of it does (`RankedTool.effect`). A key or a value that no tool has
-        is INVALID_ARGUMENT. At most 32 keys with 1 to 256 values each, each key and value 1 to 1,000 characters long.
+        is INVALID_ARGUMENT, and so is `*` alone, with which every value begins. At most 32 keys with 1 to 256 values each, each key
+        and value 1 to 1,000 characters long; at most 256 patterns of 16,384 characters together.
         """
 
     @_builtins.property

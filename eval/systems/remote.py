@@ -52,7 +52,7 @@ class RemoteSystem:
             raise InvalidArgumentError(
                 f"the server has no preset {self._preset!r}",
                 subject=self._address,
-                remedy=f"It has: {', '.join(catalog.presets)}",
+                remedy=f"It has: {', '.join(catalog.presets)}; `egotools serve --baselines` has all",
             )
         self._config = {
             "kind": "grpc",

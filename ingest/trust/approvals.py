@@ -5,7 +5,6 @@ An approval is of the exact content of a tool: any later change of its document 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -18,7 +17,7 @@ from typing import TypeAlias
 
 from ontology.appended_file import append
 from ontology.errors import StorageError
-from ontology.files import disk_errors, flush_to_disk
+from ontology.files import disk_errors, flush_to_disk, lock_within
 from ontology.tool import Tool
 
 __all__ = ["APPROVALS", "Approval", "Audit", "approve", "content_hash", "read_approvals"]
@@ -28,6 +27,7 @@ APPROVALS = "approvals.jsonl"
 Audit: TypeAlias = Callable[[str, str, str, str, str], object]
 """Is told of each approval: action, actor, tenant, subject, outcome."""
 _LOG = logging.getLogger(__name__)
+_LOCK_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def approve(
     path = store / APPROVALS
     lines = "".join(json.dumps(asdict(each), sort_keys=True) + "\n" for each in made).encode()
     with disk_errors(path), open(path, "a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock_within(file.fileno(), _LOCK_S, path, remedy="End the process that holds it, and approve again")
         end = file.seek(0, os.SEEK_END)
         torn = end and os.pread(file.fileno(), 1, end - 1) != b"\n"  # a crash has cut off the last line
         append(file.fileno(), b"\n" * bool(torn) + lines, end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,9 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever"]
 
 _TOP = 10  # the paper joins the top-10 of both
+_PART = 256  # tools whose words are read between two looks at the deadline
+_TOKENS = 32  # whose scores of all tools are kept while a request runs: long requests repeat words
+_WAIT_S = 0.05
 _WORD = re.compile(r"\b\w+\b")
 
 
@@ -128,33 +132,52 @@ class LexicalRetriever:
 
     def best(self, context: QueryContext, k: int) -> Ranking:
         """The best k tools by BM25, best first."""
+        check = partial(context.request.check, self.name)
         tokens = self._tokenise([context.query.text])[0]
-        with _INDEX_LOCK:  # the first request builds the index, the others wait for it
-            index = self._index
+        check()
+        while not _INDEX_LOCK.acquire(timeout=_WAIT_S):  # the first request builds the index, the others wait for it
+            check()
+        try:
+            index = self._index(check)
+        finally:
+            _INDEX_LOCK.release()
         if index is None:
             return _ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32), "bm25")
-        scores = np.asarray(index.get_scores(tokens), dtype=np.float32)
+        of_token = lru_cache(_TOKENS)(lambda token: index.get_scores([token]))
+        total = np.zeros(index.corpus_size)
+        for token in filter(
+            index.idf.get, tokens
+        ):  # in this order, as get_scores adds them up: to the last bit the same
+            check()
+            total += of_token(token)
+        scores = total.astype(np.float32)
         allowed = self._snapshot.only_tools(context.allowed)[: len(scores)]
         tools = np.flatnonzero(allowed & (scores != 0)).astype(np.int64)
         ranking = _ranking(tools, scores[tools], "bm25")
         return ranking.take(ranking.best(k))
 
-    @property
-    def _index(self) -> Any:
-        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the answer."""
-        indexes = _INDEXES.setdefault(self._snapshot.tools, {})
-        if self.name not in indexes:
-            indexes[self.name] = self._make_index()
-        return indexes[self.name]
+    def _index(self, check: Callable[[], None]) -> Any:
+        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the answer.
 
-    def _make_index(self) -> Any:
+        :param check: called now and then; where it raises, a later request goes on with the words that are read already.
+        """
         from rank_bm25 import BM25Okapi
 
-        texts = [
-            f"{tool.title} {tool.description}" if self._title else tool.description for tool in self._snapshot.tools
-        ]
-        documents = self._tokenise(texts)
-        return BM25Okapi(documents) if any(documents) else None
+        tools = self._snapshot.tools
+        made = _INDEXES.setdefault(tools, {})
+        if self.name not in made:
+            words = made.setdefault(f"words of {self.name}", [])
+            while len(words) < len(tools):
+                check()
+                part = [tools[number] for number in range(len(words), min(len(words) + _PART, len(tools)))]
+                words += self._tokenise(
+                    [f"{tool.title} {tool.description}" if self._title else tool.description for tool in part]
+                )
+            made[self.name] = index = BM25Okapi(words) if any(words) else None
+            if index is not None:
+                index.doc_len = np.array(index.doc_len)  # which it makes of the list for every token
+            del made[f"words of {self.name}"]
+        return made[self.name]
 
 
 class HybridRetriever:

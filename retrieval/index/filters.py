@@ -5,7 +5,7 @@ A filter has a key and values; a tool passes when it has one of the values of ev
 | value | meaning |
 |---|---|
 | ``finance`` | a tool that has this value |
-| ``pay*`` | a tool that has a value that begins so; ``*`` alone: any value |
+| ``pay*`` | a tool that has a value that begins so; in an access policy ``*`` alone: any value |
 | ``!finance`` | not a tool that has this value |
 | ``!pay*`` | not a tool that has a value that begins so |
 
@@ -85,14 +85,16 @@ class FilterIndex:
         values = self._values.get(key, ())
         yield from zip(values, self._tools.many([f"{key}={value}" for value in values]), strict=True)
 
-    def passing(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+    def passing(self, filters: Mapping[str, Sequence[str]], *, of_policy: bool = False) -> NDArray[np.bool_]:
         """Return the tools that pass every filter, bool [tools].
 
-        :raises InvalidArgumentError: for a wanted value that no tool has, and the unknown key of one, listing the known ones.
+        :param of_policy: whether an operator wrote them: ``*`` is a value then.
+        :raises InvalidArgumentError: for a wanted value that no tool has, and the unknown key of one, listing the known ones; and for
+            ``*`` in a request.
         """
         passing = np.ones(self._count, dtype=bool)
         for key, values in sorted(filters.items()):
-            passing &= self._of_key(key, values)
+            passing &= self._of_key(key, values, of_policy=of_policy)
         return passing
 
     def passing_if_known(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -100,10 +102,10 @@ class FilterIndex:
         passing = np.ones(self._count, dtype=bool)
         for key, values in filters.items():
             try:
-                passing &= self._of_key(key, values)
+                passing &= self._of_key(key, values, of_policy=True)
             except InvalidArgumentError:
                 known = [value for value in values if self._is_known(key, value)]
-                passing &= self._of_key(key, known) if known else np.zeros(self._count, dtype=bool)
+                passing &= self._of_key(key, known, of_policy=True) if known else np.zeros(self._count, dtype=bool)
         return passing
 
     def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:
@@ -126,11 +128,11 @@ class FilterIndex:
     def having(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
         """Return the tools that have one of these values in exactly these characters, bool [tools]."""
         having = np.zeros(self._count, dtype=bool)
-        for value in values:
-            having[self._having(key, value)] = True
+        for tools in self._having(key, values):
+            having[tools] = True
         return having
 
-    def _of_key(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
+    def _of_key(self, key: str, values: Sequence[str], *, of_policy: bool) -> NDArray[np.bool_]:
         known_key = key == ID_KEY or key in self._values
         if not known_key and not (values and all(value.startswith("!") for value in values)):
             known = _listed(key, self.keys, len(self.keys))
@@ -143,25 +145,49 @@ class FilterIndex:
                 subject=f"filters.{key}",
                 remedy="Give the allowed values, or leave the key out",
             )
-        wanted, unwanted = np.zeros(self._count, dtype=bool), np.zeros(self._count, dtype=bool)
-        only_unwanted = True
-        for value in values:
-            negated = value.startswith("!") and not len(self._having(key, value))
-            if negated:
-                unwanted[self._having_or_beginning(key, value[1:])] = True
+        wanted, unwanted = [], []
+        given = list(dict.fromkeys(values))
+        for value, tools in zip(given, self._having(key, given), strict=True):
+            if value in ("*", "!*") and not len(tools) and not of_policy:
+                raise InvalidArgumentError(
+                    f"{value!r} alone is no pattern: every value begins so",
+                    subject=f"filters.{key}",
+                    remedy="Write how the value begins, as in sal*; or leave it out",
+                )
+            if value.startswith("!") and not len(tools):
+                unwanted.append(value[1:])
             else:
-                wanted[self._matching(key, value)] = True
-            only_unwanted &= negated
-        return ~unwanted if only_unwanted else wanted & ~unwanted
+                wanted.append(value)
+        passing = ~self._matching(key, unwanted)
+        return passing & self._matching(key, wanted, required=True) if wanted else passing
 
-    def _matching(self, key: str, value: str) -> NDArray[np.int32]:
-        """Return the tools of one value.
+    def _matching(self, key: str, values: Sequence[str], *, required: bool = False) -> NDArray[np.bool_]:
+        """Return the tools that have one of these values, or one that begins as one of these patterns says, bool [tools].
 
-        :raises InvalidArgumentError: when there are none.
+        All patterns together take one look at the values that begin so: a hundred patterns for the same values cost no more than one.
+
+        :raises InvalidArgumentError: when each is required, and no tool has one of them.
         """
-        numbers = self._having_or_beginning(key, value)
-        if len(numbers) or (key == EFFECT_KEY and value in get_args(Effect)):
-            return numbers
+        matching = np.zeros(self._count, dtype=bool)
+        spans = []
+        for value, tools in zip(values, self._having(key, values), strict=True):
+            span = self._span(key, value[:-1]) if value.endswith("*") and not len(tools) else (0, 0)
+            if required and not len(tools) and span[0] == span[1]:
+                self._require(key, value)
+            matching[tools] = True
+            spans.append(span)
+        for first, stop in _apart(spans):
+            if key == ID_KEY:
+                matching[np.asarray(self._numbers[first:stop], dtype=np.int32)] = True
+            else:
+                found = self._tools.many([f"{key}={value}" for value in self._values[key][first:stop]])
+                matching[np.concatenate(found)] = True
+        return matching
+
+    def _require(self, key: str, value: str) -> None:
+        """:raises InvalidArgumentError: for a value that no tool has; an effect is known without one."""
+        if key == EFFECT_KEY and value in get_args(Effect):
+            return
         known = self._ids_near(value) if key == ID_KEY else self._values[key]
         total = len(self._numbers) if key == ID_KEY else len(known)
         raise InvalidArgumentError(
@@ -170,22 +196,18 @@ class FilterIndex:
             remedy=f"Known values: {_listed(value, known, total)}",
         )
 
-    def _having_or_beginning(self, key: str, value: str) -> NDArray[np.int32]:
-        numbers = self._having(key, value)
-        return self._beginning(key, value[:-1]) if not len(numbers) and value.endswith("*") else numbers
-
-    def _having(self, key: str, value: str) -> NDArray[np.int32]:
+    def _having(self, key: str, values: Sequence[str]) -> list[NDArray[np.int32]]:
+        """Return for each value the tools that have it in exactly these characters."""
         if key != ID_KEY:
-            return self._tools[f"{key}={value}"]
-        number = self._find_tool(value)
-        return np.asarray([] if number is None else [number], dtype=np.int32)
+            return self._tools.many([f"{key}={value}" for value in values])
+        numbers = [self._find_tool(value) for value in values]
+        return [np.asarray([] if number is None else [number], dtype=np.int32) for number in numbers]
 
-    def _beginning(self, key: str, start: str) -> NDArray[np.int32]:
+    def _span(self, key: str, start: str) -> tuple[int, int]:
+        """Return the places, of the sorted ids or the sorted values of a key, of those that begin so."""
         if key == ID_KEY:
-            return np.asarray(self._numbers[slice(*_beginning(self._numbers, start, self._tool_id))], dtype=np.int32)
-        values = self._values.get(key, ())
-        found = self._tools.many([f"{key}={value}" for value in values[slice(*_beginning(values, start, str))]])
-        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int32)
+            return _beginning(self._numbers, start, self._tool_id)
+        return _beginning(self._values.get(key, ()), start, str)
 
     @cached_property
     def _values(self) -> dict[str, tuple[str, ...]]:
@@ -199,7 +221,7 @@ class FilterIndex:
         return [self._tool_id(number) for number in numbers[first : first + _NEAR]]
 
     def _is_known(self, key: str, value: str) -> bool:
-        return value.startswith("!") or bool(len(self._having_or_beginning(key, value)))
+        return value.startswith("!") or bool(self._matching(key, (value,)).any())
 
 
 def _row(row: Any) -> tuple[str, tuple[str, ...]]:
@@ -210,6 +232,15 @@ def _beginning(sorted_values: Sequence[_T], start: str, text_of: Callable[[_T], 
     """Return the first position whose text begins so, and the position after the last one."""
     first = bisect_left(sorted_values, start, key=text_of)
     return first, bisect_right(sorted_values, start, lo=first, key=lambda each: text_of(each)[: len(start)])
+
+
+def _apart(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the same places without those that stand in several spans."""
+    end = 0
+    for first, stop in sorted(spans):
+        if max(first, end) < stop:
+            yield max(first, end), stop
+            end = stop
 
 
 def _listed(wanted: str, known: Iterable[str], total: int) -> str:

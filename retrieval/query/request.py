@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request", "check_task", "never"]
+__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request", "check_task", "is_unicode", "never"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
@@ -22,12 +22,13 @@ def never() -> bool:
     return False
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a pair of surrogates."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_text(text: str, least: int, most: int) -> bool:
-    return least <= len(text) <= most and _is_unicode(text)
+    return least <= len(text) <= most and is_unicode(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class Request(Query):
                 subject="query",
                 remedy="Send the request itself, not the conversation",
             )
-        if not _is_unicode(self.query):
+        if not is_unicode(self.query):
             raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
         if not any(character.isalnum() for character in self.query):
             raise InvalidArgumentError(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ontology.errors import StorageError
+from ontology.files import lock_within
 
 __all__ = ["publishing"]
 
 _LOCK = ".lock"
-_LOCK_TIMEOUT_S, _LOCK_POLL_S = 60.0, 0.02
+_LOCK_TIMEOUT_S = 60.0
 
 
 @contextlib.contextmanager
@@ -36,22 +35,12 @@ def publishing(store: Path, *, wait_s: float | None = None) -> Iterator[None]:
             raise StorageError(
                 "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
             )
-        _wait_for(descriptor, store, _LOCK_TIMEOUT_S if wait_s is None else wait_s)
+        lock_within(
+            descriptor,
+            _LOCK_TIMEOUT_S if wait_s is None else wait_s,
+            store / _LOCK,
+            remedy="Wait for it or end it, and publish again",
+        )
         yield
     finally:
         os.close(descriptor)
-
-
-def _wait_for(descriptor: int, store: Path, wait_s: float) -> None:
-    stop = time.monotonic() + wait_s
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > stop:
-                raise StorageError(
-                    f"another process has held the lock of the store for {wait_s:.0f} s",
-                    subject=str(store / _LOCK),
-                    remedy="Wait for it or end it, and publish again",
-                ) from None
-            time.sleep(_LOCK_POLL_S)

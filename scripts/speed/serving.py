@@ -24,12 +24,12 @@ __all__ = ["measure_serving"]
 def measure_serving(store: Path, presets: Sequence[str], plan: LoadPlan) -> Serving:
     """Serve a store, run the plan against each preset, and read the server's memory after it.
 
-    The server is ``egotools serve`` with its defaults; the client is a process of its own. Both share the processors.
+    The server is ``egotools serve`` with its defaults, and the presets to compare with; the client is a process of its own. Both share the processors.
 
     :raises EgotoolsError: when the server does not start, or answers nothing.
     """
     started = time.perf_counter()
-    with server_process(store) as ready:
+    with server_process(store, "--baselines") as ready:
         ready_s = time.perf_counter() - started
         points = {preset: _load(ready, preset, plan) for preset in presets}
         memory = read_memory(ready["pid"], store)

@@ -119,6 +119,10 @@ def serve(
     processes: Annotated[
         int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
     ] = None,
+    baselines: Annotated[
+        bool,
+        typer.Option("--baselines", help="Let requests name the presets to compare with. Default: EGOTOOLS_BASELINES."),
+    ] = False,
     insecure: Annotated[
         bool,
         typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
@@ -145,6 +149,7 @@ def serve(
         ready_file=ready_file,
         admin_port=admin_port,
         processes=processes,
+        baselines=baselines or None,
         insecure=insecure or None,
         query_model=query_model,
     )

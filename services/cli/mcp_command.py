@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -93,6 +94,7 @@ async def _serve(
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_http_server import McpHttpSettings, serve_mcp_http
     from services.mcp.mcp_settings import McpSettings
+    from services.server.logs import configure_logging
 
     async with tools_client(server.server, store, allowed_models, **_client_options(server, offered)) as client:
         gateway = McpGateway(client, access, McpSettings(pins=offered.pins, append_only=offered.append_only))
@@ -103,6 +105,7 @@ async def _serve(
             async with stdio_server() as (read, write):
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
             return
+        configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
         where = McpHttpSettings(
             host=offered.host,
             port=offered.port,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,7 +80,9 @@ def rest(
 
 async def _serve(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
     from services.rest.rest_server import serve_rest, until_signal
+    from services.server.logs import configure_logging
 
+    configure_logging(logging.getLevelName(logging.getLogger().level))  # no text of a request in a traceback
     async with server_address(server, store) as target, serve_rest(target, settings) as url:
         if server:
             await _warn_where_silent(server, settings)

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from egotools import AsyncClient, ClientError
 from services.http.http_server import serve_http
+from services.http.http_status import http_status
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import McpCaller, set_token
 from services.server.access.listening import web_tls
@@ -33,7 +34,6 @@ _REVISION_HEADER = "mcp-protocol-version"
 _IDLE_S = 1_800.0
 _VERDICT_S = 2.0
 _MOST_VERDICTS = 4_096
-_STATUS = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class _CallerCheck:
                 self._verdicts.popitem(last=False)
         if error is None:
             return None
-        status = _STATUS.get(error.code, 503)
+        status = http_status(error.code, error.reason)
         challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
         return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
 

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
+from retrieval.query.request import is_unicode
 from services.rest.contract_comments import comment
+from services.server.error_status import cut
 
 __all__ = ["MessageModel", "answer_model", "query_model", "request_model"]
 
+
+def _unicode(text: str) -> str:
+    """The text, where it can be sent: JSON can write half of a pair of surrogates, ``\\ud800``, which is no character."""
+    if not is_unicode(text):
+        context = {"remedy": "Send whole characters: no \\ud800 to \\udfff without the other half."}
+        raise PydanticCustomError("not_unicode", "The text is not Unicode", context)
+    return text
+
+
+_Text: TypeAlias = Annotated[str, AfterValidator(_unicode)]
 _SCALARS: dict[int, Any] = {
-    FieldDescriptor.TYPE_STRING: str,
+    FieldDescriptor.TYPE_STRING: _Text,
     FieldDescriptor.TYPE_BOOL: bool,
     FieldDescriptor.TYPE_DOUBLE: float,
     FieldDescriptor.TYPE_INT32: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)],
@@ -52,7 +64,7 @@ class MessageModel(BaseModel):
             else None
         )
         if unknown is not None:
-            context = {"field": unknown[:200], "remedy": _instead(unknown, list(cls.model_fields))}
+            context = {"field": cut(unknown, 200), "remedy": _instead(unknown, list(cls.model_fields))}
             raise PydanticCustomError("unknown_field", "There is no such field", context)
         return given
 
@@ -125,7 +137,7 @@ def _field(message: Descriptor, field: FieldDescriptor, base: type[BaseModel]) -
 def _kind(field: FieldDescriptor, base: type[BaseModel]) -> Any:
     """The type of a field: of a list ``list[…]``, of a map ``dict[str, …]``."""
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        return dict[str, _one(field.message_type.fields_by_name["value"], base)]  # type: ignore[misc]
+        return dict[_Text, _one(field.message_type.fields_by_name["value"], base)]  # type: ignore[misc]
     one = _one(field, base)
     return list[one] if field.is_repeated else one  # type: ignore[valid-type]
 

@@ -55,6 +55,7 @@ class CatalogStore:
     :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :param models: of the process.
     :param recent_vectors: vectors of requests that each engine keeps: none is shared between tenants.
+    :param baselines: whether requests may name the presets to compare with.
     """
 
     path: Path
@@ -62,6 +63,7 @@ class CatalogStore:
     allowed_models: tuple[str, ...] = ()
     models: SharedModels = field(default_factory=SharedModels)
     recent_vectors: int = MAX_ROWS
+    baselines: bool = False
 
     def open(self, snapshot_id: str = "") -> Engine:
         """Open a snapshot and check its files.
@@ -75,7 +77,13 @@ class CatalogStore:
         def load(name: str) -> Encoder:
             return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
 
-        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
+        return open_engine(
+            folder,
+            reranker=reranker,
+            allowed_models=self.allowed_models,
+            load=load,
+            baselines=self.baselines,
+        )
 
     def tidy(self) -> None:
         """Remove what killed publications left in the store, as far as this process may."""
@@ -200,7 +208,11 @@ class CatalogStore:
 
 
 def catalog_stores(
-    entries: Mapping[str, CatalogEntry], models: SharedModels | None = None, *, recent_vectors: int = MAX_ROWS
+    entries: Mapping[str, CatalogEntry],
+    models: SharedModels | None = None,
+    *,
+    recent_vectors: int = MAX_ROWS,
+    baselines: bool = False,
 ) -> dict[str, CatalogStore]:
     """Return the store of each tenant; they share the models of the process."""
     models = models or SharedModels()
@@ -211,6 +223,7 @@ def catalog_stores(
             allowed_models=entry.allowed_models,
             models=models,
             recent_vectors=recent_vectors,
+            baselines=baselines,
         )
         for tenant, entry in entries.items()
     }

@@ -28,6 +28,7 @@ _DEFAULT_K = 10
 _MAX_FILTER_KEYS = 32
 _MAX_FILTER_VALUES = 256
 _MAX_FILTER_CHARS = 1_000
+_MAX_PATTERNS, _MAX_PATTERN_CHARS = 256, 16_384  # of all keys together
 _MAX_NODE_CHARS = 4_096
 _MAX_ID_CHARS = 256
 _DEFAULT_NEIGHBORS = 100
@@ -110,7 +111,16 @@ def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
             raise _invalid(field, f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are allowed")
         if len(key) > _MAX_FILTER_CHARS or any(not 0 < len(value) <= _MAX_FILTER_CHARS for value in values):
             raise _invalid(field, f"keys and values have 1 to {_MAX_FILTER_CHARS:,} characters")
-        filters[key] = tuple(values)
+        filters[key] = tuple(dict.fromkeys(values))
+    patterns = [value for values in filters.values() for value in values if value.endswith("*")]
+    characters = sum(map(len, patterns))
+    if len(patterns) > _MAX_PATTERNS or characters > _MAX_PATTERN_CHARS:
+        raise _invalid(
+            "filters",
+            f"there are {len(patterns):,} patterns of {characters:,} characters; at most {_MAX_PATTERNS} of {_MAX_PATTERN_CHARS:,} "
+            "together are allowed",
+            "Give fewer and shorter beginnings, or whole values",
+        )
     return filters
 
 

@@ -60,13 +60,15 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
 
     :param services: full names of the services.
     :param admission: the room for the bytes of their messages.
-    :param streams: counts their open streams.
+    :param streams: counts their open streams, but for the first of each connection: a client that watches health has one, and
+        others at the same address, behind a proxy, cannot take its place. Connections are bounded.
     """
 
     def __init__(self, services: tuple[str, ...], admission: Admission, streams: PeerCalls) -> None:
         self._prefixes = tuple(f"/{service}/" for service in services)
         self._admission = admission
         self._streams = streams
+        self._connections: set[str] = set()  # that have a first stream
 
     async def intercept_service(
         self,
@@ -111,5 +113,10 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
         return await handler.unary_stream(request, context)
 
     def _begin_stream(self, peer: str, context: Any) -> None:
+        connection = context.peer()  # its address with the port
+        if connection not in self._connections:
+            self._connections.add(connection)
+            context.add_done_callback(lambda _: self._connections.discard(connection))
+            return
         self._streams.begin(peer)
         context.add_done_callback(lambda _: self._streams.end(peer))

@@ -99,7 +99,12 @@ def serve_catalogs(
     """
     limit_heap()  # before the first engine is opened, here or in the processes to come
     required = [tenant for tenant, entry in entries.items() if entry.required]
-    stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
+    stores = catalog_stores(
+        entries,
+        _shared_models(settings),
+        recent_vectors=settings.recent_vectors,
+        baselines=settings.baselines,
+    )
 
     def serve_in_one(own: ServerSettings, engines: dict[str, Engine], beat: Beat | None = None) -> None:
         async def main() -> None:

@@ -50,6 +50,8 @@ class ServerSettings:
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
     :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
     :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
+    :param baselines: whether requests may name the presets to compare with (``paper``, ``semantic``, ``bm25``, …); some take seconds for a
+        long request.
     :param recent_vectors: vectors of requests that are kept for each catalogue, 0 to 1,000,000; their texts are not.
     :param metrics_host: address of the HTTP port for metrics and probes.
     :param metrics_port: HTTP port with ``/metrics``, ``/livez`` and ``/readyz``, 0 (any free port) to 65,535; None for none.
@@ -107,6 +109,7 @@ class ServerSettings:
     admin_port: int | None = None
     processes: int = 1
     process: int = 0
+    baselines: bool = False
     recent_vectors: int = 8_192
 
     metrics_host: str = "127.0.0.1"

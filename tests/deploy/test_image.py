@@ -115,7 +115,7 @@ def test_the_image_serves_a_store(root: Path, tmp_path: Path) -> None:
     scratch.mkdir(mode=0o777)
     subprocess.run([sys.executable, "-m", "services.cli", "build", catalog, "--out", store], check=True, cwd=ROOT)
     ready = scratch / "ready.json"
-    words = ("serve", "--port", "0", "--store", "/store", "--ready-file", "/tmp/ready.json")
+    words = ("serve", "--baselines", "--port", "0", "--store", "/store", "--ready-file", "/tmp/ready.json")
     with confined(root, scratch, store, "/usr/bin/egotools", *words) as server:
         try:
             wait_until(lambda: ready.exists() or server.poll() is not None)

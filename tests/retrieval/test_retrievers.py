@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -109,6 +110,15 @@ class TestEveryPreset:
     def test_without_explain_there_are_no_reasons(self, engine: SnapshotEngine, preset: str) -> None:
         response = engine.retriever(preset).retrieve(Request(query=QUERY, explain=False))
         assert all(not tool.reasons.entries and not tool.reasons.bindings for tool in response.tools)
+
+
+@pytest.mark.parametrize("preset", ["bm25-regex", "bm25-whitespace-title", "hybrid"])
+def test_a_long_request_of_rank_bm25_stops_amid_its_words(engine: SnapshotEngine, preset: str) -> None:
+    looks = itertools.count(1)
+    retriever = engine.retriever(preset)
+    with pytest.raises(DeadlineError):
+        retriever.retrieve(Request(query="employee manager " * 1_000, cancelled=lambda: next(looks) > 50))
+    assert next(looks) < 55, "no work goes on after it"
 
 
 @pytest.mark.parametrize("k", [0, -1, MAX_K + 1, 10_000])

@@ -26,7 +26,7 @@ def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None
             for value in values:
                 try:
                     if "{" not in value:
-                        engine.snapshot.filters.passing({key: (value,)})
+                        engine.snapshot.filters.passing({key: (value,)}, of_policy=True)
                 except InvalidArgumentError as error:
                     said = {"rule": rule.name or str(number), "key": key, "problem": error.problem}
                     _LOG.warning("no tool has a filter of the policy", extra=fields(tenant=tenant, **said))

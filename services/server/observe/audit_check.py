@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -12,8 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError
-from ontology.files import disk_errors
-from services.server.observe.audit_log import GENESIS, ChainEnd, canonical, head_of, read_head, segments_of
+from ontology.files import disk_errors, lock_within
+from services.server.observe.audit_log import (
+    GENESIS,
+    LOCK_REMEDY,
+    LOCK_S,
+    ChainEnd,
+    canonical,
+    head_of,
+    read_head,
+    segments_of,
+)
 
 __all__ = ["AuditFault", "AuditVerdict", "verify_audit_log"]
 
@@ -76,7 +84,7 @@ def _standing(path: Path) -> tuple[ChainEnd | None, list[tuple[Path, int]]]:
     except FileNotFoundError:
         return None, [(file, file.stat().st_size) for file in segments_of(path) if file.exists()]
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        lock_within(lock, LOCK_S, head_of(path), shared=True, remedy=LOCK_REMEDY)
         return read_head(lock), [(file, file.stat().st_size) for file in segments_of(path) if file.exists()]
     finally:
         os.close(lock)

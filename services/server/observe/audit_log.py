@@ -8,12 +8,13 @@ line>``, and the chain goes on in a new file. :mod:`services.server.observe.audi
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
+import math
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,12 +22,25 @@ from pathlib import Path
 from typing import Any
 
 from ontology.appended_file import append
-from ontology.files import disk_errors, flush_to_disk
+from ontology.files import disk_errors, flush_to_disk, lock_within
 from ontology.redaction import redact
 from services.server.logs import fields
 
-__all__ = ["GENESIS", "AuditLog", "ChainEnd", "canonical", "head_of", "read_head", "segments_of"]
+__all__ = [
+    "GENESIS",
+    "LOCK_REMEDY",
+    "LOCK_S",
+    "AuditLog",
+    "ChainEnd",
+    "canonical",
+    "head_of",
+    "read_head",
+    "segments_of",
+]
 
+LOCK_S = 2.0
+"""Seconds that a writer waits for others, who hold the lock for milliseconds each."""
+LOCK_REMEDY = "End the process that holds it (`lsof` names it): it is no writer of the log, or it hangs"
 _LOG = logging.getLogger("egotools.audit")
 _MAX_BYTES = 64 * 1024 * 1024
 _MAX_CHARS = 1_000
@@ -54,11 +68,13 @@ class AuditLog:
 
     :param path: the file; None for a log that keeps nothing.
     :param max_bytes: size in bytes after which the file is renamed and a new one begun.
+    :param lock_s: seconds that a writer waits for the others at most.
     """
 
-    def __init__(self, path: Path | None, *, max_bytes: int = _MAX_BYTES) -> None:
+    def __init__(self, path: Path | None, *, max_bytes: int = _MAX_BYTES, lock_s: float = LOCK_S) -> None:
         self.path = path
         self.max_bytes = max_bytes
+        self.lock_s = lock_s
 
     def write(
         self,
@@ -69,6 +85,7 @@ class AuditLog:
         subject: str = "",
         outcome: str = "done",
         count: int = 1,
+        until: float = math.inf,
     ) -> None:
         """Append one line, and return when it is on the disk. Blocks for the disk: not for the thread of an event loop.
 
@@ -79,7 +96,9 @@ class AuditLog:
         :param subject: to what: the id of a snapshot, the name of a method, a file.
         :param outcome: ``done``, or the reason of a refusal (``PERMISSION_DENIED``).
         :param count: how often it happened since the last line about it.
-        :raises StorageError: when the disk refuses; a line that is half written is taken back.
+        :param until: time of ``time.monotonic()``, in seconds, until which it waits for the others, if that is sooner.
+        :raises StorageError: when the disk refuses, and a line that is half written is taken back; or when another holds the lock of the
+            log all the time.
         """
         if self.path is None:
             return
@@ -87,7 +106,8 @@ class AuditLog:
         entry = {name: redact(text)[:_MAX_CHARS] for name, text in texts.items()}
         with disk_errors(self.path, remedy="Free space, or mend the permissions of the audit log"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(head_of(self.path)) as head:
+            wait_s = max(0.0, min(self.lock_s, until - time.monotonic()))
+            with _locked(head_of(self.path), wait_s) as head:
                 end = self._append(self.path, entry, count, head)
         _LOG.info("audit", extra=fields(entry=end.number, digest=end.digest, action=entry["action"], count=count))
 
@@ -136,10 +156,10 @@ def read_head(descriptor: int) -> ChainEnd:
 
 
 @contextlib.contextmanager
-def _locked(head: Path) -> Iterator[int]:
+def _locked(head: Path, wait_s: float) -> Iterator[int]:
     descriptor = os.open(head, os.O_RDWR | os.O_CREAT, _MODE)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock_within(descriptor, wait_s, head, remedy=LOCK_REMEDY)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -44,20 +44,27 @@ class AuditQueue:
             return
         event = (action, actor, tenant, subject, outcome)
         with self._lock:
-            if event not in self._waiting and len(self._waiting) >= self._most:
-                event = (action, "", "", "other", outcome)
-            self._waiting[event] += 1
+            self._note(event, 1)
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write, name="egotools-audit", daemon=True)
                 self._writer.start()
 
-    def close(self) -> None:
-        """Write what waits, and return when it is on the disk. Blocks for the disk."""
+    def end(self) -> None:
+        """Write what waits now, and collect no longer. Does not wait for the disk."""
         self._closed.set()
+
+    def close(self) -> None:
+        """Write what waits, and return when it is on the disk, or cannot be written. Blocks for the disk."""
+        self.end()
         with self._lock:
             writer = self._writer
         if writer is not None:
             writer.join()
+
+    def _note(self, event: _Event, count: int) -> None:
+        if event not in self._waiting and len(self._waiting) >= self._most:
+            event = (event[0], "", "", "other", event[4])
+        self._waiting[event] += count
 
     def _write(self) -> None:
         wait_s = self._every_s
@@ -69,8 +76,19 @@ class AuditQueue:
                 if not taken:
                     self._writer = None
                     return
+            ending = self._closed.is_set()
             try:
-                for (action, actor, tenant, subject, outcome), count in taken.items():
-                    self._log.write(action, actor=actor, tenant=tenant, subject=subject, outcome=outcome, count=count)
-            except StorageError as error:
-                _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, lost=taken.total()))
+                while taken:
+                    event = action, actor, tenant, subject, outcome = next(iter(taken))
+                    self._log.write(
+                        action, actor=actor, tenant=tenant, subject=subject, outcome=outcome, count=taken[event]
+                    )
+                    del taken[event]
+            except (
+                StorageError
+            ) as error:  # tried again, unless the server stops: nobody should be able to keep a denial out
+                left = {"lost" if ending else "waiting": taken.total()}
+                _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, **left))
+                with self._lock:
+                    for event, count in () if ending else taken.items():
+                        self._note(event, count)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
 from ontology.errors import StorageError
@@ -35,6 +37,8 @@ class AuditTrail:
         self._denials = AuditQueue(
             log, longest_s=_DENIALS_S, most=_MOST_DENIALS
         )  # apart: a flood must not delay the rest
+        # Of its own: where the log hangs, nothing else waits for a thread. One, since only one can write at a time.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-audit-trail")
 
     async def begin(self, record: CallRecord, subject: str = "") -> None:
         """Note that a call is going to change something; returns at once for other calls.
@@ -44,7 +48,7 @@ class AuditTrail:
         """
         if record.method in AUDITED_METHODS:
             record.subject = subject
-            await asyncio.to_thread(self._write, record, _BEGUN)
+            await self._written(record, _BEGUN)
 
     async def end(self, record: CallRecord, code: str) -> None:
         """Note the outcome of a call that changes something: ``done``, or the name of its status code."""
@@ -52,7 +56,7 @@ class AuditTrail:
             return
         record.subject = record.log_fields.get("snapshot_id", "") or record.subject
         try:
-            await asyncio.to_thread(self._write, record, "done" if code == "OK" else code)
+            await self._written(record, "done" if code == "OK" else code)
         except StorageError as error:  # the change is made: its first entry is there, and the log says the rest
             _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, lost=1))
 
@@ -84,13 +88,21 @@ class AuditTrail:
         self._queue.add("load-policy", actor="server", subject=file, outcome=outcome)
 
     def close(self) -> None:
-        """Write what waits. Blocks for the disk."""
-        self._queue.close()
-        self._denials.close()
+        """Write what waits. Blocks for the disk; where another holds the lock of the log, for some seconds at most."""
+        self._writer.shutdown(wait=False)
+        for queue in (self._queue, self._denials):
+            queue.end()
+        for queue in (self._queue, self._denials):
+            queue.close()
 
-    def _write(self, record: CallRecord, outcome: str) -> None:
+    async def _written(self, record: CallRecord, outcome: str) -> None:
+        until = time.monotonic() + self._log.lock_s  # also for those who wait behind others
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._write, record, outcome, until)
+
+    def _write(self, record: CallRecord, outcome: str, until: float) -> None:
         self._log.write(
             AUDITED_METHODS[record.method],
+            until=until,
             actor=record.caller.name,
             tenant=record.tenant,
             subject=record.subject,

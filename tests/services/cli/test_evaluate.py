@@ -305,7 +305,9 @@ def free_port() -> int:
 @contextmanager
 def served(store: Path, port: int, ready: Path) -> Iterator[subprocess.Popen[str]]:
     ready.unlink(missing_ok=True)
-    server = started("serve", "--store", store, "--port", port, "--ready-file", ready, stderr=subprocess.DEVNULL)
+    server = started(
+        "serve", "--store", store, "--port", port, "--ready-file", ready, "--baselines", stderr=subprocess.DEVNULL
+    )
     try:
         wait_until(ready.exists, process=server)
         yield server

@@ -164,6 +164,7 @@ async def test_each_token_sees_its_own_tools_and_none_is_refused(guarded: Guarde
         assert (await server.post(body)).headers["www-authenticate"] == "Bearer"
         assert (await server.post(body, {"authorization": "Bearer wrong"})).status_code == 401
         assert (await server.post(body, {"authorization": f"Bearer {tokens['nobody']}"})).status_code == 403
+        assert (await server.post(body, {"authorization": "Bearer a\tb"})).status_code == 400
 
 
 async def test_another_users_session_is_one_that_is_not_there(guarded: Guarded) -> None:

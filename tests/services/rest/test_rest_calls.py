@@ -99,6 +99,9 @@ def _numbers_as_texts(rest: Any, proto: Any) -> bool:
     return bool(rest == proto or (isinstance(rest, int) and str(rest) == proto))
 
 
+HALF = "\ud800"  # of a character: JSON can write it, UTF-8 cannot
+
+
 @pytest.mark.parametrize(
     ("path", "body", "subject", "detail"),
     [
@@ -114,11 +117,22 @@ def _numbers_as_texts(rest: Any, proto: Any) -> bool:
         ("/v1/retrieve-batch", {"requests": []}, "requests", None),
         ("/v1/retrieve", {f"field{number}": 1 for number in range(50_000)}, "field0", "There is no such field."),
         ("/v1/retrieve", "a text", "body", None),
+        ("/v1/retrieve", {"query": HALF}, "query", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "preset": HALF}, "preset", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "have": {"a": HALF}}, "have.a", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "have": {HALF: "a"}}, "have.���", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "done": ["a", HALF]}, "done.1", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "filters": {"id": {"values": [HALF]}}}, "filters.id.values.0", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", "filters": {HALF: {"values": ["a"]}}}, "filters.���", "The text is not Unicode."),
+        ("/v1/retrieve", {"query": "a", HALF: "a"}, "?", "There is no such field."),
+        ("/v1/retrieve-each", {"requests": [{"query": "a", "preset": HALF}]}, "requests.0.preset", "The text is not Unicode."),
+        ("/v1/plan", {"goals": [HALF]}, "goals.0", "The text is not Unicode."),
+        ("/v1/outcomes", {"request_id": "a", "outputs": [{"tool_id": HALF}]}, "outputs.0.tool_id", "The text is not Unicode."),
     ],
 )  # fmt: skip
 async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, detail: str | None) -> None:
     async with serving() as server, gateway(server.address) as client:
-        answer = await client.post(path, json=body)
+        answer = await client.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
     problem = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
     assert problem["subject"] == subject

@@ -6,7 +6,7 @@ import asyncio
 import random
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import grpc
@@ -66,6 +66,24 @@ async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
         assert engine.stages == []
         answer = await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="order")] * 64))
         assert len(answer.results) == 64
+
+
+@pytest.mark.parametrize(
+    "dear",
+    [
+        {
+            "filters": {f"key{n}": pb.StringList(values=["a*"]) for n in range(20)}
+        },  # each may look at all values of its key
+        {"preset": "hybrid", "query": "order " * 1_000},
+        {"preset": "bm25-regex", "query": "order " * 1_000},
+    ],
+)
+async def test_filters_and_presets_are_part_of_the_cost(dear: dict[str, Any]) -> None:
+    plain = {"query": "order " * 1_000}
+    async with serving(settings=small_settings(max_call_cost=5)) as server, connected(server.address) as stub:
+        await stub.Retrieve(pb.RetrieveRequest(**plain))
+        error = await failure(stub.Retrieve(pb.RetrieveRequest(**{**plain, **dear})))
+    assert (error.code(), told(error).subject) == (INVALID, "requests")
 
 
 async def test_a_batch_whose_answer_is_surely_too_large_is_refused_before_any_work() -> None:
@@ -363,12 +381,17 @@ async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answer
         asked = health_pb2.HealthCheckRequest(service=SERVICE_NAME)
         watching = [health.Watch(asked) for _ in range(40)]
         codes = await asyncio.gather(*(first_of(watch) for watch in watching))
-        assert codes.count(None) == 8
+        assert codes.count(None) == 9, "the first of a connection, and eight more of its peer"
         assert set(codes) == {None, EXHAUSTED}
         assert (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING
         assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools
         theirs = health_pb2_grpc.HealthStub(other).Watch(asked)
         assert await first_of(theirs) is None
+        async with AsyncExitStack() as stack:  # behind the same address, when its share is taken
+            for _ in range(10):
+                own = ("grpc.use_local_subchannel_pool", 1)
+                further = await stack.enter_async_context(grpc.aio.insecure_channel(server.address, options=[own]))
+                assert await first_of(health_pb2_grpc.HealthStub(further).Watch(asked)) is None
         for watch in [*watching, theirs]:
             watch.cancel()
         await until(lambda: server.streams.open == 0)

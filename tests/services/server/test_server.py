@@ -265,6 +265,16 @@ WRONG = {
         pb.RetrieveRequest(query="x", filters={f"k{n}": pb.StringList(values=["v"]) for n in range(33)}),
         "filters",
     ),
+    "filter-many-patterns": (
+        pb.RetrieveRequest(
+            query="x", filters={f"k{n}": pb.StringList(values=[f"v{v}*" for v in range(n, n + 129)]) for n in (1, 2)}
+        ),
+        "filters",
+    ),
+    "filter-long-patterns": (
+        pb.RetrieveRequest(query="x", filters={"k": pb.StringList(values=[f"{n}{'v' * 900}*" for n in range(19)])}),
+        "filters",
+    ),
     "tool-no-id": (pb.GetToolRequest(), "id"),
     "tool-long-id": (pb.GetToolRequest(id="x" * 5_000), "id"),
     "tool-format": (pb.GetToolRequest(id="x", schema_format=-1), "schema_format"),  # type: ignore[arg-type]

@@ -14,9 +14,11 @@ import pytest
 from egotools import AsyncClient, ClientDeadlineError, ClientError, InvalidRequestError, NotFoundError, Query
 from inference import Floats2d, HashingEncoder, HttpReranker, RetryPolicy
 from inference.bounded_wait import PunctualEncoder, PunctualReranker
-from ontology.errors import ModelError
+from ontology.errors import InvalidArgumentError, ModelError
+from retrieval.presets import BASELINES
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
+from services.server.catalog_store import CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
@@ -59,6 +61,15 @@ async def test_every_preset_answers_with_reasons(store: Path) -> None:
             assert all(tool.reasons is not None and tool.reasons.features for tool in answer.tools)
         paper = await client.retrieve(QUERY, k=5, preset="paper")
         assert any(tool.reasons and tool.reasons.entries and tool.reasons.edges for tool in paper.tools)
+
+
+def test_presets_to_compare_with_are_served_where_the_operator_says_so(store: Path) -> None:
+    served, compared = (CatalogStore(path=store, baselines=baselines).open() for baselines in (False, True))
+    for engine in (served, served.restricted({"namespace": ["procurement"]})):
+        assert engine.catalog().presets == ("default", "fast")
+        with pytest.raises(InvalidArgumentError, match="serve --baselines"):
+            engine.retriever("hybrid")
+    assert {"default", "fast", *BASELINES} == set(compared.catalog().presets)
 
 
 async def test_a_batch_is_the_same_as_one_by_one(store: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import json
 import logging
 from pathlib import Path
@@ -12,7 +14,7 @@ from ontology.errors import StorageError
 from services.server.call_record import CallRecord
 from services.server.caller import Caller
 from services.server.observe.audit_check import verify_audit_log
-from services.server.observe.audit_log import AuditLog
+from services.server.observe.audit_log import AuditLog, head_of
 from services.server.observe.audit_trail import AUDITED_METHODS, AuditTrail
 from services.server.observe.prometheus_metrics import METHODS
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
@@ -48,6 +50,21 @@ async def test_a_change_that_cannot_be_noted_is_not_made_and_one_that_was_made_i
     with caplog.at_level(logging.ERROR):
         await trail.end(PUBLISH, "OK")
     assert "the audit log cannot be written" in caplog.text
+
+
+async def test_who_holds_the_lock_of_the_log_has_changes_refused_but_holds_up_no_other_work(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    trail = AuditTrail(AuditLog(path, lock_s=0.05))
+    with head_of(path).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        trail.denied("Publish", actor="eve", tenant="", reason="PERMISSION_DENIED")
+        began = [asyncio.ensure_future(trail.begin(PUBLISH, "s2")) for _ in range(40)]
+        await asyncio.gather(*(asyncio.to_thread(int) for _ in range(40)))  # as metrics and stores use threads
+        assert not any(each.done() and each.exception() is None for each in began)
+        refused = await asyncio.gather(*began, return_exceptions=True)
+    assert {type(each) for each in refused} == {StorageError}
+    trail.close()
+    assert [entry[1] for entry in entries(path)] == ["eve"], "a denial is not kept out by it"
 
 
 async def test_swaps_and_denials_of_a_server_are_in_its_log_when_it_has_stopped(tmp_path: Path) -> None:

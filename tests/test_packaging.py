@@ -22,6 +22,12 @@ def test_every_import_package_is_marked_as_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").is_file()
 
 
+def test_the_client_is_found_beside_a_folder_that_is_called_like_the_package(tmp_path: Path) -> None:
+    (tmp_path / "egotools").mkdir()  # a clone has no __init__.py
+    (tmp_path / "client.py").write_text("from egotools import Client", encoding="utf-8")
+    subprocess.run([sys.executable, "client.py"], cwd=tmp_path, check=True)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The names of the files in a wheel built from a copy of the packages."""

@@ -73,7 +73,7 @@ def tidy(store: Path) -> None:
     """
     try:
         with disk_errors(store):
-            if any(any(store.glob(pattern)) for pattern in _LITTER):
+            if (store / SNAPSHOTS).is_dir() and any(any(store.glob(pattern)) for pattern in _LITTER):
                 with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
                     _remove_litter(store)
     except EgotoolsError as error:

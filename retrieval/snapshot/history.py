@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, Storage
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publication_log import Publication, read_log
-from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again, readable
+from retrieval.snapshot.publish import SNAPSHOTS, named_id, no_snapshot, publish_again, readable
 
 __all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
 
@@ -50,7 +51,7 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     target = snapshot_id or rollback_target(store)
     if target not in _ids(store):
         raise NotFoundError(
-            "the store has no such snapshot", subject=target, remedy="List them with: egotools snapshots --store STORE"
+            "the store has no such snapshot", subject=target, remedy=f"List them with: {_list_command(store)}"
         )
     publication = publish_again(store, target, action="rollback", actor=actor)
     if publication is None:
@@ -71,6 +72,8 @@ def rollback_target(store: Path) -> str:
         before = led.get(entry.previous_id) or _Step(entry.previous_id, None)
         taken_back = (step for step in before.line() if entry.action == "rollback" and step.id == entry.snapshot_id)
         led[entry.snapshot_id] = next(taken_back, None) or _Step(entry.snapshot_id, before)
+    if not led and not current:
+        raise no_snapshot(store)
     there = _ids(store) - {current}
     found = next((step.id for step in led[current].line() if step.id in there), "") if current in led else ""
     if not found:
@@ -78,9 +81,13 @@ def rollback_target(store: Path) -> str:
         raise NotFoundError(
             "no earlier snapshot was published here" if current in led or not current else told,
             subject=str(store),
-            remedy="Name a snapshot: egotools snapshots --store STORE lists them",
+            remedy=f"Name a snapshot, or build one; {_list_command(store)} lists them",
         )
     return found
+
+
+def _list_command(store: Path) -> str:
+    return f"egotools snapshots --store {shlex.quote(str(store))}"
 
 
 class _Step(NamedTuple):

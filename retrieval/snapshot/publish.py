@@ -19,6 +19,7 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ __all__ = [
     "SNAPSHOTS",
     "current_snapshot",
     "named_id",
+    "no_snapshot",
     "publish",
     "publish_again",
     "published_id",
@@ -214,11 +216,7 @@ def current_snapshot(store: Path) -> Path:
             return store
         snapshot_id = named_id(store)
         if not snapshot_id:
-            raise NotFoundError(
-                "no snapshot is published here",
-                subject=str(store),
-                remedy="Build one with: egotools build PATH --out STORE",
-            )
+            raise no_snapshot(store)
         if not _ID.fullmatch(snapshot_id):
             raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
         folder = store / SNAPSHOTS / snapshot_id
@@ -229,6 +227,20 @@ def current_snapshot(store: Path) -> Path:
                 "CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again"
             )
         return folder
+
+
+def no_snapshot(store: Path) -> NotFoundError:
+    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for a folder of
+    documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise.
+    """
+    if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
+        documents = shlex.quote(str(store))
+        remedy = f"If these are documents, type: egotools build {documents} --out egotools-store. Then name it: --store egotools-store"
+        return NotFoundError(
+            "this folder is no store: no snapshot is published here", subject=str(store), remedy=remedy
+        )
+    remedy = f"Build one with: egotools build DOCUMENTS --out {shlex.quote(str(store))}"
+    return NotFoundError("no snapshot is published here", subject=str(store), remedy=remedy)
 
 
 @contextlib.contextmanager

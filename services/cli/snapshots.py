@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.errors import InvalidArgumentError
 from services.audited import audited
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
@@ -40,12 +40,12 @@ def snapshots(
     """List the snapshots of a store and its last publications, newest first."""
     from retrieval.snapshot.collect import collect as run
     from retrieval.snapshot.history import history, list_snapshots
+    from retrieval.snapshot.publish import no_snapshot
 
     collected = run(store, keep) if collect else None
     found, entries = list_snapshots(store), history(store)
     if not found and not entries:
-        remedy = "Build one with: egotools build PATH --out STORE"
-        raise NotFoundError("no snapshot was published here", subject=str(store), remedy=remedy)
+        raise no_snapshot(store)
     if as_json:
         row: dict[str, Any] = {
             "snapshots": [each.to_json() for each in found],

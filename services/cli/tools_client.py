@@ -31,10 +31,12 @@ async def server_address(server: str, store: Path, allowed_models: Sequence[str]
     if server:
         yield server
         return
+    from retrieval.snapshot.publish import current_snapshot
     from retrieval.snapshot_engine import open_engine
     from services.server.server import Server
     from services.server.settings import ServerSettings
 
+    current_snapshot(store)  # an error of the store comes before a server is started
     own = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
     address = await own.start()
     try:

@@ -38,11 +38,11 @@ class Reports:
         self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
         self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
         self._folders = dict(folders)
-        for tenant in folders:
-            self.open(tenant)
 
     def open(self, tenant: str) -> None:
-        """Keep the outcomes of a tenant from now on, once its store exists. Where it cannot be written it is served without."""
+        """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the folder may be
+        anything, and nothing is written to it. A store that cannot be written is served without.
+        """
         folder = self._folders.get(tenant)
         if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
             return

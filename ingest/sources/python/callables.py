@@ -57,7 +57,7 @@ def _import(name: str, address: str) -> ModuleType:
         raise DocumentError(
             f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error)[:_MAX_MESSAGE_CHARS].split())}",
             subject=address,
-            remedy="Install it, or run from the folder that holds it",
+            remedy="Install it, run from the folder that holds it, or name that folder in PYTHONPATH",
             reason="not-importable",
         ) from error
 

@@ -30,7 +30,8 @@ MAX_ANSWER_BYTES = 64 * 2**20
 
 _MAX_MEMORY_BYTES = 8 * 2**30
 _CHUNK = 2**16
-# The path of modules comes from this process, also where a program changed it.
+# The path of modules comes from this process, also where a program changed it. The PYTHONPATH of the source goes before it, once the
+# modules that read are imported: a folder of the source must not stand in for one of ours.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from ingest.sources.python import child; child.main()"
 )
@@ -63,7 +64,7 @@ def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
     """
     pipe, written = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-c", _START, address, json.dumps(sys.path)],
+        [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],
         stdin=subprocess.DEVNULL,
         stdout=written,
         stderr=subprocess.DEVNULL,
@@ -115,6 +116,7 @@ def _rows(address: str) -> Iterator[dict[str, Any]]:
     from ingest.sources.python.callables import describe_module
     from ingest.sources.sanitize import sanitize_tool
 
+    sys.path[:0] = filter(None, sys.argv[3].split(os.pathsep))
     try:
         for item in describe_module(Document(address)):
             if isinstance(item, RejectedRecord):

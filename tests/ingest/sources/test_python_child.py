@@ -128,6 +128,22 @@ def test_a_tool_arrives_as_it_was_read(modules: Path) -> None:
     assert str(os.getcwd()) not in sys.path
 
 
+def test_the_variables_of_a_source_reach_its_module_and_the_path_of_modules_is_one(tmp_path: Path) -> None:
+    (tmp_path / "own" / "ingest").mkdir(parents=True)
+    (tmp_path / "own" / "ingest" / "__init__.py").write_text("raise SystemExit", encoding="utf-8")
+    code = 'import os\ndef find(name: str = os.environ["KIND"]):\n    """Find."""\n'
+    (tmp_path / "own" / "of_the_source.py").write_text(code, encoding="utf-8")
+    source = {
+        "name": "a",
+        "location": "python:of_the_source",
+        "env": {"PYTHONPATH": f"{tmp_path / 'own'}", "KIND": "x"},
+    }
+    (tmp_path / "sources.yaml").write_text(f"sources:\n  - {json.dumps(source)}\n", encoding="utf-8")
+    catalog = read_catalog([str(tmp_path / "sources.yaml")])
+    (tool,) = catalog.tools
+    assert tool.parameters[0].default == "x" and catalog.rejected == ()
+
+
 def test_a_process_with_more_open_files_than_select_takes_reads_a_module(many_open_files: None) -> None:
     catalog = read("good")
     assert ([tool.id for tool in catalog.tools], catalog.rejected) == (["good_for_child_test/find"], ())

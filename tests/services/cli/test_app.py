@@ -443,13 +443,6 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list((tmp_path / "store").iterdir()) == []
 
 
-def test_serving_nothing_ends_with_the_exit_code_of_the_error(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(tmp_path), "--port", "0"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT_S)
-    assert done.returncode == 7
-    assert "egotools build" in done.stderr
-
-
 def test_a_server_that_is_not_there_is_an_error(run: Run) -> None:
     code, _, err = run("search", "x", "--address", "127.0.0.1:9")
     assert code == 14

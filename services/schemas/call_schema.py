@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from egotools.calling.schema_kinds import kinds
 from ontology.errors import InvalidArgumentError
 from ontology.json_object import as_dict
 from ontology.tool import Tool
 from services.schemas.call_name import call_name
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
-from services.schemas.source_schema import accepted_schema
-from services.schemas.strict_schema import strict_schema
+from services.schemas.source_schema import AcceptedSchema, accepted_schema
+from services.schemas.strict_schema import StrictSchema, strict_schema
 
 __all__ = ["SCHEMA_FORMATS", "CallSchema", "call_schema", "tool_schema", "tool_schema_json"]
 
+_LOG = logging.getLogger(__name__)
 _MAX_OPENAI_DESCRIPTION = 1_024
 
 
@@ -29,7 +32,7 @@ def tool_schema(tool: Tool, schema_format: str) -> dict[str, Any]:
 
 
 class CallSchema(NamedTuple):
-    """A call schema as one line of JSON, and what its reader should know: why it is not strict."""
+    """A call schema as one line of JSON, and what its reader should know: why it is not strict, or not there."""
 
     json: str
     notes: tuple[str, ...] = ()
@@ -38,12 +41,21 @@ class CallSchema(NamedTuple):
 def call_schema(tool: Tool, schema_format: str) -> CallSchema:
     """The call schema with its notes; both are empty for the format ``none``.
 
+    A tool whose schema cannot be made has a note that says so and no schema: the other tools of an answer have theirs.
+
     :raises InvalidArgumentError: for an unknown format.
     """
     if schema_format == "none":
         return CallSchema("")
-    made = _made(tool, schema_format)
-    return CallSchema(_line(made.schema), made.notes)
+    try:
+        made = _made(tool, schema_format)
+        return CallSchema(_line(made.schema), made.notes)
+    except InvalidArgumentError:
+        raise
+    except Exception as error:  # documents hold what nobody foresaw; RecursionError is one of these
+        _LOG.warning("the %s schema of %s cannot be made: %s", schema_format, tool.id, type(error).__name__)
+        note = f"The schema is left out: its source cannot be written in the format {schema_format} ({type(error).__name__})."
+        return CallSchema("", (note,))
 
 
 def tool_schema_json(tool: Tool, schema_format: str) -> str:
@@ -75,13 +87,14 @@ def _made(tool: Tool, schema_format: str) -> _Made:
 
 
 def _openai(tool: Tool) -> _Made:
-    return _Made({"type": "function", "function": {**_named(tool), "parameters": _arguments(tool)}})
+    arguments, notes = _arguments(tool)
+    return _Made({"type": "function", "function": {**_named(tool), "parameters": arguments}}, _sentences(notes))
 
 
 def _openai_strict(tool: Tool) -> _Made:
     """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
-    arguments = _arguments(tool)
-    strict, reasons = strict_schema(arguments)
+    arguments, alternatives = _arguments(tool)
+    strict, reasons = strict_schema(arguments) if not alternatives else StrictSchema(None, alternatives)
     function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
     notes = tuple(f"Strict mode is not possible. {reason}." for reason in reasons)
     return _Made({"type": "function", "function": function}, notes)
@@ -95,34 +108,42 @@ def _named(tool: Tool) -> dict[str, Any]:
 
 
 def _anthropic(tool: Tool) -> _Made:
+    arguments, notes = _arguments(tool, rename=True)
     return _Made(
         {
             "name": call_name(tool),
             "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-            "input_schema": _arguments(tool, rename=True),
-        }
+            "input_schema": arguments,
+        },
+        _sentences(notes),
     )
 
 
 def _mcp(tool: Tool) -> _Made:
+    inputs = as_dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.parameters)
     schema: dict[str, Any] = {
         "name": call_name(tool),
         "title": tool.title,
         "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-        "inputSchema": as_dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.parameters),
+        "inputSchema": inputs if inputs.get("type") == "object" else {**inputs, "type": "object"},
     }
-    if tool.output_schema is not None:
-        schema["outputSchema"] = as_dict(tool.output_schema)
-    elif tool.returns:
-        schema["outputSchema"] = input_schema(tool.returns)
+    outputs = as_dict(tool.output_schema) if tool.output_schema is not None else input_schema(tool.returns)
+    if kinds(outputs, outputs) != {"object"}:
+        return _Made(schema, ("outputSchema is left out: the answer is no object, and MCP describes objects only.",))
+    if tool.output_schema is not None or tool.returns:
+        schema["outputSchema"] = outputs if "type" in outputs else {**outputs, "type": "object"}
     return _Made(schema)
 
 
-def _arguments(tool: Tool, *, rename: bool = False) -> dict[str, Any]:
+def _arguments(tool: Tool, *, rename: bool = False) -> AcceptedSchema:
     """The schema of the source; of a source without one, its parameters folded back."""
     if tool.input_schema is None:
-        return input_schema(tool.parameters, rename=rename)
+        return AcceptedSchema(input_schema(tool.parameters, rename=rename))
     return accepted_schema(tool.input_schema, rename=rename)
+
+
+def _sentences(notes: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{note}." for note in notes)
 
 
 _FORMATS: Mapping[str, Callable[[Tool], _Made]] = {

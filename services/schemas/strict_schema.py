@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from services.schemas.input_schema import shortened
-from services.schemas.merge_all_of import merged_all_of
+from services.schemas.merge_all_of import dependent_fields, merged_all_of
 from services.schemas.strict_limits import limit_problems
 
 __all__ = ["FORMATS", "StrictSchema", "strict_schema"]
@@ -35,6 +35,8 @@ _BOUNDS = {
 _SAID = ("default", "minLength", "maxLength", "uniqueItems", "format", "pattern", "contentEncoding")
 _MAX_SAID = 60
 _MAX_REASONS = 5
+# Keywords beside which a reference is not all that a schema says.
+_STRUCTURE = frozenset(("allOf", "anyOf", "oneOf", "properties", "required", "items", "enum", "const"))
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
@@ -63,6 +65,7 @@ class _Writer:
         self._root = schema
         self._source_defs: Mapping[str, Any] = schema.get("$defs") or {}
         self._defs: dict[str, Any] = {}
+        self._merged_names: dict[str, str] = {}
         self.reasons: list[str] = []
 
     def root(self) -> dict[str, Any]:
@@ -77,12 +80,35 @@ class _Writer:
     def _value(self, node: Any, path: str) -> dict[str, Any]:
         if not isinstance(node, Mapping):
             return self._against(path, "a value of any kind")
-        if "allOf" in node:
-            node, problem = merged_all_of(node, self._source_defs)
-            if problem:
-                return self._against(path, problem)
+        if "allOf" in node or ("$ref" in node and not _STRUCTURE.isdisjoint(node)):
+            return self._merged(node, path)
         if isinstance(ref := node.get("$ref"), str):
             return self._described(node, self._reference(ref, path))
+        return self._own(node, path)
+
+    def _merged(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """The parts as one schema: a definition of its own where one is a reference, which may lead back here."""
+        refs, parts = list(_references(node)), _list(node.get("allOf"))
+        annotated = len(refs) == len(parts) == 1 and refs[0] == parts[0].get("$ref") and _STRUCTURE.isdisjoint(parts[0])
+        if annotated and _STRUCTURE.intersection(node) == {"allOf"}:
+            return self._described(node, self._reference(refs[0], path))
+        merged, problem = merged_all_of(node, self._source_defs)
+        if problem:
+            return self._against(path, problem)
+        if not refs:
+            return self._own(merged, path)
+        key = json.dumps(node, sort_keys=True, default=str)
+        if key not in self._merged_names:
+            stem, number = refs[0].removeprefix("#/$defs/"), 2
+            while (name := f"{stem}_{number}") in self._source_defs or name in self._defs:
+                number += 1
+            self._merged_names[key] = name
+            self._defs[name] = {}
+            self._defs[name] = self._own(merged, path)
+        return {"$ref": f"#/$defs/{self._merged_names[key]}"}
+
+    def _own(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """A schema without a reference and without ``allOf``."""
         for key in ("anyOf", "oneOf"):
             if isinstance(node.get(key), list):
                 return self._described(node, self._alternatives(node, node[key], path))
@@ -145,6 +171,8 @@ class _Writer:
         required = node.get("required") or []
         if missing := [name for name in required if name not in properties]:
             return self._against(path, f"the member {missing[0]!r} is required but not described")
+        if depending := [name for name in dependent_fields(node) if name not in properties]:
+            return self._against(path, f"the member {depending[0]!r} depends on others")
         fields: dict[str, Any] = {}
         for name, inner in properties.items():
             if inner is False:
@@ -164,6 +192,19 @@ class _Writer:
         if "$ref" in written:  # a reference takes no keyword beside it
             return {"anyOf": [written], "description": text}
         return {**written, "description": text}
+
+
+def _references(node: Any) -> Iterator[str]:
+    """Yield the references among a schema and its parts."""
+    if isinstance(node, Mapping):
+        if isinstance(ref := node.get("$ref"), str):
+            yield ref
+        for part in _list(node.get("allOf")):
+            yield from _references(part)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _types(node: Mapping[str, Any]) -> list[str]:

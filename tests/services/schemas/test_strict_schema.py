@@ -73,11 +73,23 @@ def test_references_recursion_and_alternatives() -> None:
     assert either["properties"]["x"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
 
 
-def test_all_of_is_merged() -> None:
-    base = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
-    parts = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"name": {"type": "string"}}}]}
-    schema = strict({"x": parts}, required=["x"], **{"$defs": {"Base": base}})
-    assert set(schema["properties"]["x"]["properties"]) == {"id", "name"}
+def test_all_of_is_merged_and_may_lead_back_to_itself() -> None:
+    base = {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}},
+        "required": ["id"],
+        "allOf": [{"$ref": "#/$defs/Base"}],
+    }
+    again = {"anyOf": [{"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"name": {"$ref": "#/$defs/Text"}}}]}]}
+    base["properties"]["children"] = {"type": "array", "items": again}  # type: ignore[index]
+    text = {"type": "string", "allOf": [{"$ref": "#/$defs/Text"}]}
+    found = strict(
+        {"x": again, "y": {"allOf": [{"$ref": "#/$defs/Base"}]}},
+        required=["x", "y"],
+        **{"$defs": {"Base": base, "Text": text}},
+    )
+    assert found["properties"] == {"x": {"anyOf": [{"$ref": "#/$defs/Base_2"}]}, "y": {"$ref": "#/$defs/Base"}}
+    assert set(found["$defs"]["Base_2"]["properties"]) == {"id", "children", "name"}
 
 
 @pytest.mark.parametrize(

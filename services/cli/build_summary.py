@@ -128,7 +128,8 @@ def _show_findings(found: FindingsReport) -> None:
     if not found.by_kind:
         return
     kinds = ", ".join(f"{kind} {_counted(tools, 'tool')}" for kind, tools in found.by_kind.items())
-    _print("Findings", f"{kinds}; see `egotools findings`")
+    held = "" if found.quarantined else "; no tool is held back"
+    _print("Findings", f"{kinds}{held}; see `egotools findings list`")
     for outcome, tools in (
         ("not in the snapshot", [tool for tool in found.quarantined if tool not in found.kept]),
         ("in the snapshot as published before", found.kept),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import getpass
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from services.cli.options import Json, Store, command
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from ingest.trust.finding import Finding
 
@@ -53,10 +54,11 @@ def list_findings(
 
 @command(findings_app, "approve")
 def approve(
+    reason: Annotated[str, typer.Option(help="Why the tools may be used as they are.")],
     tools: Annotated[
-        list[str], typer.Argument(metavar="ID…", help="Ids of tools that the next build or sync takes in.")
-    ],
-    reason: Annotated[str, typer.Option(help="Why the tool may be used as it is.")],
+        list[str] | None, typer.Argument(metavar="ID…", help="Ids of tools, or patterns: 'github/*'. In quotes.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All tools with findings.")] = False,
     by: Annotated[str, typer.Option(help="Who says so. Default: the name of the system's user.")] = "",
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
@@ -72,13 +74,10 @@ def approve(
     if not reason.strip():
         raise InvalidArgumentError("it is empty", subject="--reason", remedy="Say why the tools may be used")
     record = read_record(_store(store))
-    unknown = [tool for tool in tools if tool not in record.hashes]
-    if unknown:
-        problem = f"nothing was found in {'it' if len(unknown) == 1 else 'them'} when last examined"
-        raise NotFoundError(problem, subject=", ".join(unknown), remedy="See `egotools findings list`")
-    rules = {tool: tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == tool)) for tool in tools}
-    released = [(tool, record.hashes[tool], rules[tool]) for tool in tools]
-    with audited("approve-finding", ", ".join(tools)):
+    chosen = _chosen(["*"] if every else tools or [], record.hashes)
+    rules = {tool: tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == tool)) for tool in chosen}
+    released = [(tool, record.hashes[tool], rules[tool]) for tool in chosen]
+    with audited("approve-finding", ", ".join(chosen)):
         made = release(store, released, reason=reason, by=by or getpass.getuser())
     if not is_audited():
         stderr.print(f"{AUDIT_LOG} is not set: the store alone keeps who approved what, in {APPROVALS}", soft_wrap=True)
@@ -88,6 +87,22 @@ def approve(
     for each in made:
         stdout.print(plain(f"approved {each.tool} by {each.by} at {each.at}"), soft_wrap=True, highlight=False)
     stdout.print("Build or sync again to take them in.")
+
+
+def _chosen(wanted: Sequence[str], known: Collection[str]) -> list[str]:
+    """The ids of tools with findings that are named, or that match a pattern.
+
+    :raises InvalidArgumentError: when nothing is named.
+    :raises NotFoundError: naming each that is no such tool and matches none.
+    """
+    if not wanted:
+        raise InvalidArgumentError("no tool is named", subject="ID", remedy="Name tools or patterns, or give --all")
+    found = {each: [each] if each in known else fnmatch.filter(known, each) for each in wanted}
+    unknown = [each for each, tools in found.items() if not tools]
+    if unknown:
+        problem = f"nothing was found in {'it' if len(unknown) == 1 else 'them'} when last examined"
+        raise NotFoundError(problem, subject=", ".join(unknown), remedy="See `egotools findings list`")
+    return list(dict.fromkeys(tool for tools in found.values() for tool in tools))
 
 
 def _store(store: Path) -> Path:

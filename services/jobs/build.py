@@ -187,7 +187,7 @@ def build_snapshot(
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
     :param weights: one of :data:`services.jobs.build_weights.WEIGHTS`; the command ``build`` keeps.
     :param signing_key: as for :func:`retrieval.snapshot.publish.publish`.
-    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` quarantines.
+    :param findings: one of :data:`ingest.trust.quarantine.POLICIES`; the command ``build`` reports.
     :param finished: called with the counts of each document when it is read.
     :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.

@@ -146,10 +146,10 @@ class BuildPlan:
         str,
         Option(
             "--findings",
-            help="What is done with tools whose documents could mislead a model (docs/trust.md): report, quarantine "
-            "(hold their documents back until they are approved), or refuse (build nothing).",
+            help="What is done with tools whose documents could mislead a model (docs/trust.md): report (all tools "
+            "are built), quarantine (hold their documents back until they are approved), or refuse (build nothing).",
         ),
-    ] = "quarantine"
+    ] = "report"
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"

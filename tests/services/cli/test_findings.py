@@ -68,6 +68,8 @@ def test_a_sync_examines_as_a_build_does(run: Run, tmp_path: Path) -> None:
         (("erp/get_invoice", "--reason", "r"), 7, "nothing was found"),
         (("erp/list_vendors", "--reason", " "), 2, "--reason"),
         (("erp/list_vendors",), 2, "--reason"),
+        (("hr/*", "--reason", "r"), 7, "hr/*"),
+        (("--reason", "r"), 2, "--all"),
     ],
 )
 def test_what_cannot_be_approved_is_named(
@@ -88,6 +90,23 @@ def test_refuse_ends_the_build(run: Run, tmp_path: Path) -> None:
     code, _, err = _build(run, tmp_path, CLEAN, BAD, policy="refuse")
     assert code == 4 and "erp/list_vendors" in err
     assert not (tmp_path / "store" / "CURRENT").exists()
+
+
+@pytest.mark.parametrize("named", ["erp/*", "--all"])
+def test_tools_are_approved_by_pattern(run: Run, tmp_path: Path, named: str) -> None:
+    assert _build(run, tmp_path, CLEAN, BAD)[0] == 0
+    code, out, err = run("findings", "approve", named, "--reason", "ours", "--by", "ann", "--store", tmp_path / "store")
+    assert code == 0 and out.count("approved erp/list_vendors") == 1, err
+    assert "Quarantined" not in _build(run, tmp_path, CLEAN, BAD)[1]
+
+
+def test_no_tool_is_held_back_by_default(run: Run, tmp_path: Path) -> None:
+    document, store = tmp_path / "erp.jsonl", tmp_path / "store"
+    document.write_text(f"{json.dumps(CLEAN)}\n{json.dumps(BAD)}\n", encoding="utf-8")
+    code, out, err = run("sync", f"erp={document}", "--store", store)
+    assert code == 0 and "2 tools, 2 added" in out and "held back" not in out, err
+    code, out, err = run("build", f"erp={document}", "--out", store, "--encoder", "hashing.v1", "--workers", 1)
+    assert code == 0 and "no tool is held back" in out and "Quarantined" not in out, err
 
 
 def test_diff_shows_the_findings_of_what_changed(run: Run, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ The graph, the texts and the other nodes stay on the node that is asked: a reque
 from __future__ import annotations
 
 import copy
+import copy
 import zlib
 from collections.abc import Mapping, Sequence
 
@@ -36,10 +37,12 @@ def shards_of(snapshot: Snapshot, count: int) -> list[Mask]:
 
 def divided(snapshot: Snapshot, shards: Sequence[Mask]) -> Snapshot:
     """Return a snapshot with the same answers, whose tools are searched shard by shard."""
-    return snapshot.with_parts(
+    view = copy.copy(snapshot)
+    vars(view).update(
         fields={name: _DividedPostings(index, shards) for name, index in snapshot.fields.items()},
         vectors=_divided_vectors(snapshot.vectors, shards),
     )
+    return view
 
 
 class _DividedPostings(Bm25Index):

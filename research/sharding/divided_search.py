@@ -9,7 +9,6 @@ The graph, the texts and the other nodes stay on the node that is asked: a reque
 from __future__ import annotations
 
 import copy
-import copy
 import zlib
 from collections.abc import Mapping, Sequence
 

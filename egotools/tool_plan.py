@@ -43,7 +43,8 @@ class PlanStep:
     :param number: from 1.
     :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
         must go first).
-    :param confidence: in [0, 1]: the surest use of it by a later step; 1 for a goal.
+    :param confidence: in [0, 1]: the surest use of it by a later step. Of a goal: 1 where the caller named it, else the probability that the query
+        needs it, 0 where not estimated.
     :param inputs: those that are filled or must be.
     """
 
@@ -99,9 +100,16 @@ class ToolPlan:
     unanswerable: bool = False
 
     @property
+    def guesses(self) -> tuple[PlanStep, ...]:
+        """The goals that nobody named: the query chose them."""
+        return tuple(step for step in self.steps if step.kind == "goal" and step.confidence < 1)
+
+    @property
     def doubt(self) -> str:
-        """That the goals may not fit, with the probability that a tool does; empty where the query is answerable."""
-        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}" if self.unanswerable else ""
+        """That goals that the query chose may not fit, with the probability that a tool does; else empty."""
+        if not (self.unanswerable and self.guesses):
+            return ""
+        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}"
 
     @property
     def tool_ids(self) -> tuple[str, ...]:

@@ -322,7 +322,9 @@ class ToolCallError(EgotoolsError):
     """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
 
     grpc_code = "ABORTED"
-    exit_code = 16  # 15: a tuning found nothing better; 17: two snapshots differ
+    exit_code = (
+        16  # 15: a tuning found nothing better; 17: two snapshots differ; 26: a plan is not of the whole request
+    )
 
 
 class UnauthenticatedError(EgotoolsError):

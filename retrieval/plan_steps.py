@@ -29,6 +29,7 @@ _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "
 class PlanSteps:
     """Makes the steps of one plan.
 
+    :param goals: their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it.
     :param done: numbers of the executed tools.
     :param answered: what those have answered.
     :param have: values that are known already.
@@ -36,7 +37,7 @@ class PlanSteps:
     """
 
     snapshot: Snapshot
-    goals: Sequence[int]
+    goals: Mapping[int, float]
     choices: CallChoices
     done: Collection[int]
     answered: AnsweredIdentifiers
@@ -59,7 +60,7 @@ class PlanSteps:
                     number=number,
                     tool_id=self.snapshot.tool_id(tool),
                     kind=_GOAL if is_goal or best is None else best.predicate,
-                    confidence=1.0 if is_goal or best is None else round(best.confidence, 6),
+                    confidence=self.goals.get(tool, 1.0) if is_goal or best is None else round(best.confidence, 6),
                     inputs=tuple(self._inputs(tool, needs_of(tool))),
                 )
             )

@@ -32,6 +32,7 @@ __all__ = ["ToolPlanner"]
 
 _CACHED_TOOLS = 20_000
 _GOAL_RANKS, _GOAL_PROBABILITY = 10, 0.5
+_MOST_CERTAIN = 0.9999  # of a goal that nobody named: a rounded probability may be 1
 _DEFAULT_COSTS = CallCosts()
 
 
@@ -56,7 +57,8 @@ class ToolPlanner:
         """
         matched = retriever.retrieve(request.retrieval()) if request.query else None
         known = _Known.of(request, self._snapshot, self._needs_of)
-        goals = self._goals(request, matched)
+        certainty = self._goals(request, matched)
+        goals = tuple(certainty)
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
         standing = self._standing(matched)
         choices = cheapest_choices(
@@ -64,7 +66,7 @@ class ToolPlanner:
         )
         if matched is not None:
             request.retrieval().check("plan")
-        steps = PlanSteps(self._snapshot, goals, choices, known.done, known.answered, request.have, known.query)
+        steps = PlanSteps(self._snapshot, certainty, choices, known.done, known.answered, request.have, known.query)
         made = steps.steps(self._needs_of)
         return ToolPlan(
             steps=made,
@@ -76,14 +78,16 @@ class ToolPlanner:
             fallbacks=(*(matched.fallbacks if matched else known.fallbacks), *self._left_out(choices, goals)),
         )
 
-    def _goals(self, request: PlanRequest, matched: Response | None) -> tuple[int, ...]:
+    def _goals(self, request: PlanRequest, matched: Response | None) -> dict[int, float]:
+        """The goals, in order, and how certain each is."""
         found = () if matched is None or (request.abstain and matched.unanswerable) else matched.tools
-        named = request.goals or [
-            tool.id
-            for tool in found
-            if tool.rank == 1 or (tool.rank <= _GOAL_RANKS and (tool.probability or 0.0) >= _GOAL_PROBABILITY)
-        ]
-        return tuple(dict.fromkeys(map(self._snapshot.tool_number, named)))
+        chosen = {tool.id: min(tool.probability or 0.0, _MOST_CERTAIN) for tool in found[:_GOAL_RANKS]}
+        named = dict.fromkeys(request.goals, 1.0) or {
+            id_: probability
+            for place, (id_, probability) in enumerate(chosen.items())
+            if place == 0 or probability >= _GOAL_PROBABILITY
+        }
+        return {self._snapshot.tool_number(id_): certainty for id_, certainty in named.items()}
 
     def _standing(self, matched: Response | None) -> Callable[[int], float]:
         """How many standard deviations a tool's score is above the mean of those that match best; 0 without a request."""

@@ -2009,7 +2009,9 @@ class PlanStep(_message.Message):
     more may come.
     """
     confidence: _builtins.float
-    """In [0, 1]: that of the surest of its outputs or effects that a later step takes; 1 for a goal."""
+    """In [0, 1]: that of the surest of its outputs or effects that a later step takes. Of a goal: 1 where `PlanRequest.goals` names it, else
+    the probability that `query` needs it (`RankedTool.probability`), 0 where the preset does not estimate it.
+    """
     @_builtins.property
     def inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlanInput]:
         """The inputs that are filled or must be: required ones, and optional ones that a value is known for; then, without a

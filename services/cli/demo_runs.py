@@ -67,7 +67,7 @@ def _run(asked: Walk, about: str, access: ToolAccess, store: Path) -> Walked:
 
 
 def _show(walked: Walked) -> None:
-    graph, found = walked.graph, walked.execution or {}
+    graph, found = walked.parsed.graph, walked.execution or {}
     edges = [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
     filters = [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
     kinds = [f"{var}: {kind}" for var, kind in graph.vars.items()]

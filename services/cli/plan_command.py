@@ -24,8 +24,10 @@ from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 if TYPE_CHECKING:
     from planners.finding.counted_model import CountedModel
 
-__all__ = ["DOMAIN_MODULES", "plan"]
+__all__ = ["DOMAIN_MODULES", "NOT_WHOLE", "plan"]
 
+NOT_WHOLE = 26
+"""The exit code where a part of the request that names or narrows something is not in the graph, and so not in the answer."""
 _NO_ENDPOINT = ChatEndpoint()
 
 _OF_A_PLAN = {"request", "--store", "--server", "--json", "--dry-run"}
@@ -96,6 +98,13 @@ def plan(
             "--yes", "-y", help="Do not ask before a call that may change something, but where the policy says ask."
         ),
     ] = False,
+    best_effort: Annotated[
+        bool,
+        typer.Option(
+            "--best-effort",
+            help=f"End with 0, not {NOT_WHOLE}, where a part of the request is left out of the graph. Either way that stands in the first line.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Answer a request by calling the tools that it needs, found through the service: answer, graph and log.
@@ -155,6 +164,8 @@ def plan(
         show_walk(walked)
     if walked.execution is not None and walked.execution["count"] is None:  # nothing could be resolved
         raise typer.Exit(ToolCallError.exit_code)
+    if walked.parsed.left_out and not best_effort:
+        raise typer.Exit(NOT_WHOLE)
 
 
 def _given(context: typer.Context) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from egotools.tool_plan import PlanInput, ToolPlan
+from egotools.tool_plan import PlanInput, PlanStep, ToolPlan
 from ontology.errors import InvalidArgumentError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions, PlanCalls
 from services.cli.command_error import command_error
@@ -140,8 +140,7 @@ def _plan_by_server(address: str, asked: dict[str, Any]) -> ToolPlan:
 
 def _show(plan: ToolPlan) -> None:
     rows = [
-        (step.number, step.tool_id, step.kind, f"{step.confidence:.2f}", "\n".join(_lines(step.inputs)))
-        for step in plan.steps
+        (step.number, step.tool_id, step.kind, _certainty(step), "\n".join(_lines(step.inputs))) for step in plan.steps
     ]
     title = f"plan · cost {plan.cost:.2f} · snapshot {plan.snapshot_id}"
     stdout.print(table(title, ("#", "tool", "kind", "conf.", "inputs"), rows))
@@ -149,10 +148,19 @@ def _show(plan: ToolPlan) -> None:
         steps = ", ".join(map(str, each.steps))
         said = f": {plain(each.description)}" if each.description else ""
         stdout.print(f"{each.source} {plain(each.parameter)} (for step {steps}){said}", soft_wrap=True)
+    if plan.guesses:
+        stdout.print("Nobody named the goals: conf. is the probability that the request needs each.", soft_wrap=True)
     if plan.doubt:
         stdout.print(f"[yellow]{plan.doubt}[/]")
     for reason in plan.fallbacks:
         stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
+
+
+def _certainty(step: PlanStep) -> str:
+    """The confidence; 1.00 only where it is 1, and nothing for a goal without an estimate."""
+    if step.kind == "goal" and not step.confidence:
+        return ""
+    return f"{step.confidence if step.confidence == 1 else min(step.confidence, 0.99):.2f}"
 
 
 def _lines(inputs: Sequence[PlanInput]) -> Iterator[str]:

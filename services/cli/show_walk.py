@@ -19,9 +19,14 @@ _MOST_CHARS = 80
 
 def show_walk(walked: Walked) -> None:
     """Print it for people."""
-    _show_graph(walked.graph)
-    for note in walked.notes:
-        stdout.print(f"  {plain(note)}", soft_wrap=True, highlight=False)
+    parsed = walked.parsed
+    left_out = plain(" ".join(parsed.left_out))
+    if left_out:  # first: the answer is to another request
+        stdout.print(f"[yellow]left out[/]: {left_out}", soft_wrap=True, highlight=False)
+    _show_graph(parsed.graph)
+    for note in parsed.notes:
+        if note not in parsed.left_out:
+            stdout.print(f"  {plain(note)}", soft_wrap=True, highlight=False)
     stdout.print("[bold]Tools[/]")
     for sentence in walked.said:
         stdout.print(f"  {plain(sentence)}", soft_wrap=True, highlight=False)
@@ -34,7 +39,9 @@ def show_walk(walked: Walked) -> None:
         for each in found["calls"]
     ]
     stdout.print(table("Calls", ("call", "what", "from", "came back", "ms", "error"), calls))
-    _show_answer(walked.graph, found)
+    _show_answer(parsed.graph, found)
+    if left_out and not found["count"]:
+        stdout.print(f"This is no answer to the whole request: {left_out}", soft_wrap=True, highlight=False)
     for missing in found["missing"]:
         stdout.print(f"[yellow]missing[/] {plain(missing['var'])}: {plain(missing['reason'])}", soft_wrap=True)
     if walked.account is not None:
@@ -48,8 +55,9 @@ def show_walk(walked: Walked) -> None:
 def walk_to_json(walked: Walked) -> dict[str, Any]:
     """Return it as JSON values."""
     return {
-        "graph": walked.graph.to_json(),
-        "notes": list(walked.notes),
+        "left_out": list(walked.parsed.left_out),
+        "graph": walked.parsed.graph.to_json(),
+        "notes": list(walked.parsed.notes),
         "tools": [_choice(each) for each in walked.choices],
         "log": list(walked.said),
         "execution": walked.execution,

@@ -21,6 +21,7 @@ from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask, always
 from planners.calling.tool_access import ToolAccess
 from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.dfs.parsing.request_parser import ParsedRequest
 from planners.dfs.resolver import Step
 from planners.dfs.tool_choice import Choice
 from planners.dfs.tool_resolver import ToolResolver
@@ -62,12 +63,11 @@ class Walk:
 class Walked:
     """What came of it.
 
-    :param notes: of the parser.
+    :param parsed: the graph, and what the parser says of it.
     :param execution: JSON values of the executor's result; None in a dry run.
     """
 
-    graph: QueryGraph
-    notes: tuple[str, ...]
+    parsed: ParsedRequest
     choices: tuple[Choice, ...]
     said: tuple[str, ...]
     execution: dict[str, Any] | None = None
@@ -112,20 +112,18 @@ async def walk(
     async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
         finder = ToolFinder(client)
         if dry_run:
-            graph, notes = _graph(asked)
-            return await _chosen(graph, notes, _Resolving(asked.domain, finder, invoker))
+            return await _chosen(_parsed(asked), _Resolving(asked.domain, finder, invoker))
         with open_run_journal(journal) if journal is not None else contextlib.nullcontext() as kept:
             if kept is None:
-                graph, notes = _graph(asked)
-                return await _executed(asked, graph, notes, _Resolving(asked.domain, finder, invoker), limits)
-            graph, notes = _begun(asked, kept)
+                return await _executed(asked, _parsed(asked), _Resolving(asked.domain, finder, invoker), limits)
+            parsed = _begun(asked, kept)
             resolving = _Resolving(
                 asked.domain,
                 RecordedFinder(finder, kept),
                 RecordingInvoker(invoker, kept, repeat=always if access.policy.confirmed else ask),
             )
             walked = await _executed(
-                asked, graph, notes, resolving, limits, kept, lambda what: kept.append("event", what=what)
+                asked, parsed, resolving, limits, kept, lambda what: kept.append("event", what=what)
             )
             kept.append("run_ended", answer=kept.keep(_answer_of(walked)))
             return walked
@@ -143,9 +141,9 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
             "the run of this journal has not ended", subject=str(path), remedy="Let it go on first"
         )
     asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
-    graph, notes = _begun(asked, journal)
+    parsed = _begun(asked, journal)
     resolving = _Resolving(domain, RecordedFinder(None, journal), ReplayInvoker(journal))
-    walked = asyncio.run(_executed(asked, graph, notes, resolving, CallLimits(), journal))
+    walked = asyncio.run(_executed(asked, parsed, resolving, CallLimits(), journal))
     if _answer_of(walked) != journal.payload(ended["answer"]):
         raise InvalidArgumentError(
             "the replay gives another answer than the run",
@@ -163,15 +161,14 @@ class _Resolving:
         self.resolver = ToolResolver(domain, finder, invoker, said=self.said.append)
 
 
-def _graph(asked: Walk) -> tuple[QueryGraph, tuple[str, ...]]:
+def _parsed(asked: Walk) -> ParsedRequest:
     if asked.graph is not None:
-        return asked.graph, ()
+        return ParsedRequest(asked.graph)
     if not asked.request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
     from planners.dfs.parsing.parser_registry import load_parser
 
-    parsed = load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
-    return parsed.graph, tuple(parsed.notes)
+    return load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
 
 
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:
@@ -189,19 +186,20 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
     return header
 
 
-def _begun(asked: Walk, journal: RunJournal) -> tuple[QueryGraph, tuple[str, ...]]:
+def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     """Return the graph of a journal's run; of an empty journal begin the run.
 
     :raises InvalidArgumentError: when the journal is of another run, or one of its payloads is damaged.
     """
     header = _header(journal)
     if header is None:
-        graph, notes = _graph(asked)
-        journal.append("run_begun", **asked.same_run(), graph=graph.to_json(), notes=list(notes))
+        parsed = _parsed(asked)
+        told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
+        journal.append("run_begun", **asked.same_run(), graph=parsed.graph.to_json(), **told)
         if asked.model is not None:
             for tokens in asked.model.prompts:
                 journal.append("prompt", tokens=tokens, counter=asked.model.counter)
-        return graph, notes
+        return parsed
     journal.check_payloads()
     try:
         known = QueryGraph.model_validate(header["graph"])
@@ -215,12 +213,12 @@ def _begun(asked: Walk, journal: RunJournal) -> tuple[QueryGraph, tuple[str, ...
         raise InvalidArgumentError(
             problem, subject="--journal", remedy="Give a new file, or the same request, domain and day"
         )
-    return known, tuple(header["notes"])
+    return ParsedRequest(known, tuple(header["notes"]), tuple(header.get("left_out", ())))
 
 
-async def _chosen(graph: QueryGraph, notes: tuple[str, ...], resolving: _Resolving) -> Walked:
+async def _chosen(parsed: ParsedRequest, resolving: _Resolving) -> Walked:
     """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
-    resolver = resolving.resolver
+    graph, resolver = parsed.graph, resolving.resolver
     steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
     for edge in graph.edges:
         ends = graph.vars[edge.source], graph.vars[edge.target]
@@ -228,13 +226,12 @@ async def _chosen(graph: QueryGraph, notes: tuple[str, ...], resolving: _Resolvi
     for step in dict.fromkeys(steps):
         if not isinstance(step, str) or resolver.is_looked_up(step):
             await resolver.choice(step)
-    return Walked(graph=graph, notes=notes, choices=resolver.choices, said=tuple(resolving.said))
+    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(resolving.said))
 
 
 async def _executed(
     asked: Walk,
-    graph: QueryGraph,
-    notes: tuple[str, ...],
+    parsed: ParsedRequest,
     resolving: _Resolving,
     limits: CallLimits,
     journal: RunJournal | None = None,
@@ -248,11 +245,10 @@ async def _executed(
     from planners.dfs.answer_graph import answer_graph
 
     execution = await answer_graph(
-        graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
+        parsed.graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe
     )
     return Walked(
-        graph=graph,
-        notes=notes,
+        parsed=parsed,
         choices=resolving.resolver.choices,
         said=tuple(resolving.said),
         execution=execution,

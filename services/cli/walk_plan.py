@@ -55,7 +55,8 @@ def walk_plan(
         domain = domains[asked.domain or next(iter(domains))]
         day = today()
         parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day))
-        observe({"event": "GraphMade", "graph": parsed.graph.to_json(), "notes": list(parsed.notes)})
+        told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
+        observe({"event": "GraphMade", "graph": parsed.graph.to_json(), **told})
 
         def said(text: str) -> None:
             observe({"event": "Said", "text": text})

@@ -52,6 +52,7 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
             "step": step.number,
             "id": step.tool_id,
             "why": step.kind,
+            **({"probability": round(step.confidence, 2)} if step in plan.guesses and step.confidence else {}),
             "inputs": {each.parameter: _source(each) for each in step.inputs if each.parameter},
         }
         for step in plan.steps

@@ -2,7 +2,8 @@
 
 An event is a JSON object; ``event`` is its name. The page draws these, and lists the others in its log as they are:
 
-* ``GraphMade`` ``{graph, notes}``: the query graph in the JSON form of the paper QueryWeaver (section 4.1).
+* ``GraphMade`` ``{graph, notes, left_out}``: the query graph in the JSON form of the paper QueryWeaver (section 4.1); ``left_out`` are notes of
+  what is not in it.
 * ``VariableEntered`` ``{var}``, ``SetResolved`` ``{var, size, first}``, ``EdgeTraversed`` ``{start, edge, end, sources, pairs}``,
   ``Said`` ``{text}``, ``Intersected`` and ``Filtered`` ``{var, after, first}``, ``Pruned`` ``{sizes, first}``, ``Called`` ``{call}``, ``BranchFailed`` ``{missing}``.
   ``first`` are at most 50 candidates as ``{id, fields}``, of a variable (of ``Pruned``: by variable).

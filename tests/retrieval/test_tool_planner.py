@@ -177,9 +177,12 @@ def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine)
     assert (none.steps, none.open_inputs, none.unanswerable, none.answerable_probability) == ((), (), True, 0.05)
     assert "no tool fits the request" in none.fallbacks
     made = planner.plan(PlanRequest(query=query), doubtful)
-    assert made.steps and made.unanswerable
+    assert made.unanswerable and made.doubt == "may not fit: probability 0.05"
     goals = ["shop/refund_order"]
-    assert planner.plan(PlanRequest(goals=goals, query=query, abstain=True), doubtful).steps, "the goal is given"
+    named = planner.plan(PlanRequest(goals=goals, query=query, abstain=True), doubtful)
+    assert [step.confidence for step in named.steps if step.kind == "goal"] == [1.0] and not named.doubt, (
+        "the goal is given"
+    )
     assert planner.plan(PlanRequest(query=query, abstain=True), shop.retriever()).steps, "some tool fits"
 
 

@@ -121,4 +121,4 @@ def _value_words(doc: Any, links: Links) -> None:
 
 def _spelling(where: FieldName, word: str, links: Links) -> str:
     values = links.domain.types[where.kind].fields[where.field].values
-    return next(value for value in values if value.replace("_", " ") == word.lstrip("."))
+    return next(value for value in values if value.casefold().replace("_", " ") == word.lstrip("."))

@@ -20,12 +20,12 @@ _COUNT = re.compile(r"\b(?:how many|count|the number of)\b", re.IGNORECASE)
 _LEADS = REQUEST_WORDS["before"] | REQUEST_WORDS["asks"] | REQUEST_WORDS["counts"]
 
 
-def write_graph(text: str, doc: Any, links: Links) -> tuple[QueryGraph, list[str]]:
-    """Return the graph of linked mentions and what had to be left out.
+def write_graph(text: str, doc: Any, links: Links) -> tuple[QueryGraph, list[str], list[str]]:
+    """Return the graph of linked mentions, what had to be left out, and what was assumed.
 
     :raises InvalidArgumentError: when nothing that the domain knows is mentioned.
     """
-    notes = _refused(doc, links)
+    left_out = _refused(doc, links)
     _forget_doubles(links)
     returned = _returned(doc, links)
     _place_dates(doc, links)
@@ -35,22 +35,23 @@ def write_graph(text: str, doc: Any, links: Links) -> tuple[QueryGraph, list[str
                 _attach(mention, returned, links, through=through)
     for mention in sorted(links.mentions, key=lambda each: each.at):
         if mention not in links.reached(returned):
-            left_out = mention.word or links.domain.types[mention.types[0]].variable
-            notes.append(f'"{left_out}" is left out: nothing in the domain joins it to the rest of the request.')
+            word = mention.word or links.domain.types[mention.types[0]].variable
+            left_out.append(f'"{word}" is left out: nothing in the domain joins it to the rest of the request.')
     kept = sorted(links.reached(returned), key=lambda each: each.at)
     for mention in kept:
         if mention.kind == "value":
             _name(mention, links)
-    _place_ordinals(kept, links, notes)
+    _place_ordinals(kept, links, left_out)
     graph, names = _graph(text, returned, kept, links)
+    assumed = []
     for link in links.assumed:
         if link in links.links and link.source in names:
             source, target = names[link.source], names[link.target]
-            notes.append(
+            assumed.append(
                 f"It is assumed that {source} and {target} are joined by {link.edge}; the request does not say how."
             )
     unread = unread_words(doc, links, kept, count=graph.action == "count")
-    return graph, [*notes, *(f'"{words}" is not understood and left out.' for words in unread)]
+    return graph, [*left_out, *(f'"{words}" is not understood and left out.' for words in unread)], assumed
 
 
 def _refused(doc: Any, links: Links) -> list[str]:
@@ -173,7 +174,7 @@ def _direct(first: Mention, second: Mention, links: Links) -> bool:
     return any((a, b) in pairs or (b, a) in pairs for a in first.types for b in second.types)
 
 
-def _place_ordinals(kept: list[Mention], links: Links, notes: list[str]) -> None:
+def _place_ordinals(kept: list[Mention], links: Links, left_out: list[str]) -> None:
     """An ordinal of a type without order belongs to a neighbour that has one: the first file of the first mail."""
     for mention in [each for each in kept if each.ordinal]:
         around = [
@@ -188,7 +189,7 @@ def _place_ordinals(kept: list[Mention], links: Links, notes: list[str]) -> None
                 each.filters.append((name, "=", mention.ordinal))
                 break
         else:
-            notes.append(f'"{mention.ordinal}" is left out: the type {mention.types[0]} has no order in the domain.')
+            left_out.append(f'"{mention.ordinal}" is left out: the type {mention.types[0]} has no order in the domain.')
             mention.ordinal = ""
 
 

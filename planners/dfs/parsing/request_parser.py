@@ -17,10 +17,12 @@ class ParsedRequest:
     """A graph without faults under its domain.
 
     :param notes: what was assumed or left out, and how each date was read; one sentence each.
+    :param left_out: of these, what names or narrows something and is not in the graph.
     """
 
     graph: QueryGraph
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class Parser(Protocol):

@@ -46,7 +46,7 @@ class RulesParser:
             raise InvalidArgumentError(
                 f"a request has 1 to {_MAX_CHARS} characters", subject="request", remedy="Write one sentence"
             )
-        graph, notes = _parse(text, domain, self._lexicon(domain), today)
+        graph, left_out, assumed = _parse(text, domain, self._lexicon(domain), today)
         faults = graph_faults(graph, domain)
         if faults:
             raise InvalidArgumentError(
@@ -54,7 +54,7 @@ class RulesParser:
                 subject="request",
                 remedy="Say it in other words",
             )
-        return ParsedRequest(graph, (*notes, *_date_notes(graph, domain, today)))
+        return ParsedRequest(graph, (*left_out, *assumed, *_date_notes(graph, domain, today)), tuple(left_out))
 
     def _lexicon(self, domain: Domain) -> Lexicon:
         known = self._lexicons.get(id(domain))
@@ -63,7 +63,7 @@ class RulesParser:
         return known[1]
 
 
-def _parse(text: str, domain: Domain, words: Lexicon, today: date) -> tuple[QueryGraph, list[str]]:
+def _parse(text: str, domain: Domain, words: Lexicon, today: date) -> tuple[QueryGraph, list[str], list[str]]:
     values = request_values(text, words, today)
     with _LOCK:
         doc = _english()(masked(text, values))

@@ -32,7 +32,7 @@ export class RunView {
 
   #reset() {
     this.#leave();
-    Object.assign(this, { source: null, id: "", ended: false, answered: false, turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
+    Object.assign(this, { source: null, id: "", ended: false, answered: false, leftOut: "", turn: (this.turn ?? 0) + 1, vars: new Map(), drawn: Promise.resolve() });
     this.graph.clear();
     for (const id of ["run-notes", "variables", "results", "log-box", "consent", "cancel"]) byId(id).hidden = true;
     showProblem(byId("run-problem"), null);
@@ -58,7 +58,7 @@ export class RunView {
     this.source = followRun(id, { hear, problem: byId("run-problem"), failed: (error) => this.#failed(error) });
   }
 
-  onGraphMade({ graph, notes }) {
+  onGraphMade({ graph, notes, left_out }) {
     const { nodes, links } = layered(graph);
     const filters = (name) => graph.constraints.filter((each) => each.kind === "filter" && each.var === name);
     for (const [name, kind] of Object.entries(graph.vars)) {
@@ -73,6 +73,7 @@ export class RunView {
     byId("variables").hidden = false;
     byId("run-reading").textContent = `The request is read as: ${graph.action} ${graph.return_mode} ${graph.return_var} (${graph.vars[graph.return_var]}).`;
     this.#note(notes ?? []);
+    this.leftOut = (left_out ?? []).join(" ");
     this.drawn = this.graph.show(nodes, links);
   }
 
@@ -149,7 +150,8 @@ export class RunView {
     const found = total === null || total === undefined ? "Nothing could be resolved." : `${count(total)} found.`;
     const inexact = exact === false ? " Some may not be part of an answer." : "";
     const partial = missing?.length && total ? " The answer is partial." : "";
-    byId("run-status").textContent = `${found}${partial}${inexact}`;
+    const unasked = this.leftOut && !total ? ` This is no answer to the whole request: ${this.leftOut}` : "";
+    byId("run-status").textContent = `${found}${partial}${inexact}${unasked}`;
     byId("run-status").className = "outcome";
     if (missing?.length) {
       showProblem(byId("run-problem"), { message: "The answer is without:" });

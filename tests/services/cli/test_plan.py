@@ -101,6 +101,22 @@ def test_counts_and_an_empty_answer_are_said_plainly(run: Run, options: list[obj
     assert {("Author.name = Nobody", None), ("Book.title contains Good", 1)} <= {tuple(each) for each in counts}
 
 
+def test_what_is_left_out_is_the_first_line_and_an_exit_code(run: Run, options: list[object], tmp_path: Path) -> None:
+    domain = tmp_path / "library.yaml"
+    named = DOMAIN.read_text(encoding="utf-8").replace('["=", contains]}', '["=", contains], words: [named]}')
+    domain.write_text(named, encoding="utf-8")
+    asked = ["plan", "--domain", domain, *options[3:5], *options[7:]]
+    for name, is_empty in (("Neil Gaiman", False), ("Nobody", True)):
+        request = f"Find the author named '{name}' bigger than 1 MB"
+        code, out, _ = run(*asked, request, "--journal", tmp_path / name)
+        assert code == 26 and out.startswith('left out: "bigger than 1 MB" is not understood')
+        assert ("no answer to the whole request" in out) is is_empty
+        assert run(*asked, request, "--journal", tmp_path / name, "--replay")[0] == 26
+        code, again, _ = run(*asked, request, "--best-effort")
+        assert code == 0 and again.startswith(out.partition("\n")[0])
+        assert len(json.loads(run(*asked, request, "--json")[1])["left_out"]) == 1
+
+
 def test_tools_are_found_through_a_running_server(run: Run, options: list[object], library_store: Path) -> None:
     with server_process(library_store) as server:
         code, out, _ = run(*options, "--server", server["address"], "--store", "nowhere", "--json")

@@ -49,7 +49,10 @@ def test_a_plan_names_steps_values_and_questions(run: Run, store: Path) -> None:
 
 def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> None:
     code, out, _ = run("plan-tools", "reserve a dock slot for an inbound delivery", "--store", store, "--json")
-    assert code == 0 and "goal" in {step["kind"] for step in json.loads(out)["steps"]}
+    goals = [step["confidence"] for step in json.loads(out)["steps"] if step["kind"] == "goal"]
+    assert code == 0 and goals and all(0 <= each < 1 for each in goals)
+    shown = run("plan-tools", "reserve a dock slot for an inbound delivery", "--store", store)[1]
+    assert "Nobody named the goals" in shown
     assert run("plan", "reserve a dock slot for an inbound delivery", "--store", store, "--json")[:2] == (0, out)
     for option in (("--today", "2026-01-01"), ("--yes",), ("--max-calls", 3), ("--python", "os")):
         code, _, err = run("plan", "reserve a dock slot", "--store", store, *option)

@@ -31,6 +31,12 @@ def _edges(graph: QueryGraph) -> set[tuple[str, str, str]]:
     return {(graph.vars[edge.source], edge.edge, graph.vars[edge.target]) for edge in graph.edges}
 
 
+def test_a_value_of_the_domain_is_read_in_any_letters_and_written_as_the_domain_has_it() -> None:
+    written = read_domain("enterprise").model_dump_json(by_alias=True).replace('"blocked"', '"Blocked"')
+    graph = PARSER.parse("Find blocked orders", Domain.model_validate_json(written), TODAY).graph
+    assert [each.value for each in graph.filters] == ["Blocked"]
+
+
 @pytest.mark.parametrize(
     ("request_", "edge"),
     [

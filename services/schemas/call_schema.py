@@ -128,7 +128,7 @@ def _mcp(tool: Tool) -> _Made:
         "inputSchema": inputs if inputs.get("type") == "object" else {**inputs, "type": "object"},
     }
     outputs = as_dict(tool.output_schema) if tool.output_schema is not None else input_schema(tool.returns)
-    if kinds(outputs, outputs) != {"object"}:
+    if kinds(outputs, outputs) != frozenset(("object",)):
         return _Made(schema, ("outputSchema is left out: the answer is no object, and MCP describes objects only.",))
     if tool.output_schema is not None or tool.returns:
         schema["outputSchema"] = outputs if "type" in outputs else {**outputs, "type": "object"}

@@ -44,7 +44,7 @@ _KEPT: Mapping[str, Any] = {
     "deprecated": bool,
 }
 _TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
-_SCALARS = {"string": str, "integer": (int, float), "number": (int, float), "boolean": bool}
+_SCALARS: Mapping[str, Any] = {"string": str, "integer": (int, float), "number": (int, float), "boolean": bool}
 _VALUES = frozenset(("default", "const", "enum", "examples"))
 _COMBINED = ("$ref", "allOf", "anyOf", "oneOf", "prefixItems")
 

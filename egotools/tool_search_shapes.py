@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from egotools.client_errors import InvalidRequestError
-from egotools.values import Response
+from egotools.values import RankedTool, Response
 
 __all__ = [
     "SEARCH_NAME",
@@ -62,12 +62,12 @@ def anthropic_tools(answer: Response, *, known: Iterable[Mapping[str, Any]] = ()
     :param answer: with the schema format ``anthropic``.
     """
     names = {tool.get("name") for tool in known}
-    return [{**_schema(tool.schema), "defer_loading": True} for tool in answer.tools if tool.call_name not in names]
+    return [{**_schema(tool.schema), "defer_loading": True} for tool in _offered(answer) if tool.call_name not in names]
 
 
 def anthropic_result(tool_use_id: str, answer: Response) -> dict[str, Any]:
     """The ``tool_result`` block: a reference to each found tool, or that nothing fits."""
-    references = [{"type": "tool_reference", "tool_name": tool.call_name} for tool in answer.tools]
+    references = [{"type": "tool_reference", "tool_name": tool.call_name} for tool in _offered(answer)]
     return {
         "type": "tool_result",
         "tool_use_id": tool_use_id,
@@ -93,7 +93,7 @@ def openai_result(call_id: str | None, answer: Response) -> dict[str, Any]:
 
     :param answer: with the schema format ``openai`` or ``openai_strict``.
     """
-    functions = [_schema(tool.schema.get("function", {})) for tool in answer.tools]
+    functions = [_schema(tool.schema.get("function", {})) for tool in _offered(answer)]
     return {
         "type": "tool_search_output",
         "call_id": call_id,
@@ -118,6 +118,11 @@ def _query(arguments: object) -> str:
             remedy="Tell the model so, as the result of its call.",
         )
     return query
+
+
+def _offered(answer: Response) -> list[RankedTool]:
+    """The found tools without those whose schema the server left out, and said why."""
+    return [tool for tool in answer.tools if tool.schema_json or not tool.schema_notes]
 
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:

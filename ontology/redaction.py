@@ -36,7 +36,7 @@ _FIELD = re.compile(r"([\"']?\s*[:=]\s*)(?:(?:Bearer|Basic)\s+)?[\"']?([^\s\"',}
 _URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]{0,30})://([^\s'\"<>]+)")
 _SHAPES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\bsk-[\w-]{8,}|\bgh[pousr]_\w{8,}|\bgithub_pat_\w{8,}|\bglpat-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}"
+    r"|\bsk-(?!ssh-|ecdsa-)[\w-]{8,}|\bgh[pousr]_\w{8,}|\bgithub_pat_\w{8,}|\bglpat-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}"
     r"|\bxox[a-z]-[\w-]{8,}|\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*"
     r"|\b[sr]k_live_[A-Za-z0-9]{8,}|\bAIza[\w-]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}"
     r"|\begotools_[0-9a-f]{12}_[\w-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bpypi-(?=[\w-]{0,40}[A-Z])[\w-]{16,}"

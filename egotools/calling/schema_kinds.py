@@ -52,12 +52,21 @@ def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def properties_of(schema: Any, root: Any) -> dict[str, Any]:
-    """Return the properties of an object, those of all parts and alternatives of its schema together; of two the first counts."""
+    """Return the properties of an object, those of all parts and alternatives of its schema together.
+
+    Of a property that several parts state the first counts; one that only alternatives state may be as any of them says.
+    """
     found: dict[str, Any] = {}
-    for part in _all_parts(schema, root):
-        properties = part.get("properties")
-        for name, inner in properties.items() if isinstance(properties, Mapping) else ():
-            found.setdefault(str(name), inner)
+    for name, inner in _stated(required_parts(schema, root)):
+        found.setdefault(name, inner)
+    alternatives: dict[str, list[Any]] = {}
+    for name, inner in _stated(_all_parts(schema, root)):
+        known = alternatives.setdefault(name, [])
+        known += [inner] if name not in found and inner not in known else []
+    for name, inners in alternatives.items():
+        if name not in found:
+            title = {key: inners[0][key] for key in ("title",) if isinstance(inners[0], Mapping) and key in inners[0]}
+            found[name] = inners[0] if len(inners) == 1 else {**title, "anyOf": inners}
     return found
 
 
@@ -103,8 +112,15 @@ def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int], left
     return allowed
 
 
+def _stated(parts: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for part in parts:
+        properties = part.get("properties")
+        for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+            yield str(name), inner
+
+
 def _all_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    yield from _parts(schema, root, ("allOf", "anyOf", "oneOf"))
+    yield from _parts(schema, root, ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"))
 
 
 def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
@@ -119,7 +135,7 @@ def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[st
         yield part
         if isinstance(part.get("$ref"), str):
             waiting.append(_pointed_at(part["$ref"], root))
-        waiting += [branch for key in keys for branch in _list(part.get(key))]
+        waiting += [branch for key in keys for branch in _schemas(part.get(key))]
 
 
 def _pointed_at(reference: str, root: Any) -> Any:
@@ -135,6 +151,13 @@ def _pointed_at(reference: str, root: Any) -> Any:
         else:
             return None
     return node
+
+
+def _schemas(value: Any) -> list[Any]:
+    """The schemas under a keyword: those of a list, those of a map by name, or the one."""
+    if isinstance(value, list) or not isinstance(value, Mapping):
+        return _list(value)
+    return [value, *(inner for inner in value.values() if isinstance(inner, Mapping))]
 
 
 def _list(value: Any) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections import Counter
@@ -28,7 +27,6 @@ from ontology.tool import Tool
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
-_LOG = logging.getLogger(__name__)
 _MAX_LISTED = 20
 # The text of a rejected record may be written by a document or a server. Chosen, not tuned: a few lines of a terminal. Secrets are
 # taken out before the cut, which could leave half of one; a longer text is searched at its start only.
@@ -222,14 +220,10 @@ def _read_tools(document: Document, read: DocumentRead) -> None:
         remedy = f" {error.remedy}." if error.remedy else ""
         detail = f"{error.problem}.{remedy}"
         read.rejected.append(RejectedRecord(error.subject or document.address, error.reason, detail))
-    except RecursionError:
-        read.rejected.append(RejectedRecord(document.address, "too-deep", "The document is nested too deeply."))
     except MissingExtraError:
         raise
     except Exception as error:  # whatever one document makes a reader do, the others are read
-        _LOG.warning("the reader of %s failed: %s", document.address, type(error).__name__)
-        detail = f"The reader failed ({type(error).__name__}); this is a fault of egotools."
-        read.rejected.append(RejectedRecord(document.address, "unreadable", detail))
+        read.rejected.append(RejectedRecord.of_error(document.address, error))
 
 
 def _report_unmatched(reads: Sequence[DocumentRead]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.json_schema.cut_parts import cut_parts
-from ingest.sources.json_schema.schema import flatten, local_lookup
+from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.parsing import parse_json
@@ -50,7 +51,10 @@ class FunctionSource(Source):
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each definition; an invalid one is rejected with its line (in a JSON list: its index)."""
         for location, value in _rows(document):
-            yield value if isinstance(value, RejectedRecord) else _tool(location, value)
+            if isinstance(value, RejectedRecord):
+                yield value
+            else:
+                yield from _tool(location, value)
 
 
 def _rows(document: Document) -> Iterator[Row]:
@@ -91,26 +95,36 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return row
 
 
-def _tool(location: str, row: Any) -> Tool | RejectedRecord:
+def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
+    """Yield the tool of a definition. One whose answer cannot be read has no outputs, and a record says so."""
     if not isinstance(row, Mapping):
-        return RejectedRecord(location, "wrong-type", "A function definition must be an object.")
+        yield RejectedRecord(location, "wrong-type", "A function definition must be an object.")
+        return
     body = _body(row)
     name = as_text(body.get("name")).strip()
     if not name:
-        return RejectedRecord(location, "no-name", "The function has no name; give it one.")
+        yield RejectedRecord(location, "no-name", "The function has no name; give it one.")
+        return
     try:
-        input_schema, output_schema = _input_schema(body), _schema(body, _OUTPUTS)
-        inputs, outputs = flatten(input_schema), flatten(output_schema, output=True)
-        taken = self_contained(input_schema, local_lookup(input_schema))
+        input_schema = _input_schema(body)
+        inputs, taken = flatten(input_schema), self_contained(input_schema, local_lookup(input_schema))
+    except Exception as error:  # whatever is wrong with one, the others are read
+        yield _named(name, RejectedRecord.of_error(location, error))
+        return
+    outputs, given = Fields(), None
+    try:
+        output_schema = _schema(body, _OUTPUTS)
+        outputs = flatten(output_schema, output=True)
         given = self_contained(output_schema, local_lookup(output_schema), output=True) if outputs.parameters else None
-    except DocumentError as error:
-        return RejectedRecord(location, error.reason, f"{body['name']}: {error.problem}.")
+    except Exception as error:
+        outputs = Fields()
+        yield _named(name, RejectedRecord.of_error(location, error, "The tool is kept without its outputs."))
     metadata = dict(as_mapping(body.get("metadata")))
     for key, value in body.items():
         if key not in _KEYS and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
     metadata |= cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=given)
-    return Tool(
+    yield Tool(
         id=name,
         name=name,
         description=plain(as_text(body.get("description"))),
@@ -120,6 +134,10 @@ def _tool(location: str, row: Any) -> Tool | RejectedRecord:
         input_schema=taken.schema,
         output_schema=given.schema if given else None,
     )
+
+
+def _named(name: str, record: RejectedRecord) -> RejectedRecord:
+    return replace(record, detail=f"{name}: {record.detail}")
 
 
 def _input_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:

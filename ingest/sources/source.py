@@ -6,6 +6,7 @@ that it cannot. Tool ids are unique in the document; :mod:`ingest.sources.naming
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -15,6 +16,8 @@ from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
 
 __all__ = ["RejectedRecord", "Source"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +34,18 @@ class RejectedRecord:
     detail: str
 
     @classmethod
-    def of_error(cls, subject: str, error: DocumentError) -> RejectedRecord:
-        """Return the record of a part that cannot be read because of an error."""
-        return cls(subject, error.reason, f"{error.problem}.")
+    def of_error(cls, subject: str, error: Exception, kept: str = "") -> RejectedRecord:
+        """Return the record of a part that cannot be read because of an error, whichever: the other parts are read.
+
+        :param kept: a sentence that says what is kept all the same.
+        """
+        if isinstance(error, DocumentError):
+            return cls(subject, error.reason, f"{error.problem}. {kept}".strip())
+        if isinstance(error, RecursionError):
+            return cls(subject, "too-deep", f"It is nested too deeply. {kept}".strip())
+        _LOG.warning("the reader of %s failed: %s", subject, type(error).__name__)
+        detail = f"The reader failed ({type(error).__name__}); this is a fault of egotools. {kept}"
+        return cls(subject, "unreadable", detail.strip())
 
 
 class Source(Protocol):

@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ingest.sources.sanitize import sanitize_tool
-from ontology.json_object import JsonObject
+from ontology.json_object import DEFINITIONS, JsonObject
 from ontology.redaction import redact_document_text
 from ontology.tool import Tool
 
-__all__ = ["secret_places", "without_secrets"]
+__all__ = ["is_example", "secret_places", "without_secrets"]
 
 # A text without one of these has no key and no password: searching for them is fast.
 _MARKS = (
@@ -29,6 +29,9 @@ _SHORTEST = 8  # no key and no password with its name is shorter
 _NAMES = frozenset(("id", "name", "tool", "operation", "path"))
 _EXAMPLES = frozenset(("example", "default", "examples", "const", "x-example", "x-examples"))
 _VALUES = _EXAMPLES | {"enum", "pattern"}
+# What a schema says by these is what is valid: they are taken out whole or stay as they are.
+_EXACT = frozenset(("enum", "pattern", "const", "format", "$ref"))
+_EXAMPLE_PLACE = re.compile(rf"(?<!properties)\.(?:{'|'.join(sorted(_VALUES))})(?=[.\[]|\Z)")
 _REMEMBERED_CHARS = 500  # a longer text is searched each time: what is remembered stays below some 30 MB
 _PASSWORD_NAMES = frozenset(
     ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
@@ -47,7 +50,8 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
     """Return the tool without secrets in any of its texts; ``***`` stands in their place.
 
     Examples and defaults of passwords (by format or by name) are removed; under further names of keys and tokens, and in lists of
-    values and patterns, what looks like a key.
+    values and patterns, what looks like a key. Patterns, lists of values and references are left out or stay as they are: an edited one says
+    something else.
 
     :param secrets: the values that are known to be secret, such as those of its source's environment.
     """
@@ -104,6 +108,11 @@ def secret_places(before: Tool, after: Tool) -> list[str]:
     return list(_changed(before.to_json(), after.to_json(), ""))
 
 
+def is_example(place: str) -> bool:
+    """Whether a place of :func:`secret_places` is an example, a default or a value that the document publishes for its readers."""
+    return _EXAMPLE_PLACE.search(place) is not None
+
+
 def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
     """Yield the places where two JSON values differ, of which the second may lack properties of the first."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -111,7 +120,7 @@ def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
         for key, inner in before.items():
             if key in kept:
                 yield from _changed(inner, kept.pop(key), f"{place}.{key}".lstrip("."))
-            elif key in _VALUES:
+            elif key in _VALUES or key in _EXACT:
                 yield f"{place}.{key}".lstrip(".")
         yield from (f"{place}.{key}".lstrip(".") for key in kept)  # a name of a property was changed
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
@@ -149,11 +158,25 @@ def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "", *, in_example
         ):
             changed = True
             continue
-        shown = _cleaned_text(key, secrets, True)
+        if key in _EXACT and not in_example and not isinstance(inner, Mapping):
+            if any(_is_secret(text, secrets) for text in (inner if isinstance(inner, list) else [inner])):
+                changed = True
+            else:
+                cleaned[key] = inner
+            continue
+        shown = key if name == DEFINITIONS else _cleaned_text(key, secrets, True)
         kept = _cleaned(inner, secrets, key, in_example=in_example or (key in _EXAMPLES and has_values))
         changed |= shown is not key or kept is not inner
         cleaned[shown] = kept
     return cleaned if changed else value
+
+
+def _is_secret(text: Any, secrets: tuple[str, ...]) -> bool:
+    """Whether a text has a known secret, or is a key as a whole."""
+    if not isinstance(text, str) or any(secret in text for secret in secrets):
+        return isinstance(text, str)
+    literal = _LITERAL_PATTERN.fullmatch(text)
+    return _cleaned_text(literal[1] if literal else text, (), False) == _HIDDEN
 
 
 def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.markup import escape
 
+from ingest.sources.tool_secrets import is_example
 from services.cli.console import plain, stdout, table
 
 if TYPE_CHECKING:
@@ -114,13 +115,15 @@ def _named(health: NamespaceHealth) -> str:
 
 
 def _show_secrets(documents: Iterable[DocumentReport]) -> None:
-    """Print how many keys and passwords were taken out of tools, and where they stand; never a value."""
+    """Print how many keys and passwords were taken out of tools, and where they stand; never a value. Examples are mostly made up."""
     places = [f"{document.address}: {place}" for document in documents for place in document.secrets]
-    if places:
-        _show_line(
-            f"[yellow]{_counted(len(places), 'secret')} taken out[/] of the documents; revoke {'it' if len(places) == 1 else 'them'}",
-            places,
-        )
+    examples = [place for place in places if is_example(place)]
+    secrets = [place for place in places if not is_example(place)]
+    if secrets:
+        what = f"[yellow]{_counted(len(secrets), 'secret')} taken out[/] of the documents"
+        _show_line(f"{what}; revoke {'it' if len(secrets) == 1 else 'them'}", secrets)
+    if examples:
+        _show_line(f"{_counted(len(examples), 'example')} taken out as possible secrets; revoke what is real", examples)
 
 
 def _show_findings(found: FindingsReport) -> None:

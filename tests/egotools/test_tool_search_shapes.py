@@ -41,7 +41,10 @@ def answer(form: str, *names: str) -> Response:
         )
         for name in names
     )
-    return Response(tools=tuple(tools), snapshot_id="s", preset="default")
+    left_out = RankedTool(
+        id="shop/odd", rank=9, score=0.0, call_name="shop__odd", schema_notes=("The schema is left out.",)
+    )
+    return Response(tools=(*tools, left_out), snapshot_id="s", preset="default")
 
 
 def valid(kind: Any, value: Any) -> None:

@@ -104,10 +104,10 @@ def _read_model(model: Any, address: str, name: str = "", *, prefix: str = "") -
             continue
         try:
             yield _tool(f"{prefix}{operation_name}", operation_name, operation, shapes, service, called)
-        except DocumentError as error:
-            yield RejectedRecord.of_error(subject, error)
         except (AttributeError, TypeError) as error:
             yield RejectedRecord(subject, "wrong-type", f"One of its shapes is malformed ({error}).")
+        except Exception as error:  # whatever is wrong with one, the others are read
+            yield RejectedRecord.of_error(subject, error)
 
 
 def _tool(id_: str, name: str, operation: Mapping[str, Any], shapes: Shapes, service: str, called: str) -> Tool:

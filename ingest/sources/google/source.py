@@ -138,7 +138,7 @@ def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | Rej
             continue
         try:
             yield api.tool(method)
-        except DocumentError as error:
+        except Exception as error:  # whatever is wrong with one, the others are read
             yield RejectedRecord.of_error(subject, error)
 
 

@@ -131,12 +131,15 @@ def local_lookup(schema: Any) -> Lookup:
 
 def _descend(queue: deque[_PendingField], pending: _PendingField, view: View, lookup: Lookup, *, output: bool) -> bool:
     """Add the nested fields of a field to the queue; return whether some were left out."""
-    prefix, refs = pending.name, pending.refs | view.refs
+    prefix, refs, levels = pending.name, pending.refs | view.refs, 0
     while view.is_list or (view.values is not None and not view.properties):
         prefix += "[]" if view.is_list else f"{'.' if prefix else ''}*"
         view = _item_view(view, lookup) if view.is_list else view_of(view.values, lookup)
+        levels += 1
         if refs & view.refs:
             return False
+        if levels > MAX_DEPTH:  # a list of itself by several parts, which have no reference of their own
+            return True
         refs |= view.refs
     children = list(_children(view, prefix, pending))
     if not children:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.sources.json_values import as_list, as_mapping, as_number, as_text
 from ontology.errors import DocumentError
 
-__all__ = ["BOUNDS", "Lookup", "View", "dangling_reference", "view_of"]
+__all__ = ["BOUNDS", "Lookup", "View", "dangling_reference", "parts_of", "states", "view_of"]
 
 Lookup = Callable[[str], Mapping[str, Any]]
 
@@ -77,6 +77,32 @@ def view_of(schema: Any, lookup: Lookup) -> View:
     return _Merger(lookup).view(schema, frozenset())
 
 
+def parts_of(schema: Any, lookup: Lookup, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and all that says something of the same value: what it refers to and its parts, each once, at most 500.
+
+    :param keys: the keywords of its parts: ``allOf``, ``anyOf``, ``oneOf``, ``then``, ``else``.
+    :raises DocumentError: when a reference cannot be resolved.
+    """
+    waiting, seen = [schema], set[int]()
+    while waiting and len(seen) < _MAX_PARTS:
+        part = waiting.pop(0)
+        if not isinstance(part, Mapping) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part.get("$ref"), str):
+            waiting.append(lookup(part["$ref"]))
+        waiting += [inner for key in keys for inner in as_list(part.get(key)) or [part.get(key)]]
+
+
+def states(schema: Any, flag: str, lookup: Lookup) -> bool:
+    """Whether a schema, what it refers to, or a part of its ``allOf`` says ``flag: true`` (``readOnly``); what stands first counts."""
+    if not isinstance(schema, Mapping) or ("$ref" not in schema and "allOf" not in schema):  # most are
+        return isinstance(schema, Mapping) and schema.get(flag) is True
+    parts = parts_of(schema, lookup, ("allOf",))
+    return next((part[flag] for part in parts if isinstance(part.get(flag), bool)), False)
+
+
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
     """Return the error for a ``$ref`` that cannot be resolved.
 
@@ -117,6 +143,11 @@ class _Merger:
             _merge_all(view, inner)
         branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in as_list(schema.get(key))]
         _merge_any(view, [branch for branch in branches if branch.type != "null"])
+        for part in (schema.get("then"), schema.get("else"), *as_mapping(schema.get("dependentSchemas")).values()):
+            if isinstance(part, Mapping):  # fields that the object has for some values of others
+                view.properties |= {
+                    n: s for n, s in self.view(part, refs).properties.items() if n not in view.properties
+                }
         return view
 
 

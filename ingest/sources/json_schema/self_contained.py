@@ -1,8 +1,6 @@
 """A JSON Schema that stands alone: Draft 2020-12, what it refers to under ``$defs``, nothing else changed.
 
-The dialects of documents are brought to one: ``nullable`` of OpenAPI 3.0 and ``x-nullable`` become the type ``null``, ``example``
-becomes ``examples``, a boolean ``exclusiveMinimum`` becomes a number, ``file`` becomes a binary string. Schemas are taken breadth
-first up to :data:`MAX_SCHEMAS`; what lies beyond accepts any value, so that every value the source accepts stays valid.
+The dialects of documents are brought to one (:mod:`ingest.sources.json_schema.dialects`). Schemas are taken breadth first up to :data:`MAX_SCHEMAS`; what lies beyond accepts any value, so that every value the source accepts stays valid.
 """
 
 from __future__ import annotations
@@ -13,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ingest.sources.json_schema.dialects import stated_keywords, with_null, with_values_of_items
 from ingest.sources.json_schema.schema_text import schema_text
-from ingest.sources.json_schema.schema_view import Lookup
-from ingest.sources.json_values import as_list, as_mapping, as_number
+from ingest.sources.json_schema.schema_view import Lookup, parts_of, states
+from ingest.sources.json_values import as_list, as_mapping
 from ontology.errors import DocumentError
 from ontology.json_object import DEFINITIONS, JsonObject
-from ontology.json_types import json_type, typed_values
 
 __all__ = ["MAX_SCHEMAS", "Definitions", "SelfContained", "self_contained"]
 
@@ -26,38 +24,12 @@ __all__ = ["MAX_SCHEMAS", "Definitions", "SelfContained", "self_contained"]
 #: the client ships, eight AWS models, seven specifications) it cuts six schemas.
 MAX_SCHEMAS = 1_500
 
-_NUMBER = (int, float)
-# The keywords that are copied, and the type that each must have.
-_KEPT: Mapping[str, Any] = {
-    "type": (str, list),
-    "title": str,
-    "description": str,
-    "enum": list,
-    "const": object,
-    "default": object,
-    "examples": list,
-    "format": str,
-    "pattern": str,
-    "minimum": _NUMBER,
-    "maximum": _NUMBER,
-    "exclusiveMinimum": _NUMBER,
-    "exclusiveMaximum": _NUMBER,
-    "multipleOf": _NUMBER,
-    "minLength": int,
-    "maxLength": int,
-    "minItems": int,
-    "maxItems": int,
-    "uniqueItems": bool,
-    "minProperties": int,
-    "maxProperties": int,
-    "contentEncoding": str,
-    "contentMediaType": str,
-    "deprecated": bool,
-}
-_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _ONE = ("items", "additionalProperties", "not", "propertyNames", "contains", "if", "then", "else")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
+# The keywords whose schemas say something of the same value.
+_SAME_VALUE = ("allOf", "anyOf", "oneOf", "then", "else")
+_PARTS = frozenset(_SAME_VALUE)
 _NESTED = frozenset((*_ONE, *_LISTS, *_MAPS, "$ref", "required"))
 
 
@@ -72,12 +44,35 @@ class SelfContained:
     cut: bool = False
 
 
+class _Context(NamedTuple):
+    """What the schema around a part of it says of the same value.
+
+    :param hidden: the fields that it leaves out, which the part then cannot require.
+    :param inlined: the references that are written out around the part.
+    :param conjunct: whether the value fulfils the part: not where it is an alternative.
+    """
+
+    hidden: frozenset[str] = frozenset()
+    inlined: frozenset[str] = frozenset()
+    conjunct: bool = True
+
+    def below(self, key: str) -> _Context:
+        """The context of the schemas under a keyword."""
+        if key not in _SAME_VALUE:
+            return _ALONE
+        return self if key == "allOf" else self._replace(conjunct=False)
+
+
+_ALONE = _Context()
+
+
 class _Pending(NamedTuple):
     """A schema, and its place in the result: a key of an object or an index of a list."""
 
     source: Any
     holder: Any
     place: str | int
+    context: _Context = _ALONE
 
 
 class _Definition(NamedTuple):
@@ -108,7 +103,7 @@ class Definitions:
         key = (ref, hidden)
         if key not in self._known:
             writer = _PartWriter(self.lookup, hidden)
-            written = writer.write_part(self.lookup(ref))
+            written = writer.write_part(self.lookup(ref), _Context(inlined=frozenset((ref,))))
             self._known[key] = _Definition(schema_text(written), tuple(writer.names), writer.taken)
         return self._known[key]
 
@@ -176,13 +171,13 @@ class _Writer:
         top = self.write_part(self._resolved(schema))
         return top if isinstance(top, dict) else {}
 
-    def write_part(self, schema: Any) -> Any:
+    def write_part(self, schema: Any, context: _Context = _ALONE) -> Any:
         holder: dict[str, Any] = {}
-        self._queue(schema, holder, "top")
+        self._queue(schema, holder, "top", context)
         while self._pending:
-            source, into, place = self._pending.popleft()
+            source, into, place, context = self._pending.popleft()
             self.taken += 1
-            into[place] = self._converted(source) if self.taken <= MAX_SCHEMAS else {}
+            into[place] = self._converted(source, context) if self.taken <= MAX_SCHEMAS else {}
         return holder["top"]
 
     def _resolved(self, schema: Any) -> Any:
@@ -195,18 +190,57 @@ class _Writer:
             schema = {**self._lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
         return schema
 
-    def _converted(self, source: Any) -> Any:
+    def _converted(self, source: Any, context: _Context) -> Any:
         if not isinstance(source, (dict, Mapping)):
             return source is not False  # true and false are schemas; anything else states nothing
-        written = {key: value for key, value in source.items() if key in _KEPT and isinstance(value, _KEPT[key])}
-        if len(written) < len(source):
-            written.update(_numbers(source))
-        _to_one_dialect(written, source)
+        if context is not _ALONE or not _PARTS.isdisjoint(source) or ("$ref" in source and "required" in source):
+            source, context = self._in_context(source, context)
+        source = with_values_of_items(source)
+        written = stated_keywords(source)
         if not _NESTED.isdisjoint(source):
-            self._add_nested(written, source)
-        return _with_null(written, source)
+            self._add_nested(written, source, context)
+        return with_null(written, source)
 
-    def _add_nested(self, written: dict[str, Any], source: Mapping[str, Any]) -> None:
+    def _in_context(self, source: Mapping[str, Any], outer: _Context) -> tuple[Mapping[str, Any], _Context]:
+        """The schema and the context of its parts.
+
+        A reference is written out where its target requires a field that is left out, or leads back to what is being written.
+        """
+        context = outer._replace(hidden=outer.hidden | self._left_out(source))
+        ref = source.get("$ref")
+        if not isinstance(ref, str):
+            return source, context
+        own = {key: value for key, value in source.items() if key != "$ref"}
+        if ref in outer.inlined:
+            return own if outer.conjunct else source, context  # the value fulfils it already
+        target = self._lookup(ref)
+        parts = parts_of(target, self._lookup, ("allOf",))
+        leads_back = bool(outer.inlined) and any(part.get("$ref") in outer.inlined for part in parts)
+        if not leads_back and not (
+            context.hidden and (self._required(target) & context.hidden) - self._left_out(target)
+        ):
+            return source, context
+        return {**own, "allOf": [target, *as_list(own.get("allOf"))]}, context._replace(inlined=outer.inlined | {ref})
+
+    def _required(self, source: Any) -> set[str]:
+        """The fields that a schema or one of its parts requires."""
+        parts = parts_of(source, self._lookup, _SAME_VALUE)
+        return {name for part in parts for name in as_list(part.get("required")) if isinstance(name, str)}
+
+    def _left_out(self, source: Any) -> frozenset[str]:
+        """The fields that a schema requires and that it or one of its parts leaves out."""
+        required = self._required(source)
+        if not required:
+            return frozenset()
+        stated = (as_mapping(part.get("properties")) for part in parts_of(source, self._lookup, _SAME_VALUE))
+        return frozenset(
+            name
+            for properties in stated
+            for name in required & properties.keys()
+            if states(properties[name], self._hidden, self._lookup)
+        )
+
+    def _add_nested(self, written: dict[str, Any], source: Mapping[str, Any], context: _Context) -> None:
         """Add the reference, the subschemas, which are written later, and the names of required fields."""
         if isinstance(ref := source.get("$ref"), str):
             written["$ref"] = f"#/$defs/{self._name(ref)}"
@@ -217,23 +251,23 @@ class _Writer:
             if isinstance(inner, bool) and key == "additionalProperties":
                 written[key] = inner
             elif isinstance(inner, Mapping):
-                self._queue(inner, written, key)
+                self._queue(inner, written, key, context.below(key))
             elif isinstance(inner, list) and inner and key == "items":  # a tuple before Draft 2020-12
                 self._queue_list(inner, written, "prefixItems")
         for key in _LISTS:
             if key in source and isinstance(source[key], list) and source[key]:
-                self._queue_list(source[key], written, key)
+                self._queue_list(source[key], written, key, context.below(key))
         for key in _MAPS:
             if key in source and isinstance(source[key], Mapping):
                 fields = dict(self._shown(source[key])) if key == "properties" else source[key]
                 written[key] = {}
                 for name, inner in fields.items():
                     self._queue(inner, written[key], str(name))
-        self._add_required(written, source)
+        self._add_required(written, source, context.hidden)
 
-    def _add_required(self, written: dict[str, Any], source: Mapping[str, Any]) -> None:
+    def _add_required(self, written: dict[str, Any], source: Mapping[str, Any], left_out: frozenset[str]) -> None:
         names = [name for name in as_list(source.get("required")) if isinstance(name, str)]
-        hidden = as_mapping(source.get("properties")).keys() - written.get("properties", {}).keys()
+        hidden = left_out | (as_mapping(source.get("properties")).keys() - written.get("properties", {}).keys())
         required = [name for name in dict.fromkeys(names) if name not in hidden]
         if required:
             written["required"] = required
@@ -241,19 +275,18 @@ class _Writer:
     def _shown(self, properties: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """The fields of one direction: not those that only the server, or only the caller, writes."""
         for name, schema in properties.items():
-            stated = self._resolved(schema)
-            if not (isinstance(stated, Mapping) and stated.get(self._hidden) is True):
+            if not states(schema, self._hidden, self._lookup):
                 yield name, schema
 
-    def _queue(self, schema: Any, holder: dict[str, Any], key: str) -> None:
+    def _queue(self, schema: Any, holder: dict[str, Any], key: str, context: _Context = _ALONE) -> None:
         holder[key] = {}  # holds the place: the order of the fields is that of the source
-        self._pending.append(_Pending(schema, holder, key))
+        self._pending.append(_Pending(schema, holder, key, context))
 
-    def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str) -> None:
+    def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str, context: _Context = _ALONE) -> None:
         places: list[Any] = [{} for _ in schemas]
         holder[key] = places
         for number, schema in enumerate(schemas):
-            self._pending.append(_Pending(schema, places, number))
+            self._pending.append(_Pending(schema, places, number, context))
 
     def _name(self, ref: str) -> str:
         if ref not in self.names:
@@ -262,7 +295,7 @@ class _Writer:
             while name in self._defs:
                 name, number = f"{stem}_{number}", number + 1
             self.names[ref] = name
-            self._queue(self._lookup(ref), self._defs, name)
+            self._queue(self._lookup(ref), self._defs, name, _Context(inlined=frozenset((ref,))))
         return self.names[ref]
 
 
@@ -275,60 +308,3 @@ class _PartWriter(_Writer):
 
 def _stem(ref: str) -> str:
     return re.sub(r"[^\w.-]+", "_", re.split("[/#]", ref.rstrip("/#"))[-1]).strip("_") or "schema"
-
-
-def _to_one_dialect(written: dict[str, Any], source: Mapping[str, Any]) -> None:
-    """Bring the keywords of other dialects to those of Draft 2020-12."""
-    if "example" in source and "examples" not in written:
-        written["examples"] = [source["example"]]
-    for key, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(written.get(key), bool):
-            if written.pop(key) and limit in written:
-                written[key] = written.pop(limit)
-    type_ = written.get("type")
-    if isinstance(type_, list):
-        written["type"] = list(dict.fromkeys(name for name in type_ if name in _TYPES))
-    elif type_ == "file":
-        written.update(type="string", format="binary")
-    elif type_ not in _TYPES:  # "dict", "list<int>", "any": the names of other languages
-        written.pop("type", None)
-        written.update({**json_type(type_), **written} if type_ else {})
-    if not written.get("type", True):
-        written.pop("type")
-    if written.get("type") in ("integer", "number", "boolean"):
-        _type_texts(written, written["type"])
-
-
-def _numbers(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The bounds that a document writes as text (``"maximum": "50"``), as numbers."""
-    texts = {key: source[key] for key in source if isinstance(source[key], str) and _KEPT.get(key) in (_NUMBER, int)}
-    numbers = {key: number for key, text in texts.items() if (number := as_number(text)) is not None}
-    return {key: n for key, n in numbers.items() if _KEPT[key] is not int or (isinstance(n, int) and n >= 0)}
-
-
-def _type_texts(written: dict[str, Any], type_: str) -> None:
-    """Give a default and examples that are written as text the type of the value."""
-    if isinstance(written.get("default"), str):
-        written["default"] = typed_values((written["default"],), type_)[0]
-    if "examples" in written:
-        written["examples"] = [
-            typed_values((each,), type_)[0] if isinstance(each, str) else each for each in written["examples"]
-        ]
-
-
-def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    if source.get("nullable") is not True and source.get("x-nullable") is not True:
-        return written
-    type_ = written.get("type")
-    if type_ is not None:
-        types = [type_] if isinstance(type_, str) else type_
-        written["type"] = [*types, *(["null"] if "null" not in types else [])]
-        if isinstance(written.get("enum"), list) and None not in written["enum"]:
-            written["enum"] = [*written["enum"], None]
-        return written
-    if type_ is None and ("$ref" in written or any(key in written for key in _LISTS)):
-        outer: dict[str, Any] = {
-            key: written.pop(key) for key in ("title", "description", "default", "examples") if key in written
-        }
-        return {**outer, "anyOf": [written, {"type": "null"}]}
-    return written

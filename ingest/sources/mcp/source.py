@@ -10,7 +10,8 @@ from egotools.call import Argument, Call
 from ingest.sources.document import Document
 from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
-from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.json_schema.schema_view import view_of
+from ingest.sources.json_schema.self_contained import SelfContained, self_contained
 from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.prose import plain
 from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
@@ -66,7 +67,7 @@ class McpSource(Source):
             if rows is None:
                 yield _unusable(location, page)
             for index, row in enumerate(rows or ()):
-                yield _tool(row, f"{location}#{index + 1}", service)
+                yield from _tool(row, f"{location}#{index + 1}", service)
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
             yield RejectedRecord(document.address, "missing-page", detail)
@@ -119,42 +120,64 @@ def _unusable(location: str, page: Any) -> RejectedRecord:
     return RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
 
 
-def _tool(row: Any, location: str, service: str) -> Tool | RejectedRecord:
-    if not isinstance(row, Mapping):
-        return RejectedRecord(location, "wrong-type", "A tool must be an object.")
-    name = as_text(row.get("name")).strip()
+def _tool(row: Any, location: str, service: str) -> Iterator[Tool | RejectedRecord]:
+    """Yield the tool of a row. One whose answer cannot be read has no outputs, and a record says so."""
+    name = as_text(as_mapping(row).get("name")).strip()
     if not name:
-        return RejectedRecord(location, "no-name", "The tool has no name; give it one.")
+        is_tool = isinstance(row, Mapping)
+        yield RejectedRecord(
+            location,
+            "no-name" if is_tool else "wrong-type",
+            "The tool has no name; give it one." if is_tool else "A tool must be an object.",
+        )
+        return
     location = f"{location.rpartition('#')[0]}#{name}"
-    for key in ("inputSchema", "outputSchema"):
-        if not isinstance(row.get(key, {}), (Mapping, type(None))):
-            return RejectedRecord(location, "wrong-type", f"Its {key} must be an object.")
-    input_schema, output_schema = row.get("inputSchema"), row.get("outputSchema")
     try:
-        inputs = flatten(input_schema) if input_schema else Fields()
-        outputs = flatten(output_schema, output=True) if output_schema else Fields()
-        taken = self_contained(input_schema, local_lookup(input_schema)) if input_schema else None
-        given = self_contained(output_schema, local_lookup(output_schema), output=True) if output_schema else None
-    except DocumentError as error:
-        return RejectedRecord.of_error(location, error)
-    return Tool(
+        inputs = _read_schema(row, "inputSchema", output=False)
+    except Exception as error:  # whatever is wrong with one, the others are read
+        yield RejectedRecord.of_error(location, error)
+        return
+    outputs = _ReadSchema()
+    try:
+        outputs = _read_schema(row, "outputSchema", output=True)
+    except Exception as error:
+        yield RejectedRecord.of_error(location, error, "The tool is kept without its outputs.")
+    yield Tool(
         id=name,
         name=name,
         description=plain(as_text(row.get("description"))),
-        parameters=inputs.parameters,
-        returns=outputs.parameters,
+        parameters=inputs.fields.parameters,
+        returns=outputs.fields.parameters,
         metadata=_metadata(row, service)
-        | cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=given),
-        input_schema=taken.schema if taken else None,
-        output_schema=given.schema if given else None,
-        call=Call(
-            protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in _properties(input_schema))
+        | cut_parts(
+            parameters=inputs.fields, returns=outputs.fields, input_schema=inputs.whole, output_schema=outputs.whole
         ),
+        input_schema=inputs.whole.schema if inputs.whole else None,
+        output_schema=outputs.whole.schema if outputs.whole else None,
+        call=Call(protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in inputs.names)),
     )
 
 
-def _properties(schema: Any) -> Mapping[str, Any]:
-    return as_mapping(as_mapping(schema).get("properties"))
+class _ReadSchema(NamedTuple):
+    """A schema as flat view and as a whole, and the names of its properties, those of all alternatives together."""
+
+    fields: Fields = Fields()
+    whole: SelfContained | None = None
+    names: tuple[str, ...] = ()
+
+
+def _read_schema(row: Mapping[str, Any], key: str, *, output: bool) -> _ReadSchema:
+    schema = row.get(key)
+    if not isinstance(schema, Mapping | None):
+        raise DocumentError(f"its {key} must be an object", subject=key, reason="wrong-type")
+    if not schema:
+        return _ReadSchema()
+    lookup = local_lookup(schema)
+    return _ReadSchema(
+        flatten(schema, output=output),
+        self_contained(schema, lookup, output=output),
+        tuple(view_of(schema, lookup).properties),
+    )
 
 
 def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:

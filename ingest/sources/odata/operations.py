@@ -14,7 +14,6 @@ from ingest.sources.odata.operation_request import operation_request, places_of
 from ingest.sources.odata.resource import Resource, key_dependencies, key_name
 from ingest.sources.prose import name_words, sentences, title_of, with_article
 from ingest.sources.source import RejectedRecord
-from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
 __all__ = ["operation_tools"]
@@ -43,7 +42,7 @@ def operation_tools(
                 call=request.call,
                 metadata={**tool.metadata, **cut_parts(input_schema=request.schema, output_schema=given)},
             )
-        except DocumentError as error:
+        except Exception as error:  # whatever is wrong with one, the others are read
             yield RejectedRecord.of_error(f"{address}#{id_}", error)
 
 

@@ -24,7 +24,6 @@ from ingest.sources.odata.request_inputs import (
 from ingest.sources.odata.resource import Resource
 from ingest.sources.prose import name_words, sentences, with_article
 from ingest.sources.source import RejectedRecord
-from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
 __all__ = ["resource_tools"]
@@ -59,7 +58,7 @@ def resource_tools(
         id_ = f"{verb}_{resource.id}"
         try:
             tool = _tool(schemas, types, resource, verb, make(schemas, types, resource))
-        except DocumentError as error:
+        except Exception as error:  # whatever is wrong with one, the others are read
             yield RejectedRecord.of_error(f"{address}#{id_}", error)
         else:
             yield replace(tool, id=id_, name=id_, depends_on=resource.depends_on)

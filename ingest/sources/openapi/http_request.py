@@ -11,7 +11,7 @@ from egotools.call import Argument
 from egotools.calling.input_arguments import ANY_NAME
 from ingest.sources.call_inputs import CallInput, distinct_names
 from ingest.sources.json_schema.references import References
-from ingest.sources.json_schema.schema_view import view_of
+from ingest.sources.json_schema.schema_view import parts_of, states, view_of
 from ingest.sources.json_values import as_list, as_mapping, as_text, is_true
 from ingest.sources.openapi.operation import Operation
 from ingest.sources.openapi.security import is_credential
@@ -176,7 +176,7 @@ def _body(
             required=required and name in view.required,
         )
         for name, inner in view.properties.items()
-        if name.strip() and not _read_only(inner, references)
+        if name.strip() and not states(inner, "readOnly", references.lookup)
     ]
     is_open = references.resolve(schema).get("additionalProperties") in (True, {})
     return members, {} if view.values is None and is_open else view.values
@@ -204,10 +204,8 @@ def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
 
 
 def _has_alternatives(schema: Any, references: References) -> bool:
-    resolved = references.resolve(schema)
-    branches = max((len(as_list(resolved.get(key))) for key in ("oneOf", "anyOf")), default=0)
-    return branches > 1 or any(_has_alternatives(part, references) for part in as_list(resolved.get("allOf")))
-
-
-def _read_only(schema: Any, references: References) -> bool:
-    return isinstance(schema, Mapping) and references.resolve(schema).get("readOnly") is True
+    return any(
+        len(as_list(part.get(key))) > 1
+        for part in parts_of(schema, references.lookup, ("allOf",))
+        for key in ("oneOf", "anyOf")
+    )

@@ -55,7 +55,7 @@ def _links(operation: Operation, references: References) -> Iterator[tuple[str, 
             for name, link in as_mapping(response.get("links")).items():
                 yield str(name), references.resolve(link)
     except DocumentError:
-        return  # the same error rejects the operation
+        return  # the same error is told of the answer
 
 
 def _path_and_method(ref: Any) -> tuple[str, str]:

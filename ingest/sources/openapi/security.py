@@ -6,15 +6,16 @@ them, and no model is asked for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from egotools.call import Security, SecurityScheme
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_values import as_list, as_mapping, as_text
+from ontology.errors import DocumentError
 from ontology.names import words
 
-__all__ = ["is_credential", "security_of", "with_credential_parameters"]
+__all__ = ["dangling_schemes", "is_credential", "security_of", "with_credential_parameters"]
 
 # The last words of names of credentials; from general usage of HTTP APIs, found on the documents of VictorOps and GoToWebinar.
 _CREDENTIALS = {
@@ -51,23 +52,35 @@ def with_credential_parameters(
 
 
 def security_of(body: Mapping[str, Any], root: Mapping[str, Any], references: References) -> tuple[Security, ...]:
-    """The security of an operation, else that of the whole document.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
+    """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone."""
     declared = as_list(body["security"] if "security" in body else root.get("security"))
-    defined = as_mapping(as_mapping(root.get("components")).get("securitySchemes")) or as_mapping(
-        root.get("securityDefinitions")
-    )
+    defined = _defined(root)
+
+    def scheme(key: Any) -> Mapping[str, Any]:
+        try:
+            return references.resolve(defined.get(key))
+        except DocumentError:  # told once for the document
+            return {}
+
     return tuple(
-        Security(
-            schemes=tuple(
-                _scheme(str(key), references.resolve(defined.get(key)), as_list(scopes)) for key, scopes in each.items()
-            )
-        )
+        Security(schemes=tuple(_scheme(str(key), scheme(key), as_list(scopes)) for key, scopes in each.items()))
         for each in declared
         if isinstance(each, Mapping)
     )
+
+
+def dangling_schemes(root: Mapping[str, Any], references: References) -> Iterator[tuple[str, DocumentError]]:
+    """Yield the security schemes whose reference leads nowhere, with the error."""
+    for key, node in _defined(root).items():
+        try:
+            references.resolve(node)
+        except DocumentError as error:
+            yield str(key), error
+
+
+def _defined(root: Mapping[str, Any]) -> Mapping[str, Any]:
+    components = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
+    return components or as_mapping(root.get("securityDefinitions"))
 
 
 def _scheme(key: str, row: Mapping[str, Any], scopes: list[Any]) -> SecurityScheme:

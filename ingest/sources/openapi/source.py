@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from egotools.call import Call
@@ -12,14 +13,14 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema import Fields, flatten
-from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.json_schema.self_contained import SelfContained, self_contained
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.openapi.fields import input_schema_of, inputs_of
 from ingest.sources.openapi.http_answer import answer_of
 from ingest.sources.openapi.http_request import HttpRequest, request_of
 from ingest.sources.openapi.links import declared_links
 from ingest.sources.openapi.operation import Operation
-from ingest.sources.openapi.security import security_of, with_credential_parameters
+from ingest.sources.openapi.security import dangling_schemes, security_of, with_credential_parameters
 from ingest.sources.prose import plain, sentences
 from ingest.sources.rows import DATA_SUFFIXES
 from ingest.sources.source import RejectedRecord, Source
@@ -53,26 +54,26 @@ class OpenApiSource(Source):
         return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for each operation; an operation with an unresolved reference is rejected."""
+        """Yield one tool for each operation. One whose request cannot be read is rejected; one whose answer cannot has no outputs."""
         root: Mapping[str, Any] = document.data
         _check_version(root, document)
         references = References(document)
         operations: list[Operation] = []
+        taken: set[str] = set()
         for found in _operations(root, document, references):
             if isinstance(found, RejectedRecord):
                 yield found
             else:
-                operations.append(found)
+                operations.append(_distinct(found, taken))
         if not root.get("paths") and not any(root.get(key) for key in _LIBRARY):
             yield RejectedRecord(document.address, "no-operations", "The document has no paths.")
+        for key, error in dangling_schemes(root, references):
+            yield _rejected(f"{document.address}#{key}", error, "The operations that need it are kept without it.")
         links = declared_links(operations, references, document.address)
         yield from links.rejected
         for operation in operations:
             depends_on = tuple(links.dependencies.get(operation.id, ()))
-            try:
-                yield _tool(operation, root, references, depends_on, _public_base(document))
-            except DocumentError as error:
-                yield _rejected(f"{document.address}#{operation.id}", error)
+            yield from _read(operation, root, references, depends_on, document)
 
 
 def _check_version(root: Mapping[str, Any], document: Document) -> None:
@@ -115,8 +116,61 @@ def _operations(
 
 
 def _id(body: Mapping[str, Any], method: str, path: str) -> str:
-    """Return the ``operationId``, else method and path, which are unique in a document."""
+    """Return the ``operationId``, else method and path."""
     return as_text(body.get("operationId")).strip() or re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_")
+
+
+def _distinct(operation: Operation, taken: set[str]) -> Operation:
+    """The operation with an id of its own: of two with one id, the later has method and path as its id, and a number if need be."""
+    id_, number = operation.id, 2
+    if id_ in taken:
+        id_ = stem = _id({}, operation.method, operation.path)
+        while id_ in taken:
+            id_, number = f"{stem}_{number}", number + 1
+    taken.add(id_)
+    return operation if id_ == operation.id else replace(operation, id=id_)
+
+
+class _Answer(NamedTuple):
+    """The media type of an answer, its fields and its schema."""
+
+    accept: str = ""
+    fields: Fields = Fields()
+    whole: SelfContained | None = None
+
+
+def _read(
+    operation: Operation,
+    root: Mapping[str, Any],
+    references: References,
+    depends_on: tuple[Dependency, ...],
+    document: Document,
+) -> Iterator[Tool | RejectedRecord]:
+    subject = f"{document.address}#{operation.id}"
+    answer, without_answer = _Answer(), None
+    try:
+        answer = _answer(operation, root, references)
+    except Exception as error:  # whatever is wrong with one operation, the others are read
+        without_answer = _rejected(subject, error, "The tool is kept without its outputs.")
+    try:
+        tool = _tool(operation, root, references, depends_on, _public_base(document), answer)
+    except Exception as error:
+        yield _rejected(subject, error)
+        return
+    if without_answer is not None:
+        yield without_answer
+    yield tool
+
+
+def _answer(operation: Operation, root: Mapping[str, Any], references: References) -> _Answer:
+    accept, schema = answer_of(operation, root, references)
+    if schema is None:
+        return _Answer(accept)
+    return _Answer(
+        accept,
+        flatten(schema, lookup=references.lookup, output=True),
+        self_contained(schema, references.lookup, output=True, definitions=references.definitions),
+    )
 
 
 def _tool(
@@ -125,28 +179,22 @@ def _tool(
     references: References,
     depends_on: tuple[Dependency, ...],
     base: str,
+    answer: _Answer,
 ) -> Tool:
     request = request_of(operation, root, references)
-    answer = answer_of(operation, root, references)
     inputs, input_schema = inputs_of(request, references), input_schema_of(request, references)
-    outputs, output_schema = Fields(), None
-    if answer.schema is not None:
-        outputs = flatten(answer.schema, lookup=references.lookup, output=True)
-        output_schema = self_contained(
-            answer.schema, references.lookup, output=True, definitions=references.definitions
-        )
-    cut = cut_parts(parameters=inputs, returns=outputs, input_schema=input_schema, output_schema=output_schema)
+    cut = cut_parts(parameters=inputs, returns=answer.fields, input_schema=input_schema, output_schema=answer.whole)
     return Tool(
         id=operation.id,
         name=operation.id,
         description=_described(operation.body) or _described(operation.item),
         parameters=inputs.parameters,
-        returns=outputs.parameters,
+        returns=answer.fields.parameters,
         depends_on=depends_on,
         metadata=_metadata(operation, root) | cut,
         input_schema=input_schema.schema,
-        output_schema=output_schema.schema if output_schema else None,
-        call=_call(operation, request, root, references, base, answer.name),
+        output_schema=answer.whole.schema if answer.whole else None,
+        call=_call(operation, request, root, references, base, answer.accept),
     )
 
 
@@ -175,9 +223,13 @@ def _call(
     )
 
 
-def _rejected(subject: str, error: DocumentError) -> RejectedRecord:
+def _rejected(subject: str, error: Exception, kept: str = "") -> RejectedRecord:
+    if not isinstance(error, DocumentError):
+        return RejectedRecord.of_error(subject, error, kept)
     where = f" at {error.subject}" if error.subject else ""
-    return RejectedRecord(subject, error.reason, f"{error.problem}{where}. {error.remedy}.".replace(". .", "."))
+    return RejectedRecord(
+        subject, error.reason, f"{error.problem}{where}. {error.remedy}. {kept}".replace(". .", ".").strip()
+    )
 
 
 def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,6 +78,8 @@ def _count(node: Mapping[str, Any], found: Counter[str]) -> None:
     for key in KEYWORDS:
         if key in node and not isinstance(node[key], Mapping):
             value = [each for each in node[key] if each is not None] if key == "enum" else node[key]
+            if key == "enum" and node.get("type") == "string":  # a document may leave texts unquoted
+                value = [each if isinstance(each, str) else json.dumps(each) for each in value]
             if isinstance(value, str) and key not in ("pattern", "format") and node.get("type") != "string":
                 value = json.loads(value)  # a document may write its numbers as texts
             found[f"{key}={json.dumps(value)}"] += 1

@@ -84,12 +84,14 @@ def test_one_id_from_two_documents_is_kept_apart_and_said(tmp_path: Path) -> Non
     assert catalog.rejected == ()
 
 
-def test_one_id_twice_in_a_document_is_refused(tmp_path: Path) -> None:
-    operation = OPENAPI["paths"]["/orders"]["get"]  # type: ignore[index]
-    write(tmp_path / "orders.json", {**OPENAPI, "paths": {"/a": {"get": operation}, "/b": {"get": operation}}})
+def test_every_operation_of_a_document_has_an_id_of_its_own(tmp_path: Path) -> None:
+    named, nameless = {"operationId": "listOrders", "parameters": []}, {"parameters": []}  # type: ignore[var-annotated]
+    paths = {"/a": named, "/b": named, "/c-d": nameless, "/c_d": nameless, "/c-d/": nameless}
+    write(tmp_path / "orders.json", {**OPENAPI, "paths": {path: {"get": each} for path, each in paths.items()}})
     catalog = read_catalog([str(tmp_path)])
-    assert [(tool.id, tool.metadata["path"]) for tool in catalog.tools] == [("orders/listOrders", "/a")]
-    assert reasons(catalog) == [("orders.json#listOrders", "duplicate-id")]
+    ids = ["listOrders", "get_b", "get_c_d", "get_c_d_2", "get_c_d_3"]
+    assert [(tool.name, tool.metadata["path"]) for tool in catalog.tools] == list(zip(ids, paths, strict=True))
+    assert catalog.rejected == ()
 
 
 def test_namespaces_of_files_with_one_stem(tmp_path: Path) -> None:
@@ -250,7 +252,7 @@ def test_half_a_surrogate_pair_anywhere_in_a_document_is_replaced(tmp_path: Path
         "responses": {"200": {"description": half, "content": {"application/json": {"schema": schema}}}},
         f"x-{half}": half,
     }
-    paths = {f"/{half}": {"get": operation, "put": half}, "/b": {"get": {"responses": {"200": {"$ref": f"#/{half}"}}}}}
+    paths = {f"/{half}": {"get": operation, "put": half}, "/b": {"get": {"parameters": [{"$ref": f"#/{half}"}]}}}
     write(tmp_path / "a.json", {"openapi": "3.0.0", "info": {"title": half, "version": half}, "paths": paths})
     rows = [{"name": "a", "parameters": [{"name": "p", "type": half, "format": half, "in": half}], half: half}]
     rows[0]["depends_on"] = [{"tool": "a", "parameter": half, "output": half, "reason": half}]

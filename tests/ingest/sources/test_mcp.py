@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from egotools import McpCall, build_request
 from egotools.calling.mcp_stdio import MAX_ERROR_BYTES, ServerOutput
 from ingest.sources import read_catalog
 from ingest.sources.addresses import find_documents
@@ -95,6 +96,19 @@ def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
     assert tools[1].parameters == ()
 
 
+@pytest.mark.parametrize("key", ["anyOf", "oneOf", "allOf", "then", "dependentSchemas"])
+def test_inputs_of_parts_and_alternatives_are_taken_by_a_call(tmp_path: Path, key: str) -> None:
+    parts = [{"properties": {"kind": {"const": kind}, kind: {"type": "string"}}} for kind in ("s3", "web")]
+    combined: Any = parts[1] if key == "then" else {"folder": parts[1]} if key == "dependentSchemas" else parts
+    schema = {"type": "object", "properties": {"folder": {"type": "string"}}, key: combined}
+    ((tool,), _) = read(tmp_path / "saved.json", {"tools": [{"name": "put", "inputSchema": schema}]})
+    assert tool.call is not None
+    arguments = {"folder": "f", "kind": "s3" if key == "allOf" else "web", "web": "w"}
+    made = build_request(tool.call, arguments, schema=schema)
+    assert isinstance(made, McpCall) and made.arguments == arguments
+    assert {"folder", "kind", "web"} <= {parameter.name for parameter in tool.parameters}
+
+
 def test_pages_in_lines_and_the_page_that_is_missing(tmp_path: Path) -> None:
     pages = [
         {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
@@ -111,14 +125,19 @@ def test_pages_in_lines_and_the_page_that_is_missing(tmp_path: Path) -> None:
 
 def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None:
     dangling = {"name": "lost", "inputSchema": {"properties": {"a": {"$ref": "#/$defs/Gone"}}}}
-    rows = [{**PING, "name": " "}, 7, {"name": "odd", "inputSchema": []}, dangling, PING]
+    kept = [
+        {**PING, "name": name, "outputSchema": schema} for name, schema in (("a", []), ("b", dangling["inputSchema"]))
+    ]
+    rows = [{**PING, "name": " "}, 7, {"name": "odd", "inputSchema": []}, dangling, PING, *kept]
     tools, rejected = read(tmp_path / "saved.json", {"tools": rows})
-    assert [tool.id for tool in tools] == ["ping"]
+    assert [tool.id for tool in tools] == ["ping", "a", "b"]  # an answer that cannot be read costs no tool
     assert [(r.subject, r.reason) for r in rejected] == [
         ("saved.json#1", "no-name"),
         ("saved.json#2", "wrong-type"),
         ("saved.json#odd", "wrong-type"),
         ("saved.json#lost", "dangling-ref"),
+        ("saved.json#a", "wrong-type"),
+        ("saved.json#b", "dangling-ref"),
     ]
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no such method"}}
     tools, rejected = read(tmp_path / "l.jsonl", "\n".join([json.dumps(error), '{"half', "3", json.dumps(PING)]))

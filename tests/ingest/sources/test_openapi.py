@@ -355,20 +355,42 @@ def test_references_across_files(tmp_path: Path) -> None:
         "inside/link.yaml#/x",
     ],
 )
-def test_a_reference_to_nowhere_refuses_its_operation_alone(tmp_path: Path, ref: str) -> None:
+def test_a_reference_to_nowhere_costs_its_operation_or_the_answer_of_it(tmp_path: Path, ref: str) -> None:
     folder = tmp_path / "api"
     (folder / "inside").mkdir(parents=True)
     (tmp_path / "outside.yaml").write_text("x: {type: string}", encoding="utf-8")
     (folder / "inside" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
     (folder / "broken.yaml").write_text("x: [", encoding="utf-8")
     (folder / "list.json").write_text("[[1]]", encoding="utf-8")
-    text = json.dumps(minimal(answer({"$ref": ref})), indent=1)
-    tools, rejected = read(folder / "a.json", text)
-    assert list(tools) == ["get_ok"]
-    (record,) = rejected
-    assert (record.subject, record.reason) == ("a.json#get_a", "dangling-ref")
-    line = next(number for number, row in enumerate(text.split("\n"), 1) if "$ref" in row)
-    assert f"a.json:{line}" in record.detail
+    asked = [{"name": "q", "in": "query", "schema": {"$ref": ref}}]
+    for spec, kept in (
+        (minimal({}, parameters=asked), ["get_ok"]),
+        (minimal(answer({"$ref": ref})), ["get_a", "get_ok"]),
+    ):
+        text = json.dumps(spec, indent=1)
+        tools, rejected = read(folder / "a.json", text)
+        assert list(tools) == kept and all(tool.output_schema is None for tool in tools.values())
+        (record,) = rejected
+        assert (record.subject, record.reason) == ("a.json#get_a", "dangling-ref")
+        line = next(number for number, row in enumerate(text.split("\n"), 1) if "$ref" in row)
+        assert f"a.json:{line}" in record.detail
+
+
+@pytest.mark.parametrize(
+    "schemas",
+    [
+        {"A": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
+        {"A": {"allOf": [{"$ref": "#/components/schemas/B"}]}, "B": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
+    ],
+)
+def test_a_body_whose_all_of_leads_back_to_itself_is_read(tmp_path: Path, schemas: dict[str, Any]) -> None:
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
+    schemas["A"]["properties"] = {"a": {"type": "string"}}
+    spec = minimal({}, requestBody=body, security=[{"key": []}])
+    spec["components"] = {"schemas": schemas, "securitySchemes": {"key": {"$ref": "#/nowhere"}}}
+    tools, rejected = read(tmp_path / "a.json", spec)
+    assert [parameter.name for parameter in tools["get_a"].parameters] == ["a"] and "get_ok" in tools
+    assert [(record.subject, record.reason) for record in rejected] == [("a.json#key", "dangling-ref")]
 
 
 def test_circles_are_cut(tmp_path: Path) -> None:
@@ -398,7 +420,7 @@ def test_references_that_only_go_round_are_refused(tmp_path: Path) -> None:
         "responses": {"R": {"$ref": "#/components/responses/S"}, "S": {"$ref": "#/components/responses/R"}}
     }
     tools, rejected = read(tmp_path / "a.json", spec)
-    assert list(tools) == ["get_ok"]
+    assert list(tools) == ["get_a", "get_ok"]
     assert [record.reason for record in rejected] == ["dangling-ref"]
 
 
@@ -430,7 +452,7 @@ def test_schemas_that_multiply_end_soon(tmp_path: Path) -> None:
         | {"S40": {"type": "object"}}
     }
     tools, rejected = read(tmp_path / "a.json", spec)
-    assert len(tools) + len(rejected) == 2
+    assert list(tools) == ["get_a", "get_ok"] and len(rejected) == 1
 
 
 @pytest.mark.parametrize(

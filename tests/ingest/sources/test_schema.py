@@ -44,6 +44,12 @@ def test_lists_of_lists_and_values_that_are_no_objects() -> None:
     )
 
 
+def test_a_list_of_itself_by_several_parts_ends() -> None:
+    again = {"type": "array", "items": {"allOf": [{"$ref": "#/$defs/A"}, {"description": "again"}]}}
+    (only,) = flatten_schema({"properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": {"A": again}})
+    assert only.name == "x"
+
+
 def test_the_same_field_in_two_branches_keeps_what_both_say() -> None:
     schema = {
         "oneOf": [

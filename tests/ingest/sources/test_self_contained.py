@@ -47,6 +47,21 @@ def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
             {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
         ),
         ({"type": "any"}, {}),
+        (
+            {"type": "string", "enum": [0, True], "default": 1},
+            {"type": "string", "enum": ["0", "true"], "default": "1"},
+        ),
+        (
+            {"type": "integer", "nullable": True, "enum": ["1", "2"]},
+            {"type": ["integer", "null"], "enum": [1, 2, None]},
+        ),
+        ({"type": "boolean", "const": "true"}, {"type": "boolean", "const": True}),
+        ({"type": "integer", "enum": [10, "all"]}, {"enum": [10, "all"]}),
+        (
+            {"type": "array", "items": {"type": "string"}, "enum": [1]},
+            {"type": "array", "items": {"type": "string", "enum": ["1"]}},
+        ),
+        ({"enum": [], "allOf": [{"type": "string"}]}, {"allOf": [{"type": "string"}]}),
     ],
     ids=[
         "items",
@@ -60,6 +75,12 @@ def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
         "dict",
         "alternatives",
         "any",
+        "numbers of a text",
+        "texts of a number",
+        "text of a boolean",
+        "values of two types",
+        "values of a list",
+        "no values",
     ],
 )
 def test_what_a_schema_states_is_kept_in_one_dialect(source: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
@@ -87,6 +108,22 @@ def test_references_become_definitions_and_cycles_stay() -> None:
     }
     answer = alone(source, output=True)
     assert list(answer["properties"]) == ["next", "id"]
+
+
+@pytest.mark.parametrize("flag", ["readOnly", "writeOnly"])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("in_list", [False, True])
+def test_what_is_left_out_is_not_required(flag: str, shared: bool, in_list: bool) -> None:
+    named = {"required": ["id", "name"], "properties": {"name": {"type": "string"}}}
+    again = {"allOf": [{"$ref": "#/definitions/Named"}, {"$ref": "#/definitions/Buyer"}]}
+    hidden = {"properties": {"id": {"allOf": [{"$ref": "#/definitions/Id"}]}}}
+    definitions = {"Id": {flag: True}, "Named": named, "Buyer": {"allOf": [hidden, again if shared else named]}}
+    buyer = {"$ref": "#/definitions/Buyer"}
+    source = {"properties": {"b": {"items": buyer} if in_list else buyer}, "definitions": definitions}
+    validator = Draft202012Validator(alone(source, output=flag == "writeOnly"))
+    wrap = list if in_list else next
+    assert validator.is_valid({"b": wrap(iter([{"name": "x"}]))})
+    assert not validator.is_valid({"b": wrap(iter([{"id": "x"}]))})
 
 
 def test_beyond_the_limit_any_value_is_accepted() -> None:

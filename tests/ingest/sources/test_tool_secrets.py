@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.tool_secrets import secret_places, without_secrets
+from ingest.sources.tool_secrets import is_example, secret_places, without_secrets
 from ontology.tool import Parameter, Tool
 
 KEY = "S3CRETa1b2c3d4"
@@ -57,6 +57,15 @@ def test_values_of_keys_inside_an_example_are_taken_out() -> None:
     assert '"jan"' in after.canonical_json()
 
 
+@pytest.mark.parametrize("keyword", ["enum", "pattern", "const", "format"])
+def test_what_is_valid_is_taken_out_whole_where_it_has_a_secret(keyword: str) -> None:
+    for value, secrets in ((f"a|{KEY}", (KEY,)), ("ghp_" + "a1" * 18, ())):
+        before = tool("login", **{keyword: [value] if keyword == "enum" else value})
+        (place,) = secret_places(before, after := without_secrets(before, secrets))
+        assert after.input_schema == tool("login").input_schema and place.endswith(keyword)
+        assert is_example(place) is (keyword != "format")
+
+
 @pytest.mark.parametrize(
     ("name", "schema"),
     [
@@ -70,6 +79,17 @@ def test_values_of_keys_inside_an_example_are_taken_out() -> None:
         ("password", {"enum": ["set", "unset"]}),
         ("password", {"pattern": "^(?=.*[0-9]).{8,64}$"}),
         ("order_id", {"example": KEY, "enum": [KEY]}),
+        (
+            "key",
+            {
+                "pattern": "^(ssh-rsa|sk-ssh-ed25519|sk-ecdsa-sha2-nistp256)@openssh.com",
+                "enum": ["sk-ssh-ed25519@openssh.com"],
+            },
+        ),
+        (
+            "login",
+            {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]},
+        ),
     ],
 )
 def test_other_values_stay(name: str, schema: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ SPEC = {
     "servers": [{"url": "/api"}, {"url": "https://far.test/v1"}, {"url": "//["}],
     "paths": {
         "/things": {"get": {"operationId": "listThings", "responses": {}}},
-        "/other": {"get": {"operationId": "other", "responses": {"200": {"$ref": "other.json#/x"}}}},
+        "/other": {"get": {"operationId": "other", "parameters": [{"$ref": "other.json#/x"}]}},
     },
 }
 LOCATIONS = {"/away": "ftp://127.0.0.1/x", "/port": "http://127.0.0.1:99999/x"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ontology.errors import InvalidArgumentError
+from ingest.sources.json_schema.schema import flatten_schema, local_lookup
+from ingest.sources.json_schema.schema_view import view_of
+from ingest.sources.json_schema.self_contained import self_contained
+from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.json_types import json_type
 from ontology.tool import Parameter, Tool
 from services.schemas.call_name import call_name
-from services.schemas.call_schema import SCHEMA_FORMATS, tool_schema, tool_schema_json
+from services.schemas.call_schema import SCHEMA_FORMATS, call_schema, tool_schema, tool_schema_json
 from services.schemas.input_schema import input_schema
 
 
@@ -168,6 +172,10 @@ def test_mcp_has_title_and_outputs() -> None:
     assert (made["name"], made["title"]) == ("sales__list_orders", "List Orders")
     assert made["outputSchema"]["properties"]["value"]["items"]["properties"] == {"id": {"type": "string"}}
     assert "outputSchema" not in tool_schema(Tool(id="x", name="x"), "mcp")
+    parts = {"allOf": [{"type": "object"}]}
+    assert tool_schema(replace(TOOL, output_schema=parts), "mcp")["outputSchema"] == {**parts, "type": "object"}
+    listed = call_schema(replace(TOOL, output_schema={"type": "array"}), "mcp")
+    assert "outputSchema" not in json.loads(listed.json) and "outputSchema" in listed.notes[0]
 
 
 def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
@@ -198,6 +206,95 @@ def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
 )
 def test_names_to_call_by(tool_id: str, name: str, called: str) -> None:
     assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
+
+
+ID = {"properties": {"id": {"type": "string"}}}
+S3 = {"properties": {"kind": {"const": "s3"}, "bucket": {"type": "string"}}, "required": ["kind"]}
+WEB = {"properties": {"kind": {"const": "web"}, "url": {"type": "string"}}, "required": ["kind", "url"]}
+REF = {"$ref": "#/$defs/Loop"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "inputs", "required", "note"),
+    [
+        ({"anyOf": [S3, WEB]}, ["kind", "bucket", "url"], ["kind"], "kind, bucket; or kind, url"),
+        ({**ID, "oneOf": [S3, {"type": "null"}, WEB]}, ["id", "kind", "bucket", "url"], ["kind"], "kind, bucket; or kind, url"),
+        ({"allOf": [REF, {"allOf": [S3]}]}, ["id", "kind", "bucket"], ["id", "kind"], ""),
+        ({**ID, "if": {}, "then": WEB}, ["id", "kind", "url"], [], "depend on others: kind, url"),
+        ({**ID, "dependentSchemas": {"id": WEB}}, ["id", "kind", "url"], [], "depend on others: kind, url"),
+        ({**ID, "anyOf": [{"required": ["id"]}, {}]}, ["id"], [], ""),
+    ],
+)  # fmt: skip
+def test_inputs_of_parts_and_alternatives_at_the_top_are_inputs(
+    schema: dict[str, Any], inputs: list[str], required: list[str], note: str
+) -> None:
+    base = {**ID, "required": ["id"], "additionalProperties": False, "allOf": [REF]}
+    tool = Tool(id="a", name="a", input_schema={**schema, "$defs": {"Loop": base}})
+    made, strict = call_schema(tool, "openai"), call_schema(tool, "openai_strict")
+    parameters = json.loads(made.json)["function"]["parameters"]
+    assert (list(parameters["properties"]), parameters.get("required", [])) == (inputs, required)
+    assert not {"anyOf", "oneOf", "allOf", "then"} & parameters.keys()
+    assert note in " ".join(made.notes) and note in parameters.get("description", "")
+    assert json.loads(strict.json)["function"]["strict"] is (not note) and note in " ".join(strict.notes)
+    assert tool_schema(tool, "anthropic")["input_schema"] == parameters
+    assert schema.items() <= tool_schema(tool, "mcp")["inputSchema"].items()
+
+
+@pytest.mark.parametrize(
+    ("source", "accepted"),
+    [
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"type": ["string", "array"]}, {"type": ["string", "array"], "items": {}}),
+        ({"type": "array", "prefixItems": [{"type": "array"}]}, {"type": "array", "prefixItems": [{"type": "array", "items": {}}], "items": {}}),
+    ],
+)  # fmt: skip
+def test_a_list_states_its_items(source: dict[str, Any], accepted: dict[str, Any]) -> None:
+    tool = Tool(id="a", name="a", input_schema={"properties": {"a": source}})
+    assert tool_schema(tool, "openai")["function"]["parameters"]["properties"]["a"] == accepted
+
+
+def test_a_schema_that_cannot_be_made_is_left_out_with_a_note() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(3_000):
+        deep = {"properties": {"a": deep}}
+    for source in (deep, {"properties": {"a": {"required": [{}], "properties": {"b": {}}}}}):
+        for schema_format in SCHEMA_FORMATS[1:]:
+            made = call_schema(Tool(id="a", name="a", input_schema=source), schema_format)
+            assert bool(made.json) is not bool(made.notes) or schema_format == "openai_strict"
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from([{"type": "string"}, {"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}, {"type": "array"}, {"const": 1}]),
+    lambda inner: st.one_of(
+        st.builds(lambda key, parts: {key: parts}, st.sampled_from(["allOf", "anyOf", "oneOf"]), st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda key, part: {key: part}, st.sampled_from(["items", "then", "additionalProperties"]), inner),
+        st.builds(lambda names: {"properties": names, "required": sorted(names)[:1]}, st.dictionaries(st.sampled_from("abc"), inner)),
+        st.builds(lambda one, other: {**one, **other}, inner, inner),
+    ),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(top=SCHEMAS, first=SCHEMAS, second=SCHEMAS)
+def test_whatever_leads_back_to_itself_all_inputs_of_the_flat_view_are_in_the_schema(
+    top: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    source = {"type": "object", **top, "$defs": {"A": first, "B": second}}
+    try:
+        inputs = view_of(source, local_lookup(source)).properties.keys()
+        flatten_schema(source)
+        tool = Tool(id="a", name="a", input_schema=self_contained(source, local_lookup(source)).schema)
+    except DocumentError:  # more parts than are read
+        return
+    for schema_format in SCHEMA_FORMATS[1:]:
+        made = call_schema(tool, schema_format)
+        function = json.loads(made.json)
+        function = function.get("function", function)
+        (arguments,) = (function[key] for key in ("parameters", "input_schema", "inputSchema") if key in function)
+        Draft202012Validator.check_schema(arguments)
+        if schema_format != "mcp":
+            assert inputs <= arguments["properties"].keys()
 
 
 words = st.one_of(

@@ -46,6 +46,16 @@ def test_a_tool_is_read_once_for_each_format() -> None:
     assert all(tool.schema_json for tool in with_schemas.tools) and not any(tool.schema_json for tool in again.tools)
 
 
+@pytest.mark.parametrize("schema_format", ["openai", "openai_strict", "anthropic", "mcp"])
+def test_a_tool_whose_schema_cannot_be_made_costs_no_other_its_schema(schema_format: str) -> None:
+    bad = {"properties": {"a": {"default": float("nan"), "required": [{}], "properties": {"b": {}}}}}
+    answer = _answer(
+        _CountingEngine(tools=(replace(TOOLS[0], input_schema=bad), *TOOLS[1:])), schema_format=schema_format
+    )
+    assert [tool.id for tool in answer.tools if not tool.schema_json and tool.schema_notes] == [TOOLS[0].id]
+    assert len(answer.tools) > 1
+
+
 def test_another_engine_has_texts_of_its_own() -> None:
     _answer(_CountingEngine())
     changed = _CountingEngine(tools=tuple(replace(tool, description="another text") for tool in TOOLS))

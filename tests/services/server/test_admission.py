@@ -79,7 +79,7 @@ async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
     ],
 )
 async def test_filters_and_presets_are_part_of_the_cost(dear: dict[str, Any]) -> None:
-    plain = {"query": "order " * 1_000}
+    plain: dict[str, Any] = {"query": "order " * 1_000}
     async with serving(settings=small_settings(max_call_cost=5)) as server, connected(server.address) as stub:
         await stub.Retrieve(pb.RetrieveRequest(**plain))
         error = await failure(stub.Retrieve(pb.RetrieveRequest(**{**plain, **dear})))

@@ -117,9 +117,7 @@ def lock_within(descriptor: int, wait_s: float, path: Path, *, shared: bool = Fa
             return fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= stop:
-                raise StorageError(
-                    f"another process has held its lock for {wait_s:.3g} s", subject=str(path), remedy=remedy
-                ) from None
+                raise StorageError("another process holds its lock", subject=str(path), remedy=remedy) from None
             time.sleep(_LOCK_POLL_S)
 
 

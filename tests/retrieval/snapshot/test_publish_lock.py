@@ -35,6 +35,6 @@ def test_a_lock_that_stays_is_an_error_that_names_it(
     monkeypatch.setattr("retrieval.snapshot.publish_lock._LOCK_TIMEOUT_S", 0.1)
     with open(tmp_path / ".lock", "w", encoding="utf-8") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(EgotoolsError, match="held its lock"):
+        with pytest.raises(EgotoolsError, match="holds its lock"):
             published(tmp_path, content_of(TOOLS[:1], ontology))
     published(tmp_path, content_of(TOOLS[:1], ontology))

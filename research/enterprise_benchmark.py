@@ -172,7 +172,7 @@ _COUNTS: Mapping[str, Callable[[Sequence[Mapping[str, Any]]], int]] = {
         )
         for length in range(1, MAX_TOOLS + 1)
     },
-    "requests that all three checks of the rules pass": lambda rows: sum(
+    "requests whose recorded `verdicts` all pass: of the rules at the time they were written": lambda rows: sum(
         all(verdict["passed"] for verdict in row["verdicts"]) for row in rows
     ),
 }

@@ -13,12 +13,26 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scripts.bench_sets import MACRO_SETS, REAL, REAL_ABSENT, REAL_KEPT, ROOT, SHIPPED, BenchSet, bench_sets, real_sets
+from scripts.bench_sets import (
+    MACRO_SETS,
+    REAL,
+    REAL_ABSENT,
+    REAL_KEPT,
+    ROOT,
+    SHIPPED,
+    SHIPPED_DEV,
+    SHIPPED_TEST,
+    BenchSet,
+    bench_sets,
+    real_sets,
+)
+from scripts.provenance import current
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -83,24 +97,29 @@ def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
 
     :param part: the systems that were measured, where not everything was.
     """
+    from inference import DEFAULT_ENCODER
     from retrieval.ablations import ABLATIONS
     from scripts.published_results import collect, read_results, with_halves, with_sets, with_system, write_results
     from scripts.results_page import renew_documents
 
+    now = current(DEFAULT_ENCODER)
     if not part:
-        write_results(collect(measured))
+        write_results(replace(collect(measured), measured={"everything": now}))
     else:
-        results = read_results()
+        results, fresh = read_results(), []
         for system in part:
             if system in ABLATIONS and set(MACRO_SETS) <= {one.queries.name for one in measured}:
                 results = with_system(results, measured, system)
+                fresh.append(system)
         for one in measured:
             if one.queries.name == SHIPPED:
                 results = with_halves(results, one)
+                fresh += [SHIPPED_DEV, SHIPPED_TEST]
         if EVERYTHING in part:
             others = [one for one in measured if one.queries.name not in MACRO_SETS]
             results = with_sets(results, others) if others else results
-        write_results(results)
+            fresh += [one.queries.name for one in others]
+        write_results(replace(results, measured={**results.measured, **dict.fromkeys(fresh, now)}))
     renew_documents(read_results())
 
 

@@ -27,6 +27,7 @@ from ontology.files import write_file
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT, SHIPPED
+from scripts.provenance import Provenance
 
 __all__ = [
     "BASELINE",
@@ -94,6 +95,7 @@ class Results:
     :param graph: set → quality of its tool graph.
     :param peers: other retrievers beside ours, differences to ``default``: ``peers`` on every set, ``peers_nine``
         averaged over the nine, ``peers_given`` with dependencies given; empty before they were measured.
+    :param measured: with what: ``everything``, ``peers``, and by name each set, half or ablation that was measured apart.
     """
 
     everything: Summary
@@ -103,11 +105,13 @@ class Results:
     pairs: Mapping[str, Summary]
     graph: Mapping[str, PublishedGraph]
     peers: Mapping[str, Summary] = field(default_factory=dict)
+    measured: Mapping[str, Provenance] = field(default_factory=dict)
 
 
 _PARTS = ("everything", "nine", "ablations", "halves")
 _PEERS = ("peers", "peers_nine", "peers_given")
 _GRAPHS = TypeAdapter(dict[str, PublishedGraph])
+_MEASURED = TypeAdapter(dict[str, Provenance])
 
 
 def collect(measured: Sequence[MeasuredSet]) -> Results:
@@ -338,9 +342,16 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
     elif path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
         values |= {name: before[name] for name in _PEERS if name in before}
+        results = replace(results, measured={**results.measured, **_peers_measured(before)})
+    values["measured"] = _MEASURED.dump_python(dict(results.measured), mode="json")
     values["graph"] = _GRAPHS.dump_python(dict(results.graph), mode="json")
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in values.items()]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _peers_measured(values: Mapping[str, Any]) -> dict[str, Provenance]:
+    measured = _MEASURED.validate_python(values.get("measured", {}))
+    return {name: one for name, one in measured.items() if name == "peers"}
 
 
 def read_results(docs: Path = DOCS) -> Results:
@@ -355,6 +366,7 @@ def read_results(docs: Path = DOCS) -> Results:
         pairs={name: summary_from_json(values[name]) for name in PAIRS if name in values},
         peers={name: summary_from_json(values[name]) for name in _PEERS if name in values},
         graph=_GRAPHS.validate_python(values["graph"]),
+        measured=_MEASURED.validate_python(values.get("measured", {})),
     )
 
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from eval.metrics import COMPLETE
 from eval.report import (
     Cell,
     Figures,
+    Table,
     difference_cell,
     make_table,
     number_columns,
@@ -23,16 +24,27 @@ from eval.summary import Figure, Summary
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import GRAPH_RULE_SETS, MACRO_SETS, SHIPPED, SHIPPED_GENERATED, SHIPPED_TEST
 from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of
+from scripts.provenance import told_encoder
 from scripts.published_results import BASELINE, NO_GRAPH, PAPER_TABLE, Results
 
-__all__ = ["graph_blocks", "most_requests", "readme_block"]
+__all__ = [
+    "SEMANTIC",
+    "graph_blocks",
+    "most_requests",
+    "peers_names",
+    "provenance_lines",
+    "readme_block",
+    "relabelled",
+]
 
 _MEASURES = tuple(f"{COMPLETE}@{cutoff}" for cutoff in (3, 5, 10))
+SEMANTIC = {"semantic": "semantic (tuned encoder)"}
+"""``semantic`` in a table: its encoder saw tools of two of the nine sets, which the text beside the table says."""
 _LABELS = {
     "bm25-regex-title": "lexical, the paper's best (rank-bm25 on titles and descriptions)",
     "bm25": "lexical, ours (`bm25`: split names, parameters)",
-    "semantic": "semantic (MiniLM)",
-    BASELINE: "flat hybrid (`rrf`: BM25 and MiniLM by reciprocal ranks)",
+    "semantic": "semantic ({encoder})",
+    BASELINE: "flat hybrid (`rrf`: BM25 and the same encoder by reciprocal ranks)",
     "hybrid": "the paper's hybrid, reranked (`hybrid`)",
     "paper": "the paper's ego graphs (`paper`)",
     "fusion": "the paper's reranker over all tools, no graph (`fusion`)",
@@ -47,12 +59,16 @@ def readme_block(results: Results) -> str:
     nine, halves = Figures(results.nine), Figures(results.halves)
     test = SHIPPED_TEST
     rows = []
+    measured = results.measured.get("everything")
+    encoder = told_encoder(measured.encoder) if measured else "cosine"
     for system, label in _LABELS.items():
         found = [nine.get(nine.requests(), system, measure) for measure in _MEASURES]
         found += [halves.get(halves.requests(test), system, measure) for measure in _MEASURES]
         if not any(found):
             continue  # results of before the system was added
-        rows.append(f"| {label} | {' | '.join('–' if one is None else percent(one.value) for one in found)} |")
+        rows.append(
+            f"| {label.format(encoder=encoder)} | {' | '.join('–' if one is None else percent(one.value) for one in found)} |"
+        )
     requests = f"{results.halves.sets[test].queries:,}"
     return "\n".join(
         [
@@ -64,7 +80,8 @@ def readme_block(results: Results) -> str:
             f"by a language model, without",
             f"generator or template. {_test_half_sentence(results)}",
             "",
-            *_peers_sentence(results.peers.get("peers_nine")),
+            *_peers_sentence(results),
+            *provenance_lines(results, ("peers",)),
         ]
     )
 
@@ -86,13 +103,15 @@ def _test_half_sentence(results: Results) -> str:
     return f"There `default` gains, in points at 3 / 5 / 10 tools: {'; '.join(found)}. Bold: the interval excludes 0."
 
 
-def _peers_sentence(summary: Summary | None) -> Iterator[str]:
+def _peers_sentence(results: Results) -> Iterator[str]:
+    summary = results.peers.get("peers_nine")
     if summary is None:
         return
+    names = peers_names(results)
     figures = Figures(summary)
     found = {system: figures.get(figures.requests(), system, _MEASURES[-1]) for system in summary.systems}
     values = [
-        f"{system} {percent(figure.value)}"
+        f"{names.get(system, system)} {percent(figure.value)}"
         for system, figure in found.items()
         if figure is not None and system not in ("paper", BASELINE)
     ]
@@ -102,13 +121,47 @@ def _peers_sentence(summary: Summary | None) -> Iterator[str]:
     )
 
 
+def provenance_lines(results: Results, parts: Collection[str] = ()) -> Iterator[str]:
+    """With what the figures were measured, one line; none where that is not known.
+
+    :param parts: only these parts of the results; empty for all.
+    """
+    usual = results.measured.get("everything")
+    if usual is None:
+        return
+    told = [str(usual)]
+    for name, one in results.measured.items():
+        if one is not usual and (not parts or name in parts):
+            told.append(f"{name}: {replace(one, encoder='') if one.encoder == usual.encoder else one}")
+    yield f"Measured with {'; '.join(told)}."
+
+
+def peers_names(results: Results) -> dict[str, str]:
+    """System of ours → how it is called in the peers' tables: by its commit, where that is not that of the other tables."""
+    everything, peers = results.measured.get("everything"), results.measured.get("peers")
+    if peers is None or everything == peers:
+        return {}
+    return {system: f"{system} as of {peers.commit}" for system in ("default", "paper", BASELINE)}
+
+
+def relabelled(table: Table, names: Mapping[str, str]) -> Table:
+    """A table with other names of systems in its first column and in its head."""
+    columns = (
+        replace(column, name=names.get(column.name, column.name), group=names.get(column.group, column.group))
+        for column in table.columns
+    )
+    rows = ((replace(row[0], text=names.get(row[0].text, row[0].text)), *row[1:]) for row in table.rows)
+    return replace(table, columns=tuple(columns), rows=tuple(rows))
+
+
 def graph_blocks(results: Results) -> dict[str, str]:
     """The blocks of ``docs/does-the-graph-help.md`` by name."""
     everything, pairs = results.everything, results.pairs
     table = per_set_table(everything, _MEASURES[-1], PAPER_TABLE, sets=tuple(everything.sets), intervals=True)
     blocks = {
         "graph-in-short": _in_short(pairs["graph_against_none"]),
-        "paper-table": table_to_markdown(replace(table, caption="")),
+        "measured": "\n".join(provenance_lines(results)),
+        "paper-table": table_to_markdown(replace(relabelled(table, SEMANTIC), caption="")),
         "paper-by-class": _by_class(pairs["paper_against_hybrid"], (SHIPPED, SHIPPED_GENERATED)),
         "graph-by-class": _by_class(pairs["graph_against_none"], (SHIPPED, SHIPPED_GENERATED)),
         "default-by-class": _by_class(pairs["default_against_hybrid"], (SHIPPED,)),

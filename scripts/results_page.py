@@ -46,7 +46,15 @@ from scripts.published_results import (
     Results,
     read_results,
 )
-from scripts.result_blocks import graph_blocks, most_requests, readme_block
+from scripts.result_blocks import (
+    SEMANTIC,
+    graph_blocks,
+    most_requests,
+    peers_names,
+    provenance_lines,
+    readme_block,
+    relabelled,
+)
 
 __all__ = ["renew_documents"]
 
@@ -72,14 +80,14 @@ def renew_documents(results: Results, *, root: Path = ROOT) -> None:
 def _results_document(results: Results) -> Document:
     """The page of all results."""
     sections: dict[str, Iterator[Block]] = {
-        "What was measured": _measured(results.everything),
+        "What was measured": _measured(results),
         "Mean over nine sets": _mean(results.nine),
         "Set by set": _set_by_set(results.everything),
         "The shipped benchmark, dev and test half": _halves(results.halves),
         "What each part of default is worth": _ablations(results.ablations),
         "Other measures, mean over nine sets": _other_measures(results.nine),
         "By class of request, the shipped set": _shipped(results.everything),
-        "Peers": _peers(results.peers),
+        "Peers": _peers(results),
         "The tool graph": _graph(results.graph),
         "Configurations by set": _configs(results.everything),
     }
@@ -102,10 +110,14 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
 
 def _bare(table: Table, caption: str = "") -> Table:
     """A table without the long caption of a report: snapshots and config hashes have tables of their own here."""
-    return replace(table, caption=caption)
+    return replace(relabelled(table, SEMANTIC), caption=caption)
 
 
-def _measured(summary: Summary) -> Iterator[Block]:
+def _measured(results: Results) -> Iterator[Block]:
+    summary = results.everything
+    for line in provenance_lines(results):
+        rest = "Every system that embeds uses this encoder; snapshots and config hashes are those of these commits."
+        yield Paragraph(text=f"{line.replace('`', '')} {rest}")
     yield Paragraph(
         text=f"{len(summary.systems)} systems on {len(summary.sets)} sets, every development request of each. "
         "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
@@ -172,7 +184,8 @@ def _shipped(summary: Summary) -> Iterator[Block]:
     yield _bare(table3(summary, SHIPPED, systems=(*PAPER_TABLE, DEFAULT_PRESET)), "CompleteRecall@k (%).")
 
 
-def _peers(peers: Mapping[str, Summary]) -> Iterator[Block]:
+def _peers(results: Results) -> Iterator[Block]:
+    peers, names = results.peers, peers_names(results)
     if not peers:
         yield Paragraph(text="Not measured yet: make bench-peers.")
         return
@@ -181,20 +194,21 @@ def _peers(peers: Mapping[str, Summary]) -> Iterator[Block]:
         text="Other retrievers, each in its own environment and process, beside ours in the same run, on one "
         "core each: the same tools, "
         f"the same requests (at most {most_requests(every)} of each set, chosen by the hash of their ids), and "
-        f"the same embedded MiniLM "
-        "where they embed. research/peers/README.md describes how each is asked."
+        f"the same encoder where they embed. research/peers/README.md describes how each is asked."
+        + (f" Measured with {results.measured['peers']}.".replace("`", "") if names else "")
     )
-    yield _bare(measure_table(nine, "", COMPLETE, cutoffs=_CUTOFFS), "Mean over nine sets (%).")
-    yield _bare(difference_table(nine, ""), f"Difference to {DEFAULT_PRESET} in points, mean over nine sets.")
+    yield _bare(relabelled(measure_table(nine, "", COMPLETE, cutoffs=_CUTOFFS), names), "Mean over nine sets (%).")
+    baseline = names.get(DEFAULT_PRESET, DEFAULT_PRESET)
+    differences = relabelled(difference_table(nine, ""), names)
+    yield _bare(differences, f"Difference to {baseline} in points, mean over nine sets.")
     for measure in _MEASURES:
-        yield _bare(per_set_table(every, measure, sets=tuple(every.sets)), f"{measure} (%).")
-    table = per_set_table(given, _MEASURES[-1], sets=tuple(given.sets))
+        yield _bare(relabelled(per_set_table(every, measure, sets=tuple(every.sets)), names), f"{measure} (%).")
+    table = relabelled(per_set_table(given, _MEASURES[-1], sets=tuple(given.sets)), names)
     yield _bare(table, f"{_MEASURES[-1]} (%) where the catalogue was given the dependencies of its source.")
     yield Paragraph(text="Absolute times are of one busy machine: compare within a row.")
-    yield _facts_table(every, "Milliseconds a request, p50 / p95.", _latency)
-    yield _facts_table(
-        every, "Seconds to build; MB of memory at most while answering, without the process's imports.", _building
-    )
+    yield relabelled(_facts_table(every, "Milliseconds a request, p50 / p95.", _latency), names)
+    costs = "Seconds to build; MB of memory at most while answering, without the process's imports."
+    yield relabelled(_facts_table(every, costs, _building), names)
 
 
 def _latency(summary: Summary, set_name: str, system: str) -> str:

@@ -16,8 +16,9 @@ mkdir "$work/empty"; cd "$work/empty"
 alone=(unshare --net --map-root-user -- sh -c 'ip link set lo up && exec "$@"' sh)
 "${alone[@]}" true 2>/dev/null || { echo "no network namespace can be made here: the demo runs with the network" >&2; alone=(); }
 "${alone[@]}" "$work/venv/bin/egotools" demo >"$work/output" || { tail -30 "$work/output" >&2; exit 1; }
-# Its lines are broken where the terminal ends.
-for told in "All tools needed were among the top 10 for 19 of 36 sample requests" "answer 2: 5105600123, 5105600144"; do
-  tr -s '[:space:]' ' ' <"$work/output" | grep -oF "$told"
-done
+# Its lines are broken where the terminal ends. More requests may be complete, not fewer.
+shown=$(tr -s '[:space:]' ' ' <"$work/output")
+complete=$(sed -nE 's/.*among the top 10 for ([0-9]+) of 36 sample requests.*/\1/p' <<<"$shown")
+[[ ${complete:-0} -ge 19 ]] || { echo "the demo completes ${complete:-no} of 36 requests, not 19 or more" >&2; exit 1; }
+grep -oF "answer 2: 5105600123, 5105600144" <<<"$shown"
 [[ -z $(ls -A) ]] || { echo "the demo left files: $(ls -A)" >&2; exit 1; }

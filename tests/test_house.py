@@ -291,18 +291,3 @@ def test_a_folder_hands_on_only_names_that_are_imported_through_it(
 def test_the_documented_names_are_modules() -> None:
     assert _documented()
     assert _documented() <= set(_project_modules())
-
-
-# One basename for several files only where each is the file of one document format, one command, or one package.
-SAME_NAME = {"__init__", "__main__", "source", "fields"} | {"build", "evaluate", "learn", "tune"}
-
-
-def test_no_basename_stands_for_two_things() -> None:
-    seen: dict[str, list[str]] = {}
-    for folder in [*FLOORS, CLIENT]:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "v1" not in path.parts:
-                seen.setdefault(path.stem, []).append(str(path.relative_to(ROOT)))
-    several = {name: paths for name, paths in seen.items() if len(paths) > 1}
-    assert {name: paths for name, paths in several.items() if name not in SAME_NAME} == {}
-    assert set(several) >= SAME_NAME, "a name that is no longer used twice"

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +33,9 @@ from ontology.digests import code_digest
 from ontology.files import write_file, write_rows
 from ontology.tool import Tool
 from research.peers import PEERS, Peer, PeerTask, measure_peer, peer_environment
+from research.peers.peer_baseline import ENCODER
 from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
+from scripts.provenance import current
 from scripts.run_command import run_command
 
 OURS = ("default", "paper", "rrf")
@@ -90,7 +92,8 @@ def _publish(measured: Sequence[MeasuredSet]) -> int:
     if not (DOCS / "results.json").exists() or len(measured) == 1:
         _say("docs/results.md stays as it was: it takes the peers once make bench-quality has measured every set")
         return 1
-    write_results(with_peers(read_results(), measured))
+    results = with_peers(read_results(), measured)
+    write_results(replace(results, measured={**results.measured, "peers": current(ENCODER)}))
     renew_documents(read_results())
     _say("docs/results.md is renewed")
     return 0

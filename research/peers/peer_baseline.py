@@ -15,7 +15,7 @@ import typer
 
 from research.peers.peer import Memory
 
-_ENCODER = "egotools-minilm-int8.v1"
+ENCODER = "egotools-minilm-int8.v1"
 _REQUEST_S = 60.0
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -28,7 +28,7 @@ def build(address: str, store: Path) -> None:
     from services.jobs.build import build_snapshot
 
     memory = Memory.now()
-    encoder = load_encoder(_ENCODER)
+    encoder = load_encoder(ENCODER)
     started = time.perf_counter()
     report = build_snapshot([address], store, encoder=encoder, cached=False)
     cost = {

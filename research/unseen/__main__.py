@@ -16,6 +16,7 @@ from ontology.files import write_file
 from research.open_sets import require_open_sets
 from scripts.bench_sets import MACRO_SETS, REAL, REAL_KEPT, ROOT, SHIPPED_DEV, SHIPPED_TEST, real_sets
 from scripts.document_blocks import replace_block
+from scripts.provenance import current
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -44,7 +45,7 @@ def main(
         require_open_sets()
         names = sets.split(",") if sets else [*MACRO_SETS, *OTHERS, *_halves(kept)]
         run = measured(names, folder, limit=limit, searched=searched, budget=budget, encoder=encoder)
-        run["told"] = {"limit": limit, "budget": budget, "kept": kept}
+        run["told"] = {"limit": limit, "budget": budget, "kept": kept, "measured": str(current())}
         write_file(folder / "ranks.json", json.dumps(run, indent=1) + "\n")
     run = json.loads((folder / "ranks.json").read_text(encoding="utf-8"))
     write_file(docs / "unseen.md", page(run["ranks"], run["weights"], run["encoders"], **run["told"]))

@@ -13,9 +13,12 @@ import pkgutil
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import scripts.reliability
+from scripts.provenance import current
 from scripts.reliability.row import Figure, Row
 from services.threads import pin_threads
 
@@ -65,7 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _keep(kind: str, row: Row, figure: Figure) -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    results[row.key] = {"kind": kind, "item": row.item, "bar": row.bar, "figure": figure.text, "held": figure.held}
+    said = {"kind": kind, "item": row.item, "bar": row.bar, "figure": figure.text, "measured": str(current())}
+    results[row.key] = {**said, "held": figure.held}
     RESULTS.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n", encoding="utf-8")
     if PAGE.exists():
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
@@ -73,14 +77,17 @@ def _keep(kind: str, row: Row, figure: Figure) -> None:
         PAGE.write_text(f"{before}{_BEGIN}\n{table(results)}\n{_END}{after}", encoding="utf-8")
 
 
-def table(results: dict[str, dict[str, str | bool]]) -> str:
-    """The table of the page: a row for each result."""
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """The table of the page: a row for each result, and with which commits they were measured."""
+    held, measured = {True: "yes", False: "**no**", None: "not run"}, defaultdict(list)
     lines = ["| what | bar | measured | held | command |", "|---|---|---|---|---|"]
     for key, row in sorted(results.items()):
         command = f"`python -m scripts.reliability {row['kind']} {key}`"
-        lines.append(
-            f"| {row['item']} | {row['bar']} | {row['figure']} | {'yes' if row['held'] else '**no**'} | {command} |"
-        )
+        lines.append(f"| {row['item']} | {row['bar']} | {row['figure']} | {held[row['held']]} | {command} |")
+        if row.get("measured"):
+            measured[row["measured"]].append(key)
+    told = (f"{commit}: {', '.join(keys)}" for commit, keys in sorted(measured.items()))
+    lines += ["", f"Measured with {'; '.join(told)}."]
     return "\n".join(lines)
 
 

@@ -253,7 +253,7 @@ ROWS = (
     Row(
         key="soak",
         item="Mixed calls for hours, with a swap every 10 s, killed processes, cancelled calls and bytes that are no message",
-        bar="at 50 % load: 0 failed calls; memory between swaps ≤ +1 MiB/h; files and threads flat; 99th percentile ≤ 1.1 ×",
+        bar="at a fixed rate: 0 failed calls; memory between swaps ≤ +1 MiB/h; files and threads flat; 99th percentile ≤ 1.1 ×",
         measure=soak,
         fast=False,
     ),

@@ -45,12 +45,18 @@ def _share(share: Proportion) -> str:
     return f"{shown} [{100 * share.low:.0f}, {100 * share.high:.0f}]"
 
 
-def test_the_stored_figures_of_the_first_set_are_those_of_the_rules() -> None:
+def test_the_rules_are_as_good_on_the_first_set_as_was_stored() -> None:
     """Only of the set that rules may be made with: a test that scores the later ones would guide whoever changes a rule."""
     catalogue = load_shipped(CATALOG)
     validators = rules_validators(catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find()))
     cases = read_cases(INSTRUMENTS)
-    assert figures(accuracy_of(validator, cases) for validator in validators) == _stored(INSTRUMENTS)
+    found = figures(accuracy_of(validator, cases) for validator in validators)
+    assert {
+        (check, kind): found[check][kind]
+        for check, stored in _stored(INSTRUMENTS).items()
+        for kind in ("good", "bad")
+        if found[check][kind][0] < stored[kind][0] or found[check][kind][1] != stored[kind][1]
+    } == {}
 
 
 def test_the_page_names_the_six_classes() -> None:

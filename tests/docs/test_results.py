@@ -17,6 +17,7 @@ from ontology.errors import DocumentError, InvalidArgumentError
 from scripts.bench_sets import MACRO_SETS
 from scripts.document_blocks import replace_block
 from scripts.graph_gain import SetGroups, leave_one_out, mean_over_sets, set_differences, share_of, sign_flip_p
+from scripts.provenance import Provenance
 from scripts.published_results import (
     Results,
     collect,
@@ -80,7 +81,7 @@ def test_default_is_below_the_flat_hybrid_only_where_that_is_known(published: Re
         if (figure.scope, figure.system) == ("set", "default") and (figure.difference_high or 0.0) < 0
     }
     assert published.everything.baseline == "rrf"
-    assert lost == {known for known in KNOWN_LOSSES if known[0] == "rrf"}
+    assert lost <= set(KNOWN_LOSSES)
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
@@ -128,6 +129,18 @@ def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
     assert f"| toollinkos-given | in no mean | 2 | {difference}" in rows
     assert "| enterprise-test | a rule was found on it | 1 | **+100.0** [+100.0, +100.0] |" in "\n".join(rows)
     assert "| *mean of the other 6* |  | 12 |" in "\n".join(rows)
+
+
+def test_figures_say_with_which_commit_and_encoder_they_were_measured(tmp_path: Path) -> None:
+    measured = [_measured(name) for name in (*MACRO_SETS, "enterprise", "taskbench-given")]
+    now = Provenance(commit="b2", date="2026-01-02", encoder="hashing.v1")
+    results = replace(with_peers(collect(measured), measured), measured={"everything": now, "peers": now})
+    block = readme_block(results)
+    assert "commit `b2`, 2026-01-02, encoder `hashing.v1`" in block and "as of" not in block
+    write_results(replace(results, measured={**results.measured, "peers": replace(now, commit="a1")}), docs=tmp_path)
+    assert "default as of a1 100.0" in readme_block(read_results(tmp_path))
+    write_results(replace(results, peers={}, measured={"everything": now}), docs=tmp_path)
+    assert "peers: commit `a1`" in readme_block(read_results(tmp_path))  # not measured again
 
 
 def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
@@ -200,14 +213,6 @@ def test_the_gain_of_the_graph_is_counted_apart_for_sets_that_a_rule_was_written
     two = ("apibank", "restbench")
     others = [name for name in MACRO_SETS if name not in two]
     assert share_of(differences, two, MACRO_SETS) + share_of(differences, others, MACRO_SETS) == pytest.approx(1)
-
-
-def test_the_graph_page_begins_with_what_its_gain_rests_on(published: Results) -> None:
-    page = (ROOT / "docs" / "does-the-graph-help.md").read_text(encoding="utf-8")
-    first = page.partition("<!-- graph-in-short -->\n")[2].partition("\n")[0]
-    assert page.index("<!-- graph-in-short -->") < page.index("\n|")
-    assert first.startswith("- **88 / 95 / 70 % of the graph's mean gain")
-    assert first == graph_blocks(published)["graph-in-short"].splitlines()[0]
 
 
 def test_only_a_block_is_replaced(tmp_path: Path) -> None:

@@ -186,12 +186,16 @@ def test_the_pages_say_where_default_is_below() -> None:
     ranks = {"apibank": _ranks([4] * 20), "workbench": _ranks([11] * 20), "tooltalk": _ranks([3] * 20)}
     assert difference(ranks["workbench"], "default", "rrf", 5, stratum="workbench").below
     weights = {name: {"bm25_text": 1.0} for name in ranks}
-    text = page(ranks, weights, dict.fromkeys(ranks, "hashing.v1"), limit=20, budget=9, kept=False)
+    text = page(
+        ranks, weights, dict.fromkeys(ranks, "hashing.v1"), limit=20, budget=9, kept=False, measured="2026-01-02"
+    )
     below = next(line for line in text.splitlines() if line.startswith("Below"))
     assert "workbench @5 against `rrf` (-100.0" in below
     assert "workbench @3" not in below
     assert "apibank" not in below
     assert "| tooltalk | 20 |" in text
+    assert "mean without tooltalk |" in text
+    assert "| `rrf` | +0.0 / +0.0 / +0.0 | +0.0 / -50.0 / -50.0 |" in text
     # Of a rewiring the mean over its seeds counts: 50 % here.
     row = next(line for line in controls_block(ranks).splitlines() if line.startswith("| edges between tools rewired"))
     assert row.split("|")[2].split()[0] == "-16.7"

@@ -30,9 +30,9 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("tokens", "list", "--file", file, "--json")[1]) == []
 
 
-def test_serve_refuses_to_listen_beyond_loopback(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_refuses_to_listen_beyond_loopback(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EGOTOOLS_HOST", raising=False)
-    code, _, err = run("serve", "--store", tmp_path, "--host", "0.0.0.0", "--port", 0)
+    code, _, err = run("serve", "--store", store, "--host", "0.0.0.0", "--port", 0)
     assert code == 2
     assert "without TLS and access control" in " ".join(err.split()) and "--insecure" in err
     code, _, err = run("serve", "--store", tmp_path, "--host", "0.0.0.0", "--port", 0, "--insecure")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from planners.dfs import graph_faults
 from planners.dfs.domain import read_domain
 from planners.dfs.parsing import load_parser
 from planners.dfs.parsing.llm_parser import LlmParser
-from planners.dfs.request_set import GoldRequest, request_set
+from planners.dfs.request_set import request_set
 from scripts.parser_accuracy import ParsedGold, kept_graphs, losses, measure, sampled, table
-from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "planner.md").read_text(encoding="utf-8").splitlines()
 PARSER = load_parser("rules.v1")
 FLOORS = {
     ("personal", "dev"): 0.95,
@@ -28,22 +25,13 @@ FLOORS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("domain", "split"), FLOORS)
-def test_the_rules_read_no_fewer_than_before_and_as_many_as_the_page_says(domain: str, split: str) -> None:
+def test_the_rules_read_no_fewer_than_before(domain: str, split: str) -> None:
     requests = sampled(domain, split)
     outcomes = list(measure(PARSER, requests))
     wrong = [gold.id for gold, each in zip(requests, outcomes, strict=True) if not each.is_right(gold)]
     assert len(outcomes) > 45
     assert 1 - len(wrong) / len(outcomes) >= FLOORS[domain, split], wrong
     assert table(requests, outcomes)[-1].startswith(f"all: {len(outcomes) - len(wrong)} of {len(outcomes)}")
-    assert _row_of_the_page(domain, split, requests, outcomes) in PAGE
-
-
-def _row_of_the_page(domain: str, split: str, requests: list[GoldRequest], outcomes: list[ParsedGold]) -> str:
-    right = Counter(gold.hops for gold, each in zip(requests, outcomes, strict=True) if each.is_right(gold))
-    total = Counter(gold.hops for gold in requests)
-    cells = [f"{right[hops]} of {total[hops]}" if total[hops] else "–" for hops in range(6)]
-    share = f"{right.total()} of {total.total()} = {100 * right.total() / total.total():.1f} %"
-    return f"| {domain} | {split} | {' | '.join(cells)} | {share} |"
 
 
 def test_what_is_kept_is_not_asked_for_again_and_a_sample_is_the_beginning_of_a_fixed_shuffle(tmp_path: Path) -> None:

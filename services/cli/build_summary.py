@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.markup import escape
 
-from ingest.sources.tool_secrets import is_example
 from services.cli.console import plain, stdout, table
 
 if TYPE_CHECKING:
@@ -116,6 +115,8 @@ def _named(health: NamespaceHealth) -> str:
 
 def _show_secrets(documents: Iterable[DocumentReport]) -> None:
     """Print how many keys and passwords were taken out of tools, and where they stand; never a value. Examples are mostly made up."""
+    from ingest.sources.tool_secrets import is_example
+
     places = [f"{document.address}: {place}" for document in documents for place in document.secrets]
     examples = [place for place in places if is_example(place)]
     secrets = [place for place in places if not is_example(place)]

@@ -407,6 +407,7 @@ def test_a_served_snapshot_answers_like_the_local_one(run: Run, store: Path, tmp
         "0",
         "--ready-file",
         str(ready),
+        "--baselines",
     ]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
     try:

@@ -28,7 +28,6 @@ WITH_STORE = (
     "eval STORE --queries examples/enterprise/requests.jsonl --out OUT",
     "datagen STORE --out OUT",
     "graph export OUT.ttl --store STORE",
-    "sync projects=examples/enterprise/catalog/projects.csv --store STORE",
     "snapshots --store STORE",
     "rollback --store STORE",
     "findings list --store STORE",

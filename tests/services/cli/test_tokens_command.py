@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.server.access.static_tokens import StaticTokens
+from tests.built_stores import BuiltStore
 from tests.services.conftest import Run
 
 
@@ -30,7 +31,10 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("tokens", "list", "--file", file, "--json")[1]) == []
 
 
-def test_serve_refuses_to_listen_beyond_loopback(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_refuses_to_listen_beyond_loopback(
+    run: Run, store_of: BuiltStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_of("examples/enterprise/catalog/projects.csv", "hashing.v1")
     monkeypatch.delenv("EGOTOOLS_HOST", raising=False)
     code, _, err = run("serve", "--store", store, "--host", "0.0.0.0", "--port", 0)
     assert code == 2

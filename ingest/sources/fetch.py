@@ -9,6 +9,7 @@ from io import BytesIO
 from zlib import error as ZlibError
 
 from egotools.calling.first_cause import first_cause
+from egotools.client_errors import PermissionDeniedError
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError
 from ontology.redaction import redact, redacted_url, secrets_in
@@ -42,7 +43,7 @@ def fetch(
     :param headers: further headers, sent to the host of the address alone.
     :param shown: the address for errors; default: the address without credentials and query.
     :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
-        redirects to another protocol, or sends more than ``limit``.
+        redirects to another protocol or into a network that the address is not in itself, or sends more than ``limit``.
     """
     import httpx
 
@@ -55,6 +56,10 @@ def fetch(
                 body = packed.read(limit + 1)
     except httpx.HTTPStatusError as error:
         raise _unreachable(f"the server answers {error.response.status_code}", shown) from error
+    except PermissionDeniedError as error:
+        fault = "a redirect leads to an address that is not public; nothing was sent there"
+        remedy = f"If you trust {error.subject}, give the address that it leads to yourself"
+        raise _unreachable(fault, shown, remedy) from error
     except TimeoutError as error:
         raise _unreachable(f"it takes more than {timeout_s:g} s", shown) from error
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
@@ -74,14 +79,14 @@ async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str
 
     import httpx
 
-    from ingest.sources.http_routes import HttpRoutes
+    from ingest.sources.http_routes import GuardedRedirects
     from ingest.sources.origin_headers import OriginHeaders
 
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),
         httpx.AsyncClient(
-            transport=OriginHeaders(HttpRoutes(), url, headers),
+            transport=OriginHeaders(GuardedRedirects(), url, headers),
             trust_env=False,  # the routes know the proxies and the certificates
             follow_redirects=True,
             max_redirects=_MAX_REDIRECTS,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from eval.gold_slots import gold_slots, slot_name
-from services.cli.console import stdout, table
+from services.cli.console import plain, print_id_lines, stdout
 from services.cli.progress_display import shown_progress
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from services.threads import pin_threads
@@ -106,14 +106,12 @@ def _requests() -> list[dict[str, Any]]:
 def _show(name: str, request: dict[str, Any], answer: Any) -> None:
     slots = gold_slots(request["tools"])
     needed = {tool for slot in slots for tool in slot}
-    rows = [
-        (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", tool.explanation)
-        for tool in answer.tools[:_SHOWN]
-    ]
+    rows = [("✓ " if tool.id in needed else "  ", tool.id, tool.explanation) for tool in answer.tools[:_SHOWN]]
     late = [f"{tool.id} (#{tool.rank})" for tool in answer.tools[_SHOWN:] if tool.id in needed]
     found = {tool.id for tool in answer.tools}
     missing = [slot_name(slot) for slot in slots if found.isdisjoint(slot)]
-    stdout.print(table(f"{name}: {request['query']}", ("tool", "score", "explanation"), rows))
+    stdout.print(f"[bold]{plain(name)}[/]: {plain(request['query'])}", highlight=False, soft_wrap=True)
+    print_id_lines(rows)
     if late:
         stdout.print("  further down: " + escape(", ".join(late)))
     if missing:

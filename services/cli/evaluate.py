@@ -18,7 +18,7 @@ from services.jobs.plans import EvaluationPlan
 from services.threads import pin_threads
 
 if TYPE_CHECKING:  # these import numeric libraries, which must come after the thread variables are set
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from eval.summary import Summary
     from services.jobs.evaluate import Evaluation
@@ -129,7 +129,7 @@ def _show(done: Evaluation) -> None:
     stdout.print(f"Report: [bold]{escape(str(done.page))}[/]", soft_wrap=True)
 
 
-def _abstention(summary: Summary, set_name: str) -> Table:
+def _abstention(summary: Summary, set_name: str) -> RenderableType:
     from eval.abstention_rates import ANSWERABLE, KIND
 
     facts = summary.sets[set_name]

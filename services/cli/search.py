@@ -9,17 +9,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
-from egotools.values import Query, Response
+from egotools.values import Query, RankedTool, Response
 from ontology.errors import InvalidArgumentError
 from services.cli.command_error import command_error
-from services.cli.console import plain, print_json, stdout, table
+from services.cli.console import plain, print_id_lines, print_json, stdout, whole_words
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
+<<<<<<< HEAD
+=======
+from services.cli.printable import printable
+from services.cli.waiting_changes import show_waiting, waiting_changes
+>>>>>>> fix-newcomer
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 __all__ = ["read_have", "search"]
 
+_INDENT = "    "  # of evidence below its tool
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
@@ -147,18 +154,42 @@ def _to_json(response: Response) -> dict[str, Any]:
 
 
 def _show(response: Response, *, why: bool) -> None:
-    rows = []
-    for tool in response.tools:
-        row = (tool.rank, tool.id, f"{tool.score:.3f}", _percent(tool.probability), tool.explanation)
-        rows.append((*row, format_reasons(tool.id, tool.reasons)) if why else row)
-    title = f"{response.preset} · snapshot {response.snapshot_id}"
+    has_probability = any(tool.probability is not None for tool in response.tools)
+    figure = "%: needed, if any fits" if has_probability else "score"
     stdout.print(
-        table(title, ("#", "tool", "score", "needed, if any fits", "explanation", *(("why",) if why else ())), rows)
+        f"{plain(response.preset)} · snapshot {plain(response.snapshot_id)} · {figure}",
+        highlight=False,
+        soft_wrap=True,
     )
+<<<<<<< HEAD
     if response.doubt:
         stdout.print(f"[yellow]{response.doubt}[/]")
+=======
+    if why:
+        _show_evidence(response.tools)
+    else:
+        print_id_lines([(_before(tool), tool.id, tool.explanation) for tool in response.tools])
+    if response.unanswerable:
+        fits = _percent(response.answerable_probability)
+        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
+>>>>>>> fix-newcomer
     for reason in response.fallbacks:
         stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
+
+
+def _before(tool: RankedTool) -> str:
+    """Rank, and probability or else score, of one width."""
+    figure = f"{tool.score:7.3f}" if tool.probability is None else f"{tool.probability:4.0%}"
+    return f"{tool.rank:>2} {figure}  "
+
+
+def _show_evidence(tools: Sequence[RankedTool]) -> None:
+    """Print a tool's line, and below it all that is known of why it is there."""
+    for tool in tools:
+        stdout.print(f"{_before(tool)}{plain(tool.id)}", highlight=False, soft_wrap=True)
+        for line in (tool.explanation, f"score {tool.score:.3f}; {format_reasons(tool.id, tool.reasons)}"):
+            for part in whole_words(printable(line), stdout.width, _INDENT, _INDENT):
+                stdout.print(Text(part), highlight=False, soft_wrap=True)
 
 
 def _read_k(text: str) -> tuple[int, bool]:

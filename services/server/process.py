@@ -21,6 +21,7 @@ from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
+from services.server.access.server_access import check_settings
 from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs_file import CatalogEntry
 from services.server.logs import configure_logging, fields
@@ -100,6 +101,7 @@ def serve_catalogs(
     """
     limit_heap()  # before the first engine is opened, here or in the processes to come
     required = [tenant for tenant, entry in entries.items() if entry.required]
+    check_settings(settings)
     for tenant in required:  # an error of a store comes before the log, and before anything is written
         current_snapshot(entries[tenant].store)
     stores = catalog_stores(

@@ -6,11 +6,13 @@ import contextlib
 import gzip
 import json
 import logging
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -93,6 +95,35 @@ def test_a_live_document_makes_nothing_else_be_fetched(server: tuple[str, list[s
     catalog = read_catalog([f"{url}/openapi.json"])
     assert asked == ["/openapi.json"]
     assert [record.reason for record in catalog.rejected] == ["dangling-ref"]
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "10.0.0.1", "[::ffff:169.254.169.254]", "[fd00:ec2::254]"])
+def test_a_redirect_into_another_inner_network_is_refused(
+    server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setitem(LOCATIONS, "/away", f"http://{host}/latest/meta-data")
+    with pytest.raises(DocumentError, match=r"a redirect leads to an address that is not public.* give the address"):
+        fetch(f"{server[0]}/away")
+
+
+@pytest.mark.parametrize("location", ["/openapi.json", "http://localhost:PORT/openapi.json"])
+def test_a_public_host_does_not_redirect_into_an_inner_network(
+    server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, location: str
+) -> None:
+    """Also not by a name server that has another answer the second time."""
+    url, asked = server
+    port = int(url.rpartition(":")[2])
+    answers = iter(["93.184.215.14"])
+    resolve = socket.getaddrinfo
+
+    def rebound(host: str | bytes, *rest: Any, **named: Any) -> Any:
+        return resolve(next(answers, "127.0.0.1") if host in ("public.test", b"public.test") else host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebound)
+    monkeypatch.setitem(LOCATIONS, "/moved", location.replace("PORT", str(port)))
+    with pytest.raises(DocumentError, match="nothing was sent there"):
+        fetch(f"http://public.test:{port}/moved")
+    assert asked == ["/moved"]
 
 
 @pytest.mark.parametrize("path", ["/gone", "/away", "/port"])

@@ -15,6 +15,7 @@ import pytest
 
 from ontology.progress import no_progress
 from retrieval.snapshot.publish import published_id
+from services.cli.console import stdout
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
@@ -239,9 +240,18 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     assert answer["timings_ms"]["total"] > 0
 
 
-def test_search_says_that_its_probabilities_hold_if_any_tool_fits(run: Run, store: Path) -> None:
-    _, out, _ = run("search", "what is a good name for a cat", "--store", store)
-    assert "needed, if any fits" in out
+@pytest.mark.parametrize("width", [30, 80, 240])
+def test_search_prints_a_line_for_each_tool_with_its_whole_id(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    asked = ("search", "send a reminder to everyone whose task is due", "--store", store)
+    ids = [tool["id"] for tool in json.loads(run(*asked, "--json")[1])["tools"]]
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(stdout, "_width", width)
+    _, *lines = run(*asked)[1].splitlines()
+    assert [line.split()[2] for line in lines] == ids
+    assert width == 30 or max(map(len, lines)) <= width
+    assert all(tool in run(*asked, "--why")[1].split() for tool in ids)
 
 
 def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: Path) -> None:

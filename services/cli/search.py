@@ -17,11 +17,7 @@ from services.cli.command_error import command_error
 from services.cli.console import plain, print_id_lines, print_json, stdout, whole_words
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
-<<<<<<< HEAD
-=======
 from services.cli.printable import printable
-from services.cli.waiting_changes import show_waiting, waiting_changes
->>>>>>> fix-newcomer
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 __all__ = ["read_have", "search"]
@@ -161,18 +157,12 @@ def _show(response: Response, *, why: bool) -> None:
         highlight=False,
         soft_wrap=True,
     )
-<<<<<<< HEAD
-    if response.doubt:
-        stdout.print(f"[yellow]{response.doubt}[/]")
-=======
     if why:
         _show_evidence(response.tools)
     else:
         print_id_lines([(_before(tool), tool.id, tool.explanation) for tool in response.tools])
-    if response.unanswerable:
-        fits = _percent(response.answerable_probability)
-        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
->>>>>>> fix-newcomer
+    if response.doubt:
+        stdout.print(f"[yellow]{response.doubt}[/]")
     for reason in response.fallbacks:
         stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
 

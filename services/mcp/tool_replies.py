@@ -34,12 +34,14 @@ def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]
 
 def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
     """One tool, whole."""
-    schema = tool.schema
+    outputs = (
+        tool.schema.get("outputSchema") or tool.output_schema
+    )  # that of a list is none of MCP, and still says what comes
     return {
         **_head(tool, not_callable),
         "description": tool.description,
-        "inputSchema": schema.get("inputSchema", {}),
-        **({"outputSchema": schema["outputSchema"]} if "outputSchema" in schema else {}),
+        "inputSchema": tool.schema.get("inputSchema", {}),
+        **({"outputSchema": outputs} if outputs else {}),
         **({"when": [line.text for line in tool.usage.when_to_use]} if tool.usage.when_to_use else {}),
         **({"limits": [line.text for line in tool.usage.limitations]} if tool.usage.limitations else {}),
     }

@@ -26,7 +26,7 @@ class AcceptedSchema(NamedTuple):
 
 
 def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> AcceptedSchema:
-    """The schema as an object at its top; all values that the source accepts stay valid.
+    """The schema as an object at its top; the values that the source describes stay valid.
 
     The inputs of ``allOf`` and of alternatives at the top are among its properties; those that not every alternative requires are optional.
 

@@ -1,6 +1,7 @@
 """A JSON Schema that stands alone: Draft 2020-12, what it refers to under ``$defs``, nothing else changed.
 
-The dialects of documents are brought to one (:mod:`ingest.sources.json_schema.dialects`). Schemas are taken breadth first up to :data:`MAX_SCHEMAS`; what lies beyond accepts any value, so that every value the source accepts stays valid.
+The dialects of documents are brought to one (:mod:`ingest.sources.json_schema.dialects`). Schemas are taken breadth first up to
+:data:`MAX_SCHEMAS`; what lies beyond accepts any value, so that every value the source accepts stays valid.
 """
 
 from __future__ import annotations

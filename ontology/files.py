@@ -23,6 +23,7 @@ __all__ = [
     "lock_within",
     "only_writer",
     "open_regular",
+    "read_bounded",
     "replacing",
     "row_line",
     "write_file",
@@ -148,12 +149,14 @@ def disk_errors(
     *,
     remedy: str = "Check permissions and free space, and run the command again",
     network_errors: bool = False,
+    done: str = "written",
 ) -> Iterator[None]:
     """Raise StorageError for an error of the operating system in this block.
 
     :param path: the subject of the error where the operating system names no file.
     :param network_errors: whether the block also talks to servers, so that a timeout or a closed connection is raised
         as it is; without it, they are errors of a disk on the network.
+    :param done: what the block does with the file: it is *written*, or *read*.
     """
     try:
         yield
@@ -161,8 +164,24 @@ def disk_errors(
         if network_errors and isinstance(error, ConnectionError | TimeoutError):
             raise
         raise StorageError(
-            f"cannot be written: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
+            f"cannot be {done}: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
         ) from error
+
+
+def read_bounded(path: Path, most: int = 64 * 2**20) -> bytes:
+    """Return the content of a file, or of a pipe until its writer closes it.
+
+    :param most: bytes.
+    :raises OSError: when it cannot be read, is larger, or is a device, which may have no end.
+    """
+    with path.open("rb") as file:
+        kind = os.fstat(file.fileno()).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or file.isatty()):
+            raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
 
 
 def open_regular(path: Path, name: str) -> int:

@@ -40,6 +40,7 @@ _SHAPES = re.compile(
     r"|\bxox[a-z]-[\w-]{8,}|\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*"
     r"|\b[sr]k_live_[A-Za-z0-9]{8,}|\bAIza[\w-]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}"
     r"|\begotools_[0-9a-f]{12}_[\w-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bpypi-(?=[\w-]{0,40}[A-Z])[\w-]{16,}"
+    r"|(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])"  # secrets of applications of Azure
     r"|(?<=hooks\.slack\.com/services/)T\w{6,}/B\w{6,}/(?!X+\b)\w{16,}",
     re.DOTALL,
 )
@@ -72,6 +73,27 @@ _CREDENTIAL = (
 )
 _AUTHORIZATION = re.compile(r"(authorization[\\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\\"']{0,3}" + _CREDENTIAL, re.IGNORECASE)
 _WHOLE_AUTHORIZATION = re.compile(r"\A(" + _CREDENTIAL + r"\Z", re.IGNORECASE)
+# In errors, logs and what servers write, more goes than out of documents: nothing is lost there but what somebody typed.
+_SECRET_WORD = (
+    r"(?:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|account|private|subscription)[_-]?key|token|credentials?"
+    r"|(?<![a-z])(?:sig|key(?=[\"'])))"
+)
+_PLACEHOLDER = r"(?!(?:None|True|False|null|true|false)\b|[<{$*.…]|VALUE\b)"
+_ASSIGNED = re.compile(
+    rf"({_SECRET_WORD}=)(?:\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{_PLACEHOLDER}[^\s\"',;&)]+)", re.IGNORECASE
+)
+_MEMBER = re.compile(
+    rf"((?:{_SECRET_WORD}|cookie)\\{{0,3}}[\"']\s{{0,3}}:\s{{0,3}}\\{{0,3}}(?P<quote>[\"']))"
+    r"(?:(?<!\\[\"'])(?:\\.|(?!(?P=quote))[^\\\n])+|[^\"'\\\n]+)",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(rf"({_SECRET_WORD}:\s{{0,3}}){_WITH_DIGITS}{_CHARACTER}{{6,400}}", re.IGNORECASE)
+_HEADER = re.compile(
+    r"((?<![\w-])(?:x|ocp|proxy)-[\w-]{0,40}(?:key|token|secret|authorization):\s{0,3})[^\s\"',;]{8,}(?=\s*(?:[\"',;}]|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COOKIE = re.compile(r"(cookie:\s{0,3})[\w.-]{1,100}=[^\s;,\"']*(?:;\s?[\w.-]{1,100}=[^\s;,\"']*)*", re.IGNORECASE)
+_WRITTEN = (_WRITTEN_PASSWORD, _WRITTEN_TOKEN, _ASSIGNED, _MEMBER, _SPOKEN, _HEADER, _COOKIE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
 
@@ -89,6 +111,8 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
         text = _OPTION.sub(rf"\g<1>{_HIDDEN}", text)
     if "=" in text:
         text = _VARIABLE.sub(rf"\g<1>{_HIDDEN}", text)
+    for written in _WRITTEN:
+        text = written.sub(rf"\g<1>{_HIDDEN}", text)
     return _BEARER.sub(rf"\g<1>{_HIDDEN}", text)
 
 

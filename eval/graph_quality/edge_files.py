@@ -17,6 +17,7 @@ import numpy as np
 
 from eval.graph_quality.tool_pairs import Pairs, encode
 from ontology.errors import DocumentError
+from ontology.files import read_bounded
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["EncodedEdges", "ExternalEdges", "encode_edges", "read_external_edges", "read_gold_edges"]
@@ -87,7 +88,7 @@ def encode_edges(groups: ExternalEdges, snapshot: Snapshot) -> EncodedEdges:
 def _edges(path: Path, consumer: str, producer: str) -> Iterator[_Edge]:
     """Yield the edges of a file; ``consumer`` and ``producer`` are the JSON keys of the two tools."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentError(f"the edges cannot be read: {error}", subject=str(path)) from error
     for number, line in enumerate(lines, start=1):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import DocumentError
+from ontology.files import read_bounded
 from retrieval.query.request import MAX_QUERY_CHARS
 
 __all__ = ["OutputUse", "Session", "known_sessions", "read_usage_log"]
@@ -79,7 +80,7 @@ def read_usage_log(path: Path) -> list[Session]:
     :raises DocumentError: when it cannot be read, naming the first line that is invalid.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise DocumentError(f"the usage log cannot be read: {error}", subject=str(path)) from error
     sessions = list(_sessions(path, lines))

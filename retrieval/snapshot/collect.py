@@ -7,6 +7,7 @@ import logging
 import secrets
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def tidy(store: Path) -> None:
     """
     try:
         with disk_errors(store):
-            if (store / SNAPSHOTS).is_dir() and any(any(store.glob(pattern)) for pattern in _LITTER):
+            if (store / SNAPSHOTS).is_dir() and (
+                any(any(store.glob(pattern)) for pattern in _LITTER) or any(_temporaries(store))
+            ):
                 with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
                     _remove_litter(store)
     except EgotoolsError as error:
@@ -143,8 +146,13 @@ def _finish_removals(store: Path) -> None:
 
 
 def _remove_temporaries(store: Path) -> None:
-    """Remove the temporary files of reports whose writers died a day ago or earlier."""
-    of_earlier_versions = (*store.glob("..writer.*"), *(store / "changes").glob(".*"))
-    for file in (*(store / _REPORTS).glob(".*"), *of_earlier_versions):
-        if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
-            file.unlink(missing_ok=True)
+    for file in _temporaries(store):
+        file.unlink(missing_ok=True)
+
+
+def _temporaries(store: Path) -> Iterator[Path]:
+    """The temporary files ``.NAME.PID`` of whatever is written in a store, where their writers died a day ago or earlier."""
+    for folder in (store, store / _REPORTS, store / "changes"):
+        for file in folder.glob(".?*.*"):
+            if file.suffix[1:].isdigit() and time.time() - file.lstat().st_mtime > _OLD_S:
+                yield file

@@ -22,6 +22,7 @@ from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer
 from egotools.calling.tool_request import McpCall, ToolRequest
 from egotools.client_errors import ClientError, MissingPackageError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
+from ontology.files import read_bounded
 from planners.calling.fenced_answer import fence_answer
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
@@ -39,6 +40,7 @@ __all__ = ["call"]
 
 _EXTRAS = {"mcp": "mcp", "botocore": "aws"}
 _SCHEMA_BYTES = 8 * 2**10  # of what an MCP server lists, where the arguments do not fit it
+_MOST_ARGUMENTS, _MOST_FILE = 64 * 2**20, 2**30  # bytes, chosen
 _BYTES = "application/octet-stream"
 
 
@@ -160,7 +162,7 @@ def _of_server(server: str, tool: str) -> Tool:
 
 def _read_arguments(text: str) -> dict[str, Any]:
     if text.startswith("@"):
-        text = _content(text[1:], "--arguments").decode("utf-8", "replace")
+        text = _content(text[1:], "--arguments", _MOST_ARGUMENTS).decode("utf-8", "replace")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -182,7 +184,7 @@ def _read_files(texts: list[str]) -> dict[str, tuple[str, bytes, str]]:
             raise InvalidArgumentError(
                 f"{text!r} is not NAME=PATH", subject="--file", remedy="For example: --file photo=me.png"
             )
-        files[name] = (Path(path).name, _content(path, "--file"), _media_type(path))
+        files[name] = (Path(path).name, _content(path, "--file", _MOST_FILE), _media_type(path))
     return files
 
 
@@ -192,12 +194,14 @@ def _media_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or _BYTES
 
 
-def _content(path: str, option: str) -> bytes:
+def _content(path: str, option: str, most: int) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_bounded(Path(path), most)
     except OSError as error:
         raise InvalidArgumentError(
-            f"the file cannot be read: {error.strerror}", subject=f"{option} {path}", remedy="Name a file that is there"
+            f"the file cannot be read: {error.strerror}",
+            subject=f"{option} {path}",
+            remedy="Name a file that is there, and has an end",
         ) from error
 
 

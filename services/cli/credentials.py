@@ -9,6 +9,7 @@ from pathlib import Path
 
 from egotools.call import Call
 from ontology.errors import InvalidArgumentError
+from ontology.files import read_bounded
 
 __all__ = ["read_credentials", "read_references", "refuse_unused"]
 
@@ -105,7 +106,7 @@ def _referred_to(subject: str, reference: str) -> str:
         return _variable(subject, variable[1])
     if reference.startswith("@"):
         try:
-            value = Path(reference[1:]).read_text(encoding="utf-8").strip("\r\n")
+            value = read_bounded(Path(reference[1:]), 2**20).decode("utf-8").strip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidArgumentError(
                 "the file of the credential cannot be read", subject=subject, remedy="Name a text file that is there"

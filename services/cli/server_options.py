@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from ontology.files import disk_errors
+from ontology.files import disk_errors, read_bounded
 
 if TYPE_CHECKING:
     import grpc
@@ -33,8 +33,8 @@ def read_token(token_file: Path | None) -> str | None:
     """
     if token_file is None:
         return None
-    with disk_errors(token_file, remedy="Name a file that can be read"):
-        return token_file.read_text(encoding="utf-8").strip()
+    with disk_errors(token_file, remedy="Name a file that can be read", done="read"):
+        return read_bounded(token_file, 2**20).decode("utf-8").strip()
 
 
 def read_tls(ca_file: Path | None) -> grpc.ChannelCredentials | bool:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
+from ontology.files import read_bounded
 from ontology.first_error import first_error
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask, always
@@ -80,7 +81,7 @@ def read_graph(path: Path, domain: Domain) -> QueryGraph:
     :raises InvalidArgumentError: when it is none, with every fault that it has under the domain.
     """
     try:
-        graph = QueryGraph.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
     except OSError as error:
         raise InvalidArgumentError(
             f"the file cannot be read: {error.strerror}", subject=str(path), remedy="Name the file of a graph"

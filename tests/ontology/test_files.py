@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import StorageError
-from ontology.files import disk_errors, only_writer, replacing, write_file
+from ontology.files import disk_errors, only_writer, read_bounded, replacing, write_file
 
 
 def test_a_file_is_written_whole_with_its_folders(tmp_path: Path) -> None:
@@ -23,6 +23,14 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path: Pa
         raise RuntimeError
     assert file.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["text"]
+
+
+def test_a_bounded_read_ends(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"0123456789")
+    assert read_bounded(tmp_path / "file", 10) == b"0123456789"
+    for path in (tmp_path / "file", Path("/dev/zero"), tmp_path, tmp_path / "none"):
+        with pytest.raises(OSError, match=r"more than 9 bytes|device|directory"):
+            read_bounded(path, 9)
 
 
 def test_an_error_of_the_disk_names_the_file_and_the_remedy(tmp_path: Path) -> None:

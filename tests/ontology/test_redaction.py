@@ -77,6 +77,27 @@ def test_a_shown_command_has_no_secrets(address: str, shown: str | None) -> None
         "OPENAI_API_KEY=S3CRET",
         "TOKEN=S3CRET",
         "Authorization: Bearer S3CRETS3CRET",
+        "password=hunterCRET",
+        "secret=S3CRET",
+        'client_secret="two wordsCRET"',
+        "token=abcdefCRET",
+        '"password": "pass wordCRET"',
+        r"{\"api_key\": \"CRETCRET\"}",
+        "{'db_password': 'CRET'}",
+        '"x-api-key": "CRET"',
+        "password: S3CRET",
+        "x-api-key: S3CRETS3CRET",
+        "X-Auth-Token: abcdefghCRET,",
+        "Ocp-Apim-Subscription-Key: 0123CRET",
+        "Cookie: session=CRET; csrftoken=CRET",
+        "Set-Cookie: sid=CRET; Path=/",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYCRET",
+        '"SecretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYCRET"',
+        "aws_session_token=IQoJb3JpZ2luX2VjCRET",
+        "AccountName=a;AccountKey=abcdCRET==;EndpointSuffix=x",
+        "SharedAccessKeyName=n;SharedAccessKey=CRET=",
+        "?sv=2024&sig=abCRET%3D",
+        "abC8Q~CRETCRETCRETCRETCRETCRETCRETCRET",
     ],
 )
 def test_a_text_has_no_secrets_of_known_shapes(secret: str) -> None:
@@ -95,6 +116,9 @@ def test_a_text_has_no_secrets_of_known_shapes(secret: str) -> None:
         "neo4j:bolt://user:password@host:port",
         "the key of a task-management-tool; --max-tokens 100",
         "business_object:api key, list:books:all, a@b",
+        "The secret is kept; the password: keep it, a token: it is too long, cookie: none, x-api-key: it is missing",
+        "client_secret: Name a file; --token-file: cannot be read; secret=None, password=<PASSWORD>, token=${TOKEN}",
+        "max_tokens=100, token_count=5, monkey=banana, keyboard: qwerty12, secrets: 54, passwords=3",
     ],
 )
 def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
@@ -167,6 +191,12 @@ def test_a_long_text_is_redacted_in_linear_time() -> None:
         "Authorization: Basic ",
         "T1/B1/",
         "Basic A",
+        "password: ",
+        '"secret": "',
+        r"\"token\": \"",
+        "x-api-key: ",
+        "cookie: a=b; ",
+        "x-",
     )
     for part in parts + of_documents:
         redact(part * (100_000 // len(part)))

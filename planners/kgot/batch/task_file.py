@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import InvalidArgumentError
+from ontology.files import read_bounded
 from ontology.first_error import first_error
 from planners.kgot.kgot_task import KgotTask
 
@@ -75,7 +76,7 @@ def read_tasks(path: Path) -> tuple[BatchTask, ...]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         problem = f"the file cannot be read: {getattr(error, 'strerror', None) or error}"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name a file of tasks") from error

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from ontology.errors import InvalidArgumentError
-from ontology.files import disk_errors
+from ontology.files import disk_errors, read_bounded
 from services.server.access.listening import check_pair
 
 __all__ = ["client_credentials", "own_credentials", "own_target"]
@@ -89,5 +89,5 @@ def _credentials(trusted: bytes, certificate: Path | None, key: Path | None) -> 
 
 
 def _read(path: Path) -> bytes:
-    with disk_errors(path, remedy="Name a file that can be read"):
-        return path.read_bytes()
+    with disk_errors(path, remedy="Name a file that can be read", done="read"):
+        return read_bounded(path)

@@ -68,7 +68,7 @@ def verify_audit_log(path: Path, *, known: ChainEnd | None = None, first: int = 
     :raises NotFoundError: when there is no such log.
     :raises StorageError: when a file cannot be read.
     """
-    with disk_errors(path, remedy="Run it as a user who may read the log and the folder it is in"):
+    with disk_errors(path, remedy="Run it as a user who may read the log and the folder it is in", done="read"):
         if not path.parent.is_dir() or not any(found.exists() for found in (*segments_of(path), head_of(path))):
             raise NotFoundError(
                 "there is no audit log", subject=str(path), remedy="Name the file of the setting audit_log"

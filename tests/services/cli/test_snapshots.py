@@ -71,9 +71,14 @@ def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, b
 
 def test_old_snapshots_are_collected_on_demand_and_by_the_next_build(run: Run, builds: tuple[Path, list[str]]) -> None:
     store, (a, b, c) = builds
+    for name in ("..writer.123", ".findings.json.123", "reports/.x.json.123"):  # of writers that were killed
+        (store / name).touch()
+        os.utime(store / name, (0, 0))
+    (store / ".findings.json.456").touch()  # its writer may live
     code, out, _ = run("snapshots", "--store", store, "--collect", "--keep", 2, "--json")
     assert code == 0
     assert json.loads(out)["collected"]["removed"] == [a]
+    assert [path.name for path in store.rglob(".*.*") if path.suffix[1:].isdigit()] == [".findings.json.456"]
     d = _build(store.parent, 4, keep=1)
     assert [path.name for path in (store / "snapshots").iterdir()] == [d]
     assert sorted(path.name for path in (store / "reports").iterdir()) == [f"{d}.json"]

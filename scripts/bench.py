@@ -26,8 +26,9 @@ import typer
 
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
+from scripts.provenance import current
 from scripts.run_command import run_command
-from scripts.speed.builds import built, catalog_tools, store_of
+from scripts.speed.builds import ENCODER, built, catalog_tools, store_of
 from scripts.speed.load_client import LoadPlan
 from scripts.speed.probe import PRESETS, probed
 from scripts.speed.serving import measure_serving
@@ -136,6 +137,7 @@ def measured(plan: SpeedPlan) -> SpeedResults:
         floor_tools=floor.tools,
         floor=floor_serving.memory,
         sizes=tuple(sizes),
+        measured=str(current(ENCODER)),
     )
 
 

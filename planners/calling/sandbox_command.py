@@ -21,6 +21,7 @@ __all__ = ["SandboxLimits", "find_bwrap", "sandbox_command"]
 
 _CODE_PATH = "/code.py"
 _WORK_FOLDER = "/tmp"
+_LIBRARY_FOLDER = "/libraries"
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
 _OPEN_FILES = 64  # an interpreter that imports a library needs some 10 at once
@@ -130,18 +131,19 @@ def _namespaces(as_root: bool) -> Iterator[str]:
 
 
 def _file_system(limits: SandboxLimits) -> Iterator[str]:
-    # First: mounted later, it would hide libraries of a virtual environment that lies in a folder of the same name.
+    # First: mounted later, it would hide an interpreter that lies below a folder of the same name.
     yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", _WORK_FOLDER)
     made = {Path(_WORK_FOLDER)}
     for folder in _shown_folders():
-        parents = [each for each in reversed(folder.parents) if each not in made and each != Path("/")]
+        place = _place(folder)
+        parents = [each for each in reversed(place.parents) if each not in made and each != Path("/")]
         made.update(parents)
         for parent in parents:  # otherwise only root could look into them
             yield from ("--perms", "0755", "--dir", str(parent))
         if folder.is_symlink():
-            yield from ("--symlink", os.readlink(folder), str(folder))
+            yield from ("--symlink", os.readlink(folder), str(place))
         else:
-            yield from ("--ro-bind-try", str(folder), str(folder))
+            yield from ("--ro-bind-try", str(folder), str(place))
     yield from ("--proc", "/proc", "--dev", "/dev")
 
 
@@ -161,6 +163,14 @@ def _shown_folders() -> list[Path]:
     return [each for each in folders if not any(other in each.parents for other in folders)]
 
 
+def _place(folder: Path) -> Path:
+    """Where the code sees a folder: modules of an environment below the folder of temporary files are not in its work folder."""
+    own = (sys.base_prefix, os.path.realpath(sys.base_prefix))
+    if not folder.is_relative_to(_WORK_FOLDER) or any(folder.is_relative_to(each) for each in own):
+        return folder
+    return Path(_LIBRARY_FOLDER) / folder.relative_to(_WORK_FOLDER)
+
+
 def _module_folders() -> list[str]:
     """Where libraries are installed; links into other folders do not work in the sandbox."""
     own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
@@ -172,7 +182,7 @@ def _interpreter(limits: SandboxLimits, as_root: bool, lifeline_fd: int) -> list
     options = {
         "code": _CODE_PATH,
         "lifeline": lifeline_fd,
-        "path": _module_folders(),
+        "path": [str(_place(Path(folder))) for folder in _module_folders()],
         "uid": _FIRST_UID + secrets.randbelow(_UIDS) if as_root else None,
         "limits": {
             "RLIMIT_AS": (limits.memory_bytes,) * 2,

@@ -16,10 +16,10 @@ from ontology.tool import Tool
 from scripts.bench_sets import BENCH
 from scripts.speed.speed_results import Build
 
-__all__ = ["built", "catalog_tools", "earlier", "store_of"]
+__all__ = ["ENCODER", "built", "catalog_tools", "earlier", "store_of"]
 
 _SCALE = BENCH / "scale_44k" / "tools.jsonl"
-_ENCODER = "egotools-minilm-int8.v1"
+ENCODER = "egotools-minilm-int8.v1"
 _WORKERS = 2
 _BUILD = TypeAdapter(Build)
 
@@ -76,7 +76,7 @@ def _build(table: Path, store: Path, *, tools: int, digest: str) -> Build:
     from inference import load_encoder
     from services.jobs.build import build_snapshot
 
-    encoder = load_encoder(_ENCODER, workers=_WORKERS)
+    encoder = load_encoder(ENCODER, workers=_WORKERS)
     started = time.perf_counter()
     report = build_snapshot([str(table)], store, encoder=encoder, workers=_WORKERS, cached=False)
     return Build(

@@ -171,6 +171,7 @@ class SpeedResults:
     :param floor_tools: tools of the smallest server, which holds code and models and next to nothing else.
     :param floor: its memory.
     :param sizes: ascending.
+    :param measured: with which commit, when, and with which encoder.
     """
 
     processors: int
@@ -181,6 +182,7 @@ class SpeedResults:
     floor_tools: int
     floor: Memory
     sizes: tuple[MeasuredSize, ...]
+    measured: str = ""
 
 
 _RESULTS = TypeAdapter(SpeedResults)

@@ -25,6 +25,7 @@ def one_run(results: SpeedResults) -> str:
         f"{sum(asked.values())} different requests ({asked['enterprise']} of `examples/enterprise`"
         + (f", {open_sets} of {len(asked) - 1} open sets" if open_sets else "")
         + f") and {results.seconds:g} s a load."
+        + (f" Measured with {results.measured}." if results.measured else "")
     )
     reused = [f"{size.tools:,}" for size in results.sizes if size.build.reused]
     if reused:

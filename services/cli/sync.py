@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from services.cli.admin_connection import AdminConnection, admin_errors
 from services.cli.console import print_json, stdout
+from services.cli.findings import show_findings_of
 from services.cli.options import Json, Store
 from services.cli.server_options import CaFile, TokenFile
 from services.jobs.plans import DEFAULT_STORE
@@ -59,6 +60,7 @@ def sync(
     The exit code is that of the first source or tool that was left out; the others are sent.
     """
     pin_threads()  # before a numeric library is imported
+    from ingest.trust.quarantine import read_record
     from services.jobs.source_sync import Sync
     from services.jobs.sync_watch import watch
 
@@ -77,6 +79,9 @@ def sync(
         codes = [one.exit_code for one in _shown(done, as_json=as_json)]
     finally:
         sink.close()
+    if not server and not as_json:
+        record = read_record(store)
+        show_findings_of(store, len(record.hashes), record.severe(), len(record.quarantined))
     if not keep_watching and any(codes):
         raise typer.Exit(next(filter(None, codes)))
 

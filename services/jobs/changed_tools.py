@@ -65,9 +65,10 @@ class ToolsMaker:
         return sorted(tools, key=lambda tool: tool.id)
 
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
-        """Refuse tools with severe findings that were not released in the store; see :func:`ingest.trust.quarantine.examine`.
+        """Examine changed tools as the last build of the store did; see :func:`ingest.trust.quarantine.examine`.
 
-        What is found is kept in the store, where it can be approved; see :meth:`ingest.trust.quarantine.TrustRecord.then`.
+        Where that only reported, so does this. Else tools with severe findings that were not released are refused. What is found is
+        kept in the store, where it can be approved; see :meth:`ingest.trust.quarantine.TrustRecord.then`.
         Look-alike names are found among the changed tools; a build compares all.
 
         :raises CatalogError: naming them.
@@ -79,7 +80,8 @@ class ToolsMaker:
         before = {tool.id: tool for tool in published}
         with disk_errors(store), publishing(store):  # a call to another server of the store may find something too
             earlier = read_record(store)
-            examined = examine(tools, "refuse", previous=before, earlier=earlier, approvals=read_approvals(store))
+            policy = "report" if earlier.policy == "report" else "refuse"
+            examined = examine(tools, policy, previous=before, earlier=earlier, approvals=read_approvals(store))
             ids = [tool.id for tool in tools]
             if examined.refused is not None:  # the others are not taken in either: what is known of them stays
                 ids = list(examined.record.quarantined)

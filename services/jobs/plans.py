@@ -154,7 +154,7 @@ class BuildPlan:
             help="What is done with tools whose documents could mislead a model (docs/trust.md): report, quarantine "
             "(hold their documents back until they are approved), or refuse (build nothing).",
         ),
-    ] = "quarantine"
+    ] = "report"
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"

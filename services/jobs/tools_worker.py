@@ -37,7 +37,7 @@ class ToolsReader(Protocol):
         """
 
     def examine(self, tools: Sequence[Tool], published: Sequence[Tool], store: Path) -> None:
-        """Refuse tools with severe findings that were not released in the store.
+        """Examine changed tools; refuse those with severe findings that were not released in the store, where its builds do so.
 
         :param published: the same tools as they are served now, where they are.
         :raises CatalogError: naming them.

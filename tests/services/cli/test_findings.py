@@ -17,7 +17,19 @@ def _build(
 ) -> tuple[int, str, str]:
     (folder / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = ("build", folder / "tools.jsonl", "--out", folder / out, "--encoder", "hashing.v1", "--workers", 1)
-    return run(*command, "--findings", policy)
+    return run(*command, *(("--findings", policy) if policy else ()))
+
+
+def test_by_default_nothing_is_held_back_and_one_line_says_where_to_look(run: Run, tmp_path: Path) -> None:
+    store, document = tmp_path / "store", tmp_path / "new.jsonl"
+    found = f"Findings: 1 tools (1 severe), none held back; see `egotools findings list --store {store}`"
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD, policy="")
+    assert code == 0 and "2 tools" in out and found in out.splitlines()
+    code, out, _ = _build(run, tmp_path, CLEAN, policy="")
+    assert code == 0 and "Findings" not in out
+    document.write_text(json.dumps(BAD) + "\n", encoding="utf-8")
+    code, out, _ = run("sync", f"erp={document}", "--store", store)
+    assert code == 0 and "1 tools, 1 sent" in out and found in out.splitlines()
 
 
 def test_a_quarantined_tool_is_listed_approved_and_built(
@@ -73,7 +85,7 @@ def test_a_tool_that_was_refused_by_a_sync_is_listed_approved_and_synced(run: Ru
     )
     (tmp_path / "built").mkdir()
     (tmp_path / "built" / "approvals.jsonl").write_bytes((store / "approvals.jsonl").read_bytes())
-    code, out, _ = run(*built, "--workers", 1)
+    code, out, _ = run(*built, "--workers", 1, "--findings", "quarantine")
     assert code == 0 and "Released by approvals: erp/list_vendors" in out, "in a build of the same source too"
     code, out, _ = run("findings", "list", "--store", store, "--json")
     assert json.loads(out)["quarantined"] == [] and json.loads(out)["findings"]
@@ -88,6 +100,10 @@ def test_a_tool_that_was_refused_by_a_sync_is_listed_approved_and_synced(run: Ru
         (("erp/get_invoice", "--reason", "r"), 7, "nothing was found"),
         (("erp/list_vendors", "--reason", " "), 2, "--reason"),
         (("erp/list_vendors",), 2, "--reason"),
+        (("erp/*", "hr/*", "--reason", "r"), 7, "hr/*: nothing was found"),
+        (("--reason", "r"), 2, "no tool is named"),
+        (("--all", "erp/*", "--reason", "r"), 2, "--all"),
+        (("erp/*", "--dry-run"), 0, ""),
     ],
 )
 def test_what_cannot_be_approved_is_named(
@@ -97,6 +113,18 @@ def test_what_cannot_be_approved_is_named(
     found, _, err = run("findings", "approve", *arguments, "--store", tmp_path / "store")
     assert found == code and problem in err
     assert not (tmp_path / "store" / "approvals.jsonl").exists()
+
+
+@pytest.mark.parametrize("named", ["erp/list_*", "--all"])
+def test_many_are_approved_by_a_pattern_after_they_are_counted(run: Run, tmp_path: Path, named: str) -> None:
+    other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
+    _build(run, tmp_path, CLEAN, BAD, other)
+    approve = ("findings", "approve", named, "--store", tmp_path / "store")
+    code, out, _ = run(*approve, "--dry-run")
+    assert (code, out) == (0, f"{named}: 2 of 2 tools with findings\n")
+    code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")
+    assert code == 0 and out.startswith(f"{named}: 2 of 2 tools with findings\napproved ")
+    assert "3 tools" in _build(run, tmp_path, CLEAN, BAD, other)[1]
 
 
 def test_a_store_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:

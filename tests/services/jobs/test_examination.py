@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ingest.trust.approvals import APPROVALS, approve, read_approvals
-from ingest.trust.quarantine import FINDINGS, TrustRecord, read_record
+from ingest.trust.quarantine import FINDINGS, TrustRecord, read_record, write_record
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
 from ontology.progress import no_progress
 from ontology.tool import Tool
@@ -75,7 +76,7 @@ def test_a_clean_catalogue_has_the_same_bytes_under_every_policy(tmp_path: Path)
         report = build(_plan(folder, policy), no_progress)
         ids.add(report.snapshot_id)
         assert report.findings.findings == () and report.findings.policy == policy
-        assert not (folder / "store" / FINDINGS).exists()
+        assert read_record(folder / "store") == TrustRecord(policy=policy)
     assert len(ids) == 1  # the id of a snapshot is the hash of its files
 
 
@@ -257,6 +258,7 @@ POISON = (
 
 
 def _refused(store: Path, ids: Iterable[str], description: str = POISON, *beside: Mapping[str, object]) -> None:
+    write_record(store, replace(read_record(store), policy="quarantine"))
     maker = ToolsMaker()
     rows = [{"id": id_, "name": id_.rpartition("/")[2], "description": description} for id_ in ids]
     with pytest.raises(CatalogError):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ontology.errors import EgotoolsError
 
-__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited"]
+__all__ = ["AUDIT_LOG", "AuditedChange", "audited", "is_audited", "named_tools"]
 
 AUDIT_LOG = "EGOTOOLS_AUDIT_LOG"
 """The variable that names the audit log."""
+_NAMED, _ID_CHARS = 20, 100
 
 
 @dataclass
@@ -64,3 +65,9 @@ def audited(action: str, subject: str) -> Iterator[AuditedChange]:
 def is_audited() -> bool:
     """Whether an audit log is named."""
     return bool(os.environ.get(AUDIT_LOG, "").strip())
+
+
+def named_tools(ids: Sequence[str]) -> str:
+    """The number of tools and the ids of the first twenty, as an entry of the audit log has them."""
+    shown = ", ".join(each[:_ID_CHARS] for each in ids[:_NAMED])
+    return f"{len(ids):,} tools: {shown}{', …' if len(ids) > _NAMED else ''}"

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from ingest.trust.approvals import Approval, content_hash
 from ingest.trust.examine import findings_of
 from ingest.trust.finding import QUARANTINE, Finding
 from ontology.errors import CatalogError, InvalidArgumentError
-from ontology.files import write_file
+from ontology.files import disk_errors, write_file
 from ontology.tool import Tool
 
 __all__ = [
@@ -43,6 +44,7 @@ class FindingsReport:
     """The findings of a build.
 
     :param policy: one of :data:`POLICIES`; empty where nothing was examined.
+    :param tools: number of tools with findings; ``severe``: of those with severe ones.
     :param by_kind: kind → number of tools with such a finding.
     :param quarantined: tool id → why its document is not in the snapshot.
     :param kept: ids of those of them whose document as it was published last is in the snapshot instead.
@@ -51,6 +53,8 @@ class FindingsReport:
     """
 
     policy: str = ""
+    tools: int = 0
+    severe: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
     quarantined: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
@@ -62,6 +66,7 @@ class FindingsReport:
 class TrustRecord:
     """What a store remembers of the last examination.
 
+    :param policy: that of the last build, one of :data:`POLICIES`: changes of the catalogue are treated as it says.
     :param findings: all of them.
     :param hashes: tool id → content hash, of the tools with findings.
     :param quarantined: ids of the tools whose documents were held back.
@@ -70,11 +75,27 @@ class TrustRecord:
     :param left: such rows of the tools that are no longer among the documents, the newest last: one that comes back is compared too.
     """
 
+    policy: str = "report"
     findings: tuple[Finding, ...] = ()
     hashes: dict[str, str] = field(default_factory=dict)
     quarantined: tuple[str, ...] = ()
     baseline: tuple[dict[str, Any], ...] = ()
     left: tuple[dict[str, Any], ...] = ()
+
+    def severe(self) -> int:
+        """Number of tools with severe findings."""
+        return len({each.tool for each in self.findings if each.severity == QUARANTINE})
+
+    def matching(self, pattern: str) -> list[str]:
+        """Ids of the tools with findings that a pattern with ``*``, ``?`` and ``[…]`` names: the one of exactly this id, where there is it."""
+        return [pattern] if pattern in self.hashes else [id_ for id_ in self.hashes if fnmatchcase(id_, pattern)]
+
+    def releases(self, ids: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
+        """What :func:`ingest.trust.approvals.approve` takes, of tools with findings; raise KeyError for others."""
+        rules: dict[str, dict[str, None]] = {}
+        for each in self.findings:
+            rules.setdefault(each.tool, {})[each.rule] = None
+        return [(id_, self.hashes[id_], tuple(rules.get(id_, ()))) for id_ in ids]
 
     def without(self, published: Mapping[str, Tool], ids: Collection[str]) -> TrustRecord:
         """The record after a build without some published tools, of which the last 500 that left are kept.
@@ -148,6 +169,8 @@ def examine(
         refused=_refused(policy, reasons, len(tools) - len(left_out)),
         report=FindingsReport(
             policy=policy,
+            tools=len(hashes),
+            severe=len(severe),
             by_kind=dict(sorted(Counter(kind for _, kind in {(each.tool, each.kind) for each in findings}).items())),
             quarantined={id_: reasons[id_] for id_ in held if policy == "quarantine"},
             kept=tuple(kept),
@@ -155,6 +178,7 @@ def examine(
             findings=tuple(findings[:_LISTED]),
         ),
         record=TrustRecord(
+            policy=policy,
             findings=tuple(findings),
             hashes=hashes,
             quarantined=tuple(id_ for id_ in held if id_ in held_back),
@@ -206,14 +230,16 @@ def admitted(tools: Iterable[Tool], examined: Examined) -> tuple[Tool, ...]:
 
 
 def write_record(store: Path, record: TrustRecord) -> None:
-    """Write what an examination found; the file is removed where it found nothing, so that a clean store has none.
+    """Write what an examination found; the file is removed where there is nothing to remember.
 
     :raises StorageError: when it cannot be written.
     """
     if record == TrustRecord():
-        (store / FINDINGS).unlink(missing_ok=True)
+        with disk_errors(store):
+            (store / FINDINGS).unlink(missing_ok=True)
         return
     row = {
+        "policy": record.policy,
         "findings": [finding.to_json() for finding in record.findings],
         "hashes": record.hashes,
         "quarantined": list(record.quarantined),

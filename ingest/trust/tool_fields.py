@@ -16,7 +16,8 @@ Role: TypeAlias = Literal["name", "label", "prose", "value"]
 """A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
 
 # Written by egotools, or places and hashes.
-_OWN_METADATA = frozenset(("namespace", "format", "source", "owner", "method", "path", "cut", "overlay", "source_id"))
+_OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
+_NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
 _VALUES = frozenset(("default", "example", "examples", "enum", "const", "x-example", "x-examples"))
 _LABELS = frozenset(("title", "summary"))
 _PROSE = frozenset(("description",))
@@ -48,13 +49,14 @@ def _all_fields(tool: Tool) -> Iterator[FieldText]:
             yield from _parameter_fields(f"{title}[{number}]", parameter)
     for key, value in tool.metadata.items():
         if key not in _OWN_METADATA:
-            yield from _walk(f"metadata.{key}", value, "label")
+            yield from _walk(f"metadata.{key}", value, "name" if key in _NAMES else "label")
     for number, dependency in enumerate(tool.depends_on):
         yield FieldText(f"depends_on[{number}].reason", dependency.reason, "label")
     for title, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
         if isinstance(schema, JsonObject):
-            for _, definition in schema.definitions:
-                yield from (each._replace(field=f"{title}.$defs{each.field}") for each in _schema_fields(definition))
+            for name, definition in schema.definitions:
+                place = f"{title}.$defs.{name}"
+                yield from (each._replace(field=f"{place}{each.field}") for each in _schema_fields(definition))
             yield from (each._replace(field=f"{title}{each.field}") for each in _schema_fields(schema.own_text))
         elif schema is not None:
             yield from _walk(title, schema, "label")

@@ -36,6 +36,7 @@ class AskOptions:
         Option(
             "--store",
             "-s",
+            file_okay=False,
             envvar="EGOTOOLS_STORE",
             help="Store whose tool graph is asked. Default: the shipped company's.",
         ),
@@ -48,6 +49,7 @@ class AskOptions:
         tuple[Path, ...],
         Option(
             "--operators",
+            file_okay=False,
             metavar="DIR",
             help="Folder with further operators for a model, one in each file. Their code runs as yours. Repeat for several.",
         ),

@@ -44,7 +44,7 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
         print_json(report.to_json())
         return
     file = report_file(plan.store, f"{report.snapshot_id}.json")
-    show_build_summary(report, file if file.is_file() else None, published=plan.published)
+    show_build_summary(report, plan.store, file if file.is_file() else None, published=plan.published)
 
 
 def _cluster(on: str) -> AbstractContextManager[Callable[..., Executor] | None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.markup import escape
 
 from services.cli.console import plain, stdout, table
+from services.cli.findings import show_findings_of
 
 if TYPE_CHECKING:
     from ingest.build_report import BuildReport, UsageReport
@@ -43,16 +44,17 @@ _FINDINGS = (
 )
 
 
-def show_build_summary(report: BuildReport, file: Path | None, *, published: bool) -> None:
+def show_build_summary(report: BuildReport, store: Path, file: Path | None, *, published: bool) -> None:
     """Print the end report of a build.
 
+    :param store: where the snapshot is.
     :param file: where the whole report is, or None where it could not be written.
     :param published: whether the snapshot is now the published one of its store.
     """
     _show_documents(report)
     _show_health(report.health)
     _show_secrets(report.documents)
-    _show_findings(report.findings)
+    _show_findings(report.findings, store)
     _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
@@ -127,13 +129,9 @@ def _show_secrets(documents: Iterable[DocumentReport]) -> None:
         _show_line(f"{_counted(len(examples), 'example')} taken out as possible secrets; revoke what is real", examples)
 
 
-def _show_findings(found: FindingsReport) -> None:
-    """Print how many tools have findings, and which were left out."""
-    if not found.by_kind:
-        return
-    kinds = ", ".join(f"{kind} {_counted(tools, 'tool')}" for kind, tools in found.by_kind.items())
-    held = "" if found.quarantined else "; no tool is held back"
-    _print("Findings", f"{kinds}{held}; see `egotools findings list`")
+def _show_findings(found: FindingsReport, store: Path) -> None:
+    """Print how many tools have findings, and which were held back."""
+    show_findings_of(store, found.tools, found.severe, len(found.quarantined))
     for outcome, tools in (
         ("not in the snapshot", [tool for tool in found.quarantined if tool not in found.kept]),
         ("in the snapshot as published before", found.kept),

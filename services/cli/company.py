@@ -25,9 +25,11 @@ def _company() -> None:
 
 @command(company_app)
 def serve(
-    data: Annotated[Path, typer.Option(help="Folder of the records; an empty one gets those of the seed.")],
+    data: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder of the records; an empty one gets those of the seed.")
+    ],
     catalog: Annotated[
-        Path, typer.Option(help="Folder of the OpenAPI documents.", show_default="the shipped ones")
+        Path, typer.Option(file_okay=False, help="Folder of the OpenAPI documents.", show_default="the shipped ones")
     ] = SHIPPED_CATALOG,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no access control.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,

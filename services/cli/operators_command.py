@@ -26,6 +26,7 @@ _Folder = Annotated[
     Path | None,
     typer.Option(
         "--folder",
+        file_okay=False,
         envvar="EGOTOOLS_OPERATORS",
         help="Folder of the versions. Default: $XDG_STATE_HOME/egotools/operators (~/.local/state/egotools/operators).",
     ),

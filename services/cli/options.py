@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os.path
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
@@ -17,7 +18,8 @@ from services.cli.console import show_error
 __all__ = ["Json", "On", "Store", "command"]
 
 Store: TypeAlias = Annotated[
-    Path, typer.Option("--store", "-s", help="Store with the published snapshot.", envvar="EGOTOOLS_STORE")
+    Path,
+    typer.Option("--store", "-s", file_okay=False, help="Store with the published snapshot.", envvar="EGOTOOLS_STORE"),
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON for programs instead of tables; errors too, on the error channel.")
@@ -84,13 +86,13 @@ def _is_path(hint: Any) -> bool:
 
 
 def _of_named_files(hint: Any) -> Any:
-    """The hint of a path, with a parser that refuses an empty one."""
+    """The hint of a path, with a parser that refuses an empty one, and a file where the option is ``file_okay=False``."""
     inner, *notes = get_args(hint)
     parsed = []
     for note in notes:
         own = copy(note)
         if hasattr(own, "parser"):
-            own.parser = path
+            own.parser = path if note.file_okay else folder_path
         parsed.append(own)
     return Annotated[(inner, *parsed)]
 
@@ -103,6 +105,19 @@ def path(text: str | Path) -> Path:
     if not str(text).strip():
         raise typer.BadParameter("it is empty: a variable of the shell may not be set. Write . for the current folder")
     return Path(text)
+
+
+def folder_path(text: str | Path) -> Path:
+    """Return the path of a folder, which need not be there yet.
+
+    :raises typer.BadParameter: for an empty text, and where it or a folder above it is a file.
+    """
+    folder = path(text)
+    # These functions raise nothing where a folder may not be read.
+    there = next((each for each in (folder, *folder.parents) if os.path.exists(each)), None)
+    if there is not None and not os.path.isdir(there):
+        raise typer.BadParameter(f"{there} is a file. Name a folder")
+    return folder
 
 
 def _value(name: str, hint: Any, values: Mapping[str, Any]) -> Any:

@@ -58,7 +58,8 @@ def plan(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Of the domain personal: a folder with mail, calendars, cards and files. Its index is brought up to date first."
+            file_okay=False,
+            help="Of the domain personal: a folder with mail, calendars, cards and files. Its index is brought up to date first.",
         ),
     ] = None,
     index: Annotated[

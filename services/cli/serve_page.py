@@ -64,6 +64,7 @@ class PageOptions:
         tuple[Path, ...],
         typer.Option(
             metavar="DIR",
+            file_okay=False,
             help="Folder with further operators for these questions, as of egotools ask --operators. It needs --query-model.",
         ),
     ] = ()

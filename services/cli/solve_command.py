@@ -56,7 +56,11 @@ def solve(
     store: Annotated[
         Path | None,
         typer.Option(
-            "--store", "-s", envvar="EGOTOOLS_STORE", help="Store with tools. Default: the integrated tools alone."
+            "--store",
+            "-s",
+            file_okay=False,
+            envvar="EGOTOOLS_STORE",
+            help="Store with tools. Default: the integrated tools alone.",
         ),
     ] = None,
     server: Annotated[
@@ -65,7 +69,11 @@ def solve(
     allowed_models: AllowedModels = (),
     tools_cache: Annotated[
         Path | None,
-        typer.Option("--tools-cache", help="Folder for the store of the integrated tools. Default: the user's cache."),
+        typer.Option(
+            "--tools-cache",
+            file_okay=False,
+            help="Folder for the store of the integrated tools. Default: the user's cache.",
+        ),
     ] = None,
     run: RunOptions = NO_RUN,
     endpoint: ChatEndpoint = NO_ENDPOINT,

@@ -173,7 +173,8 @@ class BatchOptions:
         ),
     ] = None
     out: Annotated[
-        Path | None, Option("--out", "-o", help="With --tasks: folder for journals, results and the report.")
+        Path | None,
+        Option("--out", "-o", file_okay=False, help="With --tasks: folder for journals, results and the report."),
     ] = None
     workers: Annotated[int, Option(min=1, max=256, help="With --tasks: tasks that are solved at once.")] = 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from ontology.errors import EgotoolsError
 from services.audited import audited
 from services.cli.console import plain, print_json, show_error, stdout
+from services.cli.findings import show_findings_of
 from services.cli.lost_signature import told_of_lost_signature
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
@@ -74,10 +76,10 @@ def sync(
     The snapshot has the tools of these sources and no others. A source that cannot be read keeps its published tools; the exit code is then 4.
     """
     pin_threads()  # before a numeric library is imported
+    from ingest.trust.quarantine import read_record
     from services.jobs.source_sync import sources_of, sync_sources
     from services.jobs.sync_watch import watch
 
-    chosen = {} if findings is None else {"findings": findings}
     plan = BuildPlan(
         addresses=tuple(addresses),
         store=store,
@@ -85,7 +87,7 @@ def sync(
         keep=keep,
         signing_key=signing_key,
         workers=workers,
-        **chosen,  # type: ignore[arg-type]
+        findings=findings or read_record(store).policy,
     )
 
     def run() -> SyncReport:
@@ -96,7 +98,7 @@ def sync(
 
     if not keep_watching:
         report = run()
-        _show(report, as_json=as_json)
+        _show(report, store, as_json=as_json)
         if report.kept:
             raise typer.Exit(_UNREAD)
         return
@@ -108,10 +110,10 @@ def sync(
         if isinstance(done, EgotoolsError):
             show_error(done, as_json=as_json)
         else:
-            _show(done, as_json=as_json)
+            _show(done, store, as_json=as_json)
 
 
-def _show(report: SyncReport, *, as_json: bool) -> None:
+def _show(report: SyncReport, store: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(report.to_json())
         return
@@ -129,9 +131,7 @@ def _show(report: SyncReport, *, as_json: bool) -> None:
             _lines([f"{sign} … {len(ids) - _SHOWN:,} more (--json)"])
     _lines(f"{each.name}: left as it is, {each.tools:,} tools kept: {each.problem}" for each in report.kept)
     found = report.build.findings
-    if found.findings:
-        held = f", {len(found.quarantined):,} tools held back" if found.quarantined else ""
-        _lines([f"{len(found.findings):,} findings{held}: egotools findings list --store STORE"])
+    show_findings_of(store, found.tools, found.severe, len(found.quarantined))
 
 
 def _lines(texts: Iterable[str]) -> None:

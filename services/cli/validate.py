@@ -48,7 +48,9 @@ def validate(
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option("--store", "-s", help="Store whose snapshot is checked: every file against its hash."),
+        typer.Option(
+            "--store", "-s", file_okay=False, help="Store whose snapshot is checked: every file against its hash."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -28,7 +28,7 @@ from ingest.sources.named_sources import named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.trust.approvals import APPROVALS
-from ingest.trust.quarantine import Examined, admitted
+from ingest.trust.quarantine import Examined, admitted, read_record
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
@@ -207,7 +207,8 @@ def build_snapshot(
         tuned=tuned_snapshot(store, weights),
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
-    if key is not None and (store / _CACHE).is_file():
+    same_policy = findings is None or read_record(store).policy == findings
+    if key is not None and same_policy and (store / _CACHE).is_file():
         with ResultCache(store / _CACHE) as cache:
             earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
             if earlier is not None and (complete is None or not earlier.rejected_tools.all):

@@ -130,7 +130,13 @@ class BuildPlan:
     ]
     store: Annotated[
         Path,
-        Option("--out", "-o", envvar="EGOTOOLS_STORE", help="Store to publish the snapshot in; created if missing."),
+        Option(
+            "--out",
+            "-o",
+            file_okay=False,
+            envvar="EGOTOOLS_STORE",
+            help="Store to publish the snapshot in; created if missing.",
+        ),
     ] = DEFAULT_STORE
     ontology: OntologyFile = None
     overlays: Annotated[
@@ -237,6 +243,7 @@ class DatagenPlan:
         Option(
             "--out",
             "-o",
+            file_okay=False,
             help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. "
             "Requests that the same generator made there from the same snapshot are kept, and not generated again.",
         ),
@@ -309,6 +316,7 @@ class EvaluationPlan:
         Option(
             "--out",
             "-o",
+            file_okay=False,
             help="Folder for the results. Answers in it are kept, and their requests are not sent again, where system, "
             "configuration, snapshot, requests and k are the same. Otherwise its run is replaced.",
         ),
@@ -390,7 +398,12 @@ class TuningPlan:
     ] = False
     out: Annotated[
         Path | None,
-        Option("--out", "-o", help="Store to publish the new version in. Default: the store of the snapshot."),
+        Option(
+            "--out",
+            "-o",
+            file_okay=False,
+            help="Store to publish the new version in. Default: the store of the snapshot.",
+        ),
     ] = None
     k: Annotated[
         int,
@@ -415,9 +428,9 @@ class TuningPlan:
 class LearningPlan:
     """A learning from use: of which store, from which sessions, and how the influence of a reporter is bounded."""
 
-    store: Annotated[Path, Option("--store", "-s", help="Store of snapshot and outcomes.", envvar="EGOTOOLS_STORE")] = (
-        DEFAULT_STORE
-    )
+    store: Annotated[
+        Path, Option("--store", "-s", file_okay=False, help="Store of snapshot and outcomes.", envvar="EGOTOOLS_STORE")
+    ] = DEFAULT_STORE
     logs: Annotated[
         tuple[Path, ...],
         Option(
@@ -427,7 +440,10 @@ class LearningPlan:
         ),
     ] = ()
     outcomes: Annotated[
-        Path | None, Option("--outcomes", metavar="FOLDER", help="Folder of the outcomes. Default: that of the store.")
+        Path | None,
+        Option(
+            "--outcomes", file_okay=False, metavar="FOLDER", help="Folder of the outcomes. Default: that of the store."
+        ),
     ] = None
     k: Annotated[
         int,

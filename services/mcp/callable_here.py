@@ -8,6 +8,7 @@ from egotools import RankedTool, Tool, ToolRequestError
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
 from planners.calling.tool_access import ToolAccess
+from services.mcp.catalogue_text import slug
 
 __all__ = ["why_not_callable"]
 
@@ -21,7 +22,7 @@ def why_not_callable(tool: RankedTool | Tool, access: ToolAccess) -> str:
         return _why_not_over_http(tool, access)
     if call.protocol == "mcp":
         known = call.session in access.sessions or "" in access.sessions
-        return "" if known else f"no session is given for {call.session or 'this tool'}"
+        return "" if known else f"no session is given for {slug(call.session) or 'this tool'}"
     if call.protocol == "python":
         module = call.operation.partition(":")[0]
         return "" if module in access.modules else f"the module {module} is not allowed"
@@ -32,7 +33,7 @@ def _why_not_over_http(tool: RankedTool | Tool, access: ToolAccess) -> str:
     server = access.servers.get(tool.namespace, access.servers.get("", ""))
     hosts = [host for url in tool.call.servers if (host := urlsplit(url).hostname)]
     if not server and not hosts:
-        return f"no base URL is given for {tool.namespace or 'this tool'}"
+        return f"no base URL is given for {slug(tool.namespace) or 'this tool'}"
     if not server and is_refused_literal(hosts[0], access.allowed_networks):
         return f"its document leads to {hosts[0]}, which is no public address and not allowed"
     try:

@@ -1,4 +1,5 @@
-"""What the search tool says of the catalogue behind it: names and counts, nothing that a document says in sentences."""
+"""What the search tool says of the catalogue behind it: counts, and names as slugs, so that nothing of a document stands there as a
+sentence."""
 
 from __future__ import annotations
 
@@ -7,16 +8,18 @@ from collections.abc import Iterator
 
 from egotools import CatalogInfo, NamespaceSummary
 
-__all__ = ["MAX_CHARS", "search_description"]
+__all__ = ["MAX_CHARS", "search_description", "slug"]
 
 MAX_CHARS = 1_500
 _HEAD = (
     "Find the tools that a task needs before any other call. Describe the whole task in plain words: one search gives all "
     "tools that it needs, with schemas. "
 )
-_NOT_IN_A_NAME = re.compile(r"[^\w .:/-]+")
-_MAX_NAME = 40
-_MAX_WORDS = 4  # a longer name may be a sentence, and a sentence an instruction
+_WORD = re.compile(r"[^\W_]+")
+_SLUG = re.compile(r"[\w./-]+")
+_MAX_NAME = 32  # characters of a slug
+_MAX_WORD = 20  # words that are written as one are a sentence too
+_MAX_WORDS = 3  # a longer name may be a sentence, and a sentence an instruction
 
 
 def search_description(info: CatalogInfo) -> str:
@@ -38,13 +41,17 @@ def search_description(info: CatalogInfo) -> str:
 
 def _systems(namespaces: tuple[NamespaceSummary, ...]) -> Iterator[str]:
     for each in namespaces:
-        name = _name(each.name)
-        objects = [found for found in map(_name, each.objects) if found]
+        name = slug(each.name)
+        objects = [found for found in map(slug, each.objects) if found]
         if name:
             yield f"{name} ({each.tool_count:,}{': ' + ', '.join(objects) if objects else ''})"
 
 
-def _name(text: str) -> str:
-    """A name of a document as a few plain words; empty for what is none."""
-    name = " ".join(_NOT_IN_A_NAME.sub(" ", text).split())
-    return name if len(name) <= _MAX_NAME and len(name.split()) <= _MAX_WORDS else ""
+def slug(text: str) -> str:
+    """A name of a document as at most three words without spaces between them, as it is where it has none, because it is the value of
+    a filter; empty for what is longer.
+    """
+    words = _WORD.findall(text)
+    name = text if _SLUG.fullmatch(text) else "-".join(words).casefold()
+    long = len(words) > _MAX_WORDS or len(name) > _MAX_NAME or any(len(word) > _MAX_WORD for word in words)
+    return "" if long or not words else name

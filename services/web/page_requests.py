@@ -74,9 +74,10 @@ class Consented(_Form):
 
 
 class Approved(_Form):
-    """The release of a tool."""
+    """The release of a tool by its id, or of the tools that a pattern matches."""
 
-    tool: str = Field(min_length=1, max_length=2_000)
+    tool: str = Field(default="", max_length=2_000)
+    pattern: str = Field(default="", max_length=2_000)
     reason: str = Field(min_length=1, max_length=2_000, pattern=r"\S")
 
 

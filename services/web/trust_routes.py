@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ontology.errors import NotFoundError, UnsupportedError
-from services.audited import audited
+from services.audited import audited, named_tools
 from services.web.page_access import Visitor
 from services.web.page_context import context_of
 from services.web.page_requests import Approved, read_body
@@ -43,26 +43,25 @@ def _read_findings(store: Path) -> dict[str, Any]:
 async def _approve(request: Request) -> JSONResponse:
     visitor, store = await _store(request)
     approved = await read_body(request, Approved)
-    await asyncio.to_thread(_release, store, approved, visitor.name or "page")
-    return JSONResponse({})
+    count = await asyncio.to_thread(_release, store, approved, visitor.name or "page")
+    return JSONResponse({"approved": count})
 
 
-def _release(store: Path, approved: Approved, by: str) -> None:
-    """Release a tool as the last build saw it; the next build takes it in.
+def _release(store: Path, approved: Approved, by: str) -> int:
+    """Release tools as the last build saw them; return how many.
 
-    :raises NotFoundError: when that found nothing in it.
+    :raises NotFoundError: when that found nothing in them.
     """
     from ingest.trust.approvals import approve
     from ingest.trust.quarantine import read_record
 
     record = read_record(store)
-    if approved.tool not in record.hashes:
-        raise NotFoundError(
-            "the last build found nothing in it", subject=approved.tool, remedy="Load the findings again"
-        )
-    rules = tuple(dict.fromkeys(each.rule for each in record.findings if each.tool == approved.tool))
-    with audited("approve-finding", approved.tool):
-        approve(store, [(approved.tool, record.hashes[approved.tool], rules)], reason=approved.reason, by=by)
+    ids = [id_ for id_ in (approved.tool,) if id_ in record.hashes] or record.matching(approved.pattern)
+    if not ids:
+        subject = approved.tool or approved.pattern
+        raise NotFoundError("the last build found nothing in it", subject=subject, remedy="Load the findings again")
+    with audited("approve-finding", ids[0] if len(ids) == 1 else named_tools(ids)):
+        return len(approve(store, record.releases(ids), reason=approved.reason, by=by))
 
 
 async def _duplicates(request: Request) -> JSONResponse:

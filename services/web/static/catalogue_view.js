@@ -18,6 +18,10 @@ export class CatalogueView {
       event.preventDefault();
       this.#search(byId("search").value.trim());
     });
+    byId("approve-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#approve({ pattern: byId("approve-pattern").value.trim(), reason: byId("approve-reason").value });
+    });
     byId("more-tools").addEventListener("click", () => this.#list());
   }
 
@@ -91,6 +95,7 @@ export class CatalogueView {
       const { findings, quarantined, approved, total } = await get("/api/findings");
       const byTool = Map.groupBy(findings, (each) => each.tool);
       const item = ([tool, own]) => this.#finding(tool, own, quarantined.includes(tool), approved.includes(tool));
+      byId("approve-form").hidden = !total;
       byId("findings").replaceChildren(...[...byTool].map(item));
       return total ? `${count(total)} findings in ${count(byTool.size)} tools.` : "No findings.";
     });
@@ -101,21 +106,25 @@ export class CatalogueView {
       element("li", {}, `${each.severity}: ${each.kind} in ${each.field}: ${each.why}. `, element("q", {}, each.quote), ` ${each.remedy}.`);
     const parts = [
       element("strong", { class: "mono" }, tool),
-      held ? " (left out of the snapshot)" : "",
+      held ? " (held back)" : "",
       element("ul", { class: "plain" }, ...findings.map(line)),
     ];
-    if (approved) return element("li", {}, ...parts, element("p", { class: "quiet" }, "Approved as it is. Build again to take it in."));
+    if (approved) return element("li", {}, ...parts, element("p", { class: "quiet" }, `Approved as it is.${held ? " Build again to take it in." : ""}`));
     const reason = element("input", { required: true, maxlength: 2000, "aria-label": `Reason to approve ${tool}`, placeholder: "Reason" });
-    const send = async (event) => {
+    const send = (event) => {
       event.preventDefault();
-      try {
-        await post("/api/approve", { tool, reason: reason.value });
-        await this.#findings();
-      } catch (failure) {
-        showProblem(byId("problem"), errorOf(failure));
-      }
+      this.#approve({ tool, reason: reason.value });
     };
     return element("li", {}, ...parts, element("form", { class: "request", onsubmit: send }, reason, element("button", { type: "submit" }, "Approve")));
+  }
+
+  async #approve(what) {
+    try {
+      await post("/api/approve", what);
+      await this.#findings();
+    } catch (failure) {
+      showProblem(byId("problem"), errorOf(failure));
+    }
   }
 
   async #duplicates() {

@@ -10,6 +10,7 @@ import pytest
 from ingest.trust.examine import findings_of
 from ingest.trust.finding import QUARANTINE, Finding, visible
 from ingest.trust.security_advice import without_advice
+from ontology.json_object import JsonObject
 from ontology.tool import Parameter, Tool
 
 
@@ -52,9 +53,17 @@ def test_an_instruction_to_the_model_is_severe_in_any_field(text: str) -> None:
         _tool(parameters=(Parameter(name="mode", enum=("fast", text)),)),
         _tool(returns=(Parameter(name="advice", example=text),)),
         _tool(metadata={"x-hint": {"deep": [text]}}),
+        _tool(metadata={"owner": text}),
+        _tool(space=text),
         _tool(input_schema={"type": "object", "properties": {"a": {"properties": {"b": {"description": text}}}}}),
     ):
         assert [each for each in _severe(tool) if each.kind == "instruction-to-model"], tool
+
+
+def test_a_finding_in_a_shared_definition_names_it() -> None:
+    schema = JsonObject('{"type":"object"}', {"Invoice": f'{{"oneOf":[{{}},{{"description":"{_INSTRUCTIONS[0]}"}}]}}'})
+    [found] = _severe(_tool(input_schema=schema))
+    assert found.field == "input_schema.$defs.Invoice.oneOf[1].description"
 
 
 def test_a_finding_says_where_what_and_why() -> None:

@@ -17,7 +17,19 @@ def _build(
 ) -> tuple[int, str, str]:
     (folder / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = ("build", folder / "tools.jsonl", "--out", folder / out, "--encoder", "hashing.v1", "--workers", 1)
-    return run(*command, "--findings", policy)
+    return run(*command, *(("--findings", policy) if policy else ()))
+
+
+def test_by_default_nothing_is_held_back_and_one_line_says_where_to_look(run: Run, tmp_path: Path) -> None:
+    store, document = tmp_path / "store", tmp_path / "new.jsonl"
+    found = f"Findings: 1 tools (1 severe), none held back; see `egotools findings list --store {store}`"
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD, policy="")
+    assert code == 0 and "2 tools" in out and found in out.splitlines()
+    code, out, _ = _build(run, tmp_path, CLEAN, policy="")
+    assert code == 0 and "Findings" not in out
+    document.write_text(json.dumps(BAD) + "\n", encoding="utf-8")
+    code, out, _ = run("sync", f"erp={document}", "--store", tmp_path / "synced")
+    assert code == 0 and "1 tools, 1 added" in out and "1 tools (1 severe), none held back" in out
 
 
 def test_a_quarantined_tool_is_listed_approved_and_built(
@@ -54,7 +66,7 @@ def test_a_sync_examines_as_a_build_does(run: Run, tmp_path: Path) -> None:
     document.write_text(f"{json.dumps(CLEAN)}\n{json.dumps(BAD)}\n", encoding="utf-8")
     sync = ("sync", f"erp={document}", "--store", store, "--findings", "quarantine")
     code, out, _ = run(*sync)
-    assert code == 0 and "1 tools, 1 added" in out and "1 tools held back" in out
+    assert code == 0 and "1 tools, 1 added" in out and "1 held back" in out
     code, out, err = run("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
     assert code == 0 and "approved erp/list_vendors by ann" in out, err
     code, out, _ = run(*sync)
@@ -68,8 +80,10 @@ def test_a_sync_examines_as_a_build_does(run: Run, tmp_path: Path) -> None:
         (("erp/get_invoice", "--reason", "r"), 7, "nothing was found"),
         (("erp/list_vendors", "--reason", " "), 2, "--reason"),
         (("erp/list_vendors",), 2, "--reason"),
-        (("hr/*", "--reason", "r"), 7, "hr/*"),
-        (("--reason", "r"), 2, "--all"),
+        (("erp/*", "hr/*", "--reason", "r"), 7, "hr/*: nothing was found"),
+        (("--reason", "r"), 2, "no tool is named"),
+        (("--all", "erp/*", "--reason", "r"), 2, "--all"),
+        (("erp/*", "--dry-run"), 0, ""),
     ],
 )
 def test_what_cannot_be_approved_is_named(
@@ -81,6 +95,18 @@ def test_what_cannot_be_approved_is_named(
     assert not (tmp_path / "store" / "approvals.jsonl").exists()
 
 
+@pytest.mark.parametrize("named", ["erp/list_*", "--all"])
+def test_many_are_approved_by_a_pattern_after_they_are_counted(run: Run, tmp_path: Path, named: str) -> None:
+    other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
+    _build(run, tmp_path, CLEAN, BAD, other)
+    approve = ("findings", "approve", named, "--store", tmp_path / "store")
+    code, out, _ = run(*approve, "--dry-run")
+    assert (code, out) == (0, f"{named}: 2 of 2 tools with findings\n")
+    code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")
+    assert code == 0 and out.startswith(f"{named}: 2 of 2 tools with findings\napproved ")
+    assert "3 tools" in _build(run, tmp_path, CLEAN, BAD, other)[1]
+
+
 def test_a_store_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
     code, _, err = run("findings", "list", "--store", tmp_path / "none")
     assert code == 7 and "egotools build" in err
@@ -90,23 +116,6 @@ def test_refuse_ends_the_build(run: Run, tmp_path: Path) -> None:
     code, _, err = _build(run, tmp_path, CLEAN, BAD, policy="refuse")
     assert code == 4 and "erp/list_vendors" in err
     assert not (tmp_path / "store" / "CURRENT").exists()
-
-
-@pytest.mark.parametrize("named", ["erp/*", "--all"])
-def test_tools_are_approved_by_pattern(run: Run, tmp_path: Path, named: str) -> None:
-    assert _build(run, tmp_path, CLEAN, BAD)[0] == 0
-    code, out, err = run("findings", "approve", named, "--reason", "ours", "--by", "ann", "--store", tmp_path / "store")
-    assert code == 0 and out.count("approved erp/list_vendors") == 1, err
-    assert "Quarantined" not in _build(run, tmp_path, CLEAN, BAD)[1]
-
-
-def test_no_tool_is_held_back_by_default(run: Run, tmp_path: Path) -> None:
-    document, store = tmp_path / "erp.jsonl", tmp_path / "store"
-    document.write_text(f"{json.dumps(CLEAN)}\n{json.dumps(BAD)}\n", encoding="utf-8")
-    code, out, err = run("sync", f"erp={document}", "--store", store)
-    assert code == 0 and "2 tools, 2 added" in out and "held back" not in out, err
-    code, out, err = run("build", f"erp={document}", "--out", store, "--encoder", "hashing.v1", "--workers", 1)
-    assert code == 0 and "no tool is held back" in out and "Quarantined" not in out, err
 
 
 def test_diff_shows_the_findings_of_what_changed(run: Run, tmp_path: Path) -> None:

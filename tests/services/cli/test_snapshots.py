@@ -186,6 +186,26 @@ def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
     assert os.listdir(tmp_path) == ["api.json"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("build", "api.json", "--out", "api.json"),
+        ("build", "api.json", "--out", "api.json/x"),
+        ("snapshots", "--store", "api.json"),
+        ("eval", "x", "--queries", "api.json", "--out", "api.json"),
+        ("plan", "x", "--data", "api.json"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_in_the_place_of_a_folder_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _tools(tmp_path, 1)
+    code, _, err = run(*arguments)
+    assert code == 2 and "api.json is a file. Name a folder" in " ".join(err.replace("│", " ").split())
+
+
 CRAFTED: dict[str, Callable[[dict[str, Any]], None]] = {
     "no files": lambda manifest: manifest.update(files={}),
     "a file outside": lambda manifest: manifest["files"].update({"../CURRENT": {"bytes": 1, "sha256": "0" * 64}}),

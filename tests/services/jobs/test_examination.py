@@ -73,7 +73,7 @@ def test_a_clean_catalogue_has_the_same_bytes_under_every_policy(tmp_path: Path)
         report = build(_plan(folder, policy), no_progress)
         ids.add(report.snapshot_id)
         assert report.findings.findings == () and report.findings.policy == policy
-        assert not (folder / "store" / FINDINGS).exists()
+        assert read_record(folder / "store") == TrustRecord(policy=policy)
     assert len(ids) == 1  # the id of a snapshot is the hash of its files
 
 

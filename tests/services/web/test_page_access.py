@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,6 +93,16 @@ async def test_a_cookie_has_the_roles_of_its_token(web_store: Path, tmp_path: Pa
         assert (await client.get("/api/findings")).json()["total"] > 0
         await sign_in(client, "")
         assert (await client.post("/api/retrieve", json=QUERY)).status_code == 401
+
+
+async def test_tools_are_approved_by_a_pattern(web_store: Path, tmp_path: Path) -> None:
+    store = shutil.copytree(web_store, tmp_path / "store", symlinks=True)
+    async with web_page(store) as address, browsing(address) as client:
+        for pattern, status in (("", 404), ("none/*", 404), ("hostile/*", 200)):
+            answer = await client.post("/api/approve", json={"pattern": pattern, "reason": "read"})
+            assert answer.status_code == status
+        found = (await client.get("/api/findings")).json()
+        assert set(found["approved"]) == {each["tool"] for each in found["findings"]}
 
 
 async def test_a_header_is_as_good_and_filters_hold(web_store: Path, tmp_path: Path) -> None:

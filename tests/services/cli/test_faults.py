@@ -63,7 +63,6 @@ def test_serving_a_folder_that_is_no_store_writes_nothing_and_logs_nothing(tmp_p
         "call a/b --arguments @/dev/zero",
         "call a/b --credential k=@/dev/zero",
         "call a/b --file f=/dev/zero",
-        "admin catalogs --server 127.0.0.1:1 --token-file /dev/zero",
         "mcp --server 127.0.0.1:1 --ca-file /dev/zero",
         "solve --tasks /dev/zero --out OUT",
         "eval STORE --queries /dev/zero --out OUT",

@@ -276,7 +276,8 @@ SCHEMAS = st.recursive(
 
 
 @pytest.mark.xfail(
-    strict=False, reason="a known fault: some circular combinations at the top lose an input in the schema"
+    strict=False,
+    reason="of an alternative that is no object and refers to one, the flat view has inputs and the schema has none",
 )
 @settings(max_examples=200)
 @given(top=SCHEMAS, first=SCHEMAS, second=SCHEMAS)

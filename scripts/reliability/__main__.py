@@ -22,7 +22,7 @@ from scripts.provenance import current
 from scripts.reliability.row import Figure, Row
 from services.threads import pin_threads
 
-__all__ = ["main", "rows_of"]
+__all__ = ["main", "rows_of", "table"]
 
 KINDS = ("chaos", "load", "soak")
 _DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from scripts.reliability.__main__ import KINDS, PAGE, RESULTS, rows_of
+from scripts.reliability.__main__ import KINDS, PAGE, RESULTS, rows_of, table
 from tests.conftest import ROOT
 
 KNOWN = {row.key for kind in KINDS for row in rows_of(kind)}
@@ -24,3 +24,10 @@ def test_each_figure_that_is_kept_stands_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert MEASURED.keys() <= KNOWN
     assert [key for key, row in MEASURED.items() if row["figure"] not in page] == []
+
+
+def test_a_row_that_was_not_run_is_not_called_held_and_each_says_its_commit() -> None:
+    row = {"kind": "load", "item": "a", "bar": "b", "figure": "c"}
+    made = table({"x": {**row, "held": None}, "y": {**row, "held": True, "measured": "commit `a1`, 2026-01-02"}})
+    assert "| c | not run |" in made and "| c | yes |" in made
+    assert made.endswith("\nMeasured with commit `a1`, 2026-01-02: y.")

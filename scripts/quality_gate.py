@@ -50,7 +50,11 @@ class KnownLoss(NamedTuple):
     cause: str
 
 
-KNOWN_LOSSES: dict[tuple[str, str, str], KnownLoss] = {}
+KNOWN_LOSSES: dict[tuple[str, str, str], KnownLoss] = {
+    ("default-no-graph", "tau2_service", "CompleteRecall@5"): KnownLoss(
+        -0.033, "it was -2.5 % until segments of paths became words: that completes one request more without the graph"
+    )
+}
 """Known losses by baseline, set and measure. One that no longer occurs fails the gate, so that it is removed here, and
 so does one that got worse by more than 2 points.
 """

@@ -70,7 +70,7 @@ class AsyncClient:
 
     async def retrieve(
         self,
-        query: str,
+        query: str = "",
         k: int = 10,
         filters: Mapping[str, Sequence[str]] | None = None,
         preset: str = "",
@@ -83,6 +83,7 @@ class AsyncClient:
         explanation: bool = False,
         min_snapshot: str = "",
         abstain: bool = False,
+        needs: Sequence[str] = (),
     ) -> Response:
         """See :meth:`egotools.Client.retrieve`."""
         asked = Query(
@@ -98,6 +99,7 @@ class AsyncClient:
             explanation=explanation,
             min_snapshot=min_snapshot,
             abstain=abstain,
+            needs=needs,
         )
         message = requests.retrieve_request(asked)
         return read_response(await self._call(self._stub.Retrieve, message, timeout_s), asked)

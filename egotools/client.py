@@ -87,7 +87,7 @@ class Client:
 
     def retrieve(
         self,
-        query: str,
+        query: str = "",
         k: int = 10,
         filters: Mapping[str, Sequence[str]] | None = None,
         preset: str = "",
@@ -100,6 +100,7 @@ class Client:
         explanation: bool = False,
         min_snapshot: str = "",
         abstain: bool = False,
+        needs: Sequence[str] = (),
     ) -> Response:
         """Return the tools that a request needs, best first.
 
@@ -117,6 +118,8 @@ class Client:
         :param explanation: whether each tool has its explanation, also where ``explain`` is False.
         :param min_snapshot: id of a snapshot: a server that serves an older one refuses with :class:`PreconditionError`.
         :param abstain: no tools where the request is unanswerable; otherwise the answer has them, and says so in ``unanswerable``.
+        :param needs: what the agent needs, 1 to 32 phrases in words of documentation, one capability each; ``query`` is context then, and
+            may be empty. ``Response.need_results`` says how well each is served.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
         asked = Query(
@@ -132,6 +135,7 @@ class Client:
             explanation=explanation,
             min_snapshot=min_snapshot,
             abstain=abstain,
+            needs=needs,
         )
         message = requests.retrieve_request(asked)
         return read_response(self._call(self._stub.Retrieve, message, timeout_s), asked)

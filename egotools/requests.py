@@ -42,6 +42,7 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         explanation=_flag("explanation", query.explanation),
         min_snapshot=_text("min_snapshot", query.min_snapshot),
         abstain=_flag("abstain", query.abstain),
+        needs=_texts("needs", query.needs),
     )
 
 

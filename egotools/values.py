@@ -26,6 +26,7 @@ __all__ = [
     "GraphEdge",
     "GraphNode",
     "NamespaceSummary",
+    "NeedResult",
     "ObservedOutput",
     "OntologyInfo",
     "Parameter",
@@ -57,9 +58,11 @@ class Query:
     :param explanation: whether each tool has its explanation, without the reasons.
     :param min_snapshot: id of a snapshot: a server that serves an older one refuses; empty for any.
     :param abstain: no tools where the request is unanswerable.
+    :param needs: what the agent needs, 1 to 32 phrases of 1 to 500 characters, one capability each; the query is context then, and may
+        be empty.
     """
 
-    query: str
+    query: str = ""
     k: int = 10
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     preset: str = ""
@@ -71,6 +74,7 @@ class Query:
     explanation: bool = False
     min_snapshot: str = ""
     abstain: bool = False
+    needs: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +162,8 @@ class RankedTool:
     :param explanation: one line for a person, at most 25 words: words that match, which value fills which input, which tool to
         call first, and the required inputs that are still open; empty where it was not asked for.
     :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
+    :param needs: which needs of the request it serves, counted from 0, the one it serves best first; empty without needs.
+    :param completes: whether the graph brought it: it serves no need, but another tool of the answer needs it.
     """
 
     id: str
@@ -175,6 +181,8 @@ class RankedTool:
     schema_notes: tuple[str, ...] = ()
     explanation: str = ""
     effect: str = ""
+    needs: tuple[int, ...] = ()
+    completes: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -194,6 +202,22 @@ class RankedTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NeedResult:
+    """How well one need of a request is served.
+
+    :param need: as it was asked.
+    :param tool: id of the tool that serves it best; empty where the caller may see no tool.
+    :param probability: in [0, 1], that some tool of the catalogue serves it; None where not estimated.
+    :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs reach.
+    """
+
+    need: str
+    tool: str = ""
+    probability: float | None = None
+    unserved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """The answer to one request: the tools that it needs, best first.
 
@@ -204,6 +228,7 @@ class Response:
         None where not estimated.
     :param unanswerable: whether that is below the threshold that 95 of 100 answerable requests reach.
     :param request_id: of this request, for :meth:`egotools.Client.report_outcome`; empty where the server keeps no outcomes.
+    :param need_results: for each need, in order, how well it is served; empty without needs.
     """
 
     tools: tuple[RankedTool, ...]
@@ -214,6 +239,7 @@ class Response:
     answerable_probability: float | None = None
     unanswerable: bool = False
     request_id: str = ""
+    need_results: tuple[NeedResult, ...] = ()
 
     @property
     def doubt(self) -> str:

@@ -21,12 +21,13 @@ from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.named_first import chosen_first, named_first
+from retrieval.ranking.need_fusion import fuse_needs
 from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights
-from retrieval.response import respond
+from retrieval.response import respond, respond_to_needs
 from retrieval.snapshot.reader import Snapshot
-from retrieval.task_state import after_done
+from retrieval.task_state import after_done, is_done
 
 __all__ = ["GraphRetriever"]
 
@@ -78,9 +79,33 @@ class GraphRetriever:
                 ranking = add_use(context, ranking, self._learned)
             ranking = after_done(context, ranking)
             ranking = self.complete(context, ranking, margin=self._margin)
+        if request.needs:
+            return self._answer_needs(context, ranking)
+        with context.stage("rank"):
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)
         context.fallbacks += unread_language(request.query, self._encoder)
         return respond(context, ranking, preset=self.name, confidence=confidence)
+
+    def _answer_needs(self, context: QueryContext, whole: Ranking) -> Response:
+        """Each need is ranked by itself, all encoded in one call; the rankings are fused with that of the whole request.
+
+        :param whole: the completed ranking of the whole request.
+        """
+        rankings, served = [], []
+        for part in context.of_needs(self._encoder):
+            generate_candidates(part, self._config)
+            context.entries += part.entries
+            with part.stage("rank"):
+                ranking = self._fusion.rank(part)
+                if self._boosts is not None:
+                    ranking = add_boosts(ranking, self._boosts)
+                ranking = named_first(part, ranking)
+                served.append(None if self._confidence is None else self._confidence.estimate(part, ranking))
+                rankings.append(ranking.take(~is_done(part, ranking.tools)))
+        with context.stage("rank"):
+            fused = fuse_needs(rankings, whole)
+        context.fallbacks += unread_language(context.request.text, self._encoder)
+        return respond_to_needs(context, fused, rankings, served, preset=self.name)
 
     def find_candidates(self, request: Request) -> QueryContext:
         """A request with its candidates, which :meth:`retrieve` would rank.

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import zip_longest
+
+from egotools.values import NeedResult, RankedTool, Response
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
@@ -9,6 +13,7 @@ from retrieval.baselines.flat import make_flat
 from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
 from retrieval.config import PAPER
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.query.request import Request
 from retrieval.ranking.confidence import confidence_model_for
 from retrieval.ranking.ranking import Ranker
 from retrieval.ranking.rerank import CrossEncoderRanker, PromotingReranker
@@ -71,7 +76,43 @@ def make_presets(
         HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], ranker),
         *make_flat(snapshot, encoder),
     ]
-    return {retriever.name: retriever for retriever in retrievers if baselines or retriever.name not in BASELINES}
+    return {
+        retriever.name: _Interleaved(retriever) if retriever.name in BASELINES else retriever
+        for retriever in retrievers
+        if baselines or retriever.name not in BASELINES
+    }
+
+
+class _Interleaved:
+    """A baseline that also takes needs: the rankings of the needs, interleaved by rank."""
+
+    def __init__(self, retriever: Retriever) -> None:
+        self.name = retriever.name
+        self._retriever = retriever
+
+    def retrieve(self, request: Request) -> Response:
+        """The best tools of each need, then the second ones, and so on; each tool once."""
+        if not request.needs:
+            return self._retriever.retrieve(request)
+        answers = [self._retriever.retrieve(replace(request, query=need, needs=())) for need in request.needs]
+        tools: dict[str, RankedTool] = {}
+        for same_rank in zip_longest(*(answer.tools for answer in answers)):
+            for need, tool in enumerate(same_rank):
+                if tool is not None:
+                    known = tools.setdefault(tool.id, tool)
+                    tools[tool.id] = replace(known, needs=(*known.needs, need))
+        return replace(
+            answers[0],
+            tools=tuple(
+                replace(tool, rank=rank, score=round(1.0 / rank, 6))
+                for rank, tool in enumerate([*tools.values()][: request.k], 1)
+            ),
+            fallbacks=tuple(dict.fromkeys(each for answer in answers for each in answer.fallbacks)),
+            need_results=tuple(
+                NeedResult(need=need, tool=answer.tools[0].id if answer.tools else "", unserved=not answer.tools)
+                for need, answer in zip(request.needs, answers, strict=True)
+            ),
+        )
 
 
 def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:

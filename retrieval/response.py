@@ -1,23 +1,27 @@
-"""Make a Response from the ranking of any retriever: the best tools with their reasons, and the timings."""
+"""Make a Response from the ranking of any retriever: the best tools with their reasons, how well needs are served, and the timings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import EntryMatch, RankedTool, Reasons, Response
+from egotools.values import EntryMatch, NeedResult, RankedTool, Reasons, Response
+from inference.arrays import Floats1d
 from retrieval.explain.explanation import Explainer
 from retrieval.explain.reasons import entry_match, explain
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import Confidence
+from retrieval.ranking.need_fusion import NEEDED_OF_NEEDS, FusedNeeds
 from retrieval.ranking.ranking import Ranking
 from retrieval.task_state import is_done
 
-__all__ = ["respond"]
+__all__ = ["respond", "respond_to_needs"]
 
 _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
 
@@ -37,32 +41,96 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         context.fallbacks.append(f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
     elif request.auto_k:
         best = confidence.sufficient(best)
-    returned = ranking.take(best)
-    wanted = request.explain or request.explanation
-    probabilities = None if confidence is None else confidence.probabilities[best]
+    tools = _tools(context, ranking, best, None if confidence is None else confidence.probabilities)
+    return _response(
+        context,
+        tools,
+        preset=preset,
+        answerable_probability=None if confidence is None else round(confidence.answerable, 4),
+        unanswerable=confidence is not None and confidence.unanswerable,
+    )
+
+
+def respond_to_needs(
+    context: QueryContext,
+    fused: FusedNeeds,
+    rankings: Sequence[Ranking],
+    confidences: Sequence[Confidence | None],
+    *,
+    preset: str,
+) -> Response:
+    """Return the response over needs: the best tools of the fused ranking, and how well each need is served.
+
+    :param rankings: one for each need.
+    :param confidences: in each of them; None where it is not estimated.
+    """
+    ranking = fused.ranking
+    best = _best(context, ranking)
+    unserved = all(
+        not len(of_need.tools) or (confidence is not None and confidence.unanswerable)
+        for of_need, confidence in zip(rankings, confidences, strict=True)
+    )
+    if context.request.abstain and unserved:
+        best = best[:0]
+        context.fallbacks.append("no tool fits any of the needs")
+    elif context.request.auto_k:
+        best = best[: max(1, int((ranking.scores[best] >= NEEDED_OF_NEEDS).sum()))]
+    supporting = {each.tool for each in context.supporting}
+    tools = []
+    found = _tools(context, ranking, best, np.minimum(ranking.scores, 1.0))
+    for tool, number in zip(found, ranking.tools[best].tolist(), strict=True):
+        needs = fused.needs_of(number)
+        tools.append(replace(tool, needs=needs, completes=not needs and number in supporting))
+    results = tuple(
+        NeedResult(
+            need=need,
+            tool=context.snapshot.tool_id(int(of_need.tools[of_need.best(1)[0]])) if len(of_need.tools) else "",
+            probability=None if confidence is None else round(confidence.answerable, 4),
+            unserved=not len(of_need.tools) or (confidence is not None and confidence.unanswerable),
+        )
+        for need, of_need, confidence in zip(context.request.needs, rankings, confidences, strict=True)
+    )
+    known = [each.probability for each in results if each.probability is not None]
+    return _response(
+        context,
+        tuple(tools),
+        preset=preset,
+        answerable_probability=max(known, default=None),
+        unanswerable=unserved,
+        need_results=results,
+    )
+
+
+def _response(context: QueryContext, tools: tuple[RankedTool, ...], **others: Any) -> Response:
+    return Response(
+        tools=tools,
+        snapshot_id=context.snapshot.id,
+        timings_ms={**context.timings_ms, "total": context.total_ms()},
+        fallbacks=tuple(dict.fromkeys(context.fallbacks)),
+        **others,
+    )
+
+
+def _tools(
+    context: QueryContext, ranking: Ranking, best: NDArray[np.int64], probabilities: Floats1d | None
+) -> tuple[RankedTool, ...]:
+    """The tools at some positions of a ranking, with what the request asks for."""
+    request, returned = context.request, ranking.take(best)
     with context.stage("explain"):
+        wanted = request.explain or request.explanation
         explainer = Explainer(context, returned.tools.tolist()) if wanted else None
         shown = cache(partial(entry_match, context.snapshot))
-        tools = tuple(
+        return tuple(
             RankedTool(
                 id=context.snapshot.tool_id(tool),
                 rank=place + 1,
                 score=round(float(returned.scores[place]), 6),
                 reasons=_reasons(context, returned, place, shown) if request.explain else Reasons(),
                 explanation="" if explainer is None else explainer.explain(tool),
-                probability=None if probabilities is None else round(float(probabilities[place]), 4),
+                probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
             )
             for place, tool in enumerate(_while_waited_for(request, returned))
         )
-    return Response(
-        tools=tools,
-        snapshot_id=context.snapshot.id,
-        preset=preset,
-        timings_ms={**context.timings_ms, "total": context.total_ms()},
-        fallbacks=tuple(context.fallbacks),
-        answerable_probability=None if confidence is None else round(confidence.answerable, 4),
-        unanswerable=confidence is not None and confidence.unanswerable,
-    )
 
 
 def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:

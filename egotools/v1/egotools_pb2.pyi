@@ -159,9 +159,12 @@ class RetrieveRequest(_message.Message):
     HAVE_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
     ABSTAIN_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
     MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
-    """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script."""
+    """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script. Beside `needs` it is context,
+    and may be empty.
+    """
     k: _builtins.int
     """Maximum number of tools, 1 to 1,000. Absent: 10."""
     preset: _builtins.str
@@ -210,6 +213,13 @@ class RetrieveRequest(_message.Message):
         At most 64 names with 1 to 256 characters; each value at most 4,000 characters.
         """
 
+    @_builtins.property
+    def needs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the agent needs, in words of documentation, one capability a phrase ("find an employee by name"): 1 to 32 phrases of 1 to 500
+        characters with at least one letter. Each is ranked by itself; the answer serves every need before it serves one twice, and is completed
+        with the tools that these need. Empty: the needs are not known, and `query` is ranked as a whole.
+        """
+
     def __init__(
         self,
         *,
@@ -224,11 +234,12 @@ class RetrieveRequest(_message.Message):
         have: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         explanation: _builtins.bool = ...,
         abstain: _builtins.bool = ...,
+        needs: _abc.Iterable[_builtins.str] | None = ...,
         min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "abstain", b"abstain", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "abstain", b"abstain", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "needs", b"needs", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
@@ -270,6 +281,7 @@ class RetrieveResponse(_message.Message):
     ANSWERABLE_PROBABILITY_FIELD_NUMBER: _builtins.int
     UNANSWERABLE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    NEED_RESULTS_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot that was used: a content hash, equal on every replica that serves the same snapshot."""
     preset: _builtins.str
@@ -298,6 +310,10 @@ class RetrieveResponse(_message.Message):
     def fallbacks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Parts that were left out of this response, and why, one sentence each; empty for a complete response."""
 
+    @_builtins.property
+    def need_results(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedResult]:
+        """For each need of the request, in order, how well it is served. Empty without needs."""
+
     def __init__(
         self,
         *,
@@ -309,16 +325,53 @@ class RetrieveResponse(_message.Message):
         answerable_probability: _builtins.float | None = ...,
         unanswerable: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        need_results: _abc.Iterable[Global___NeedResult] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "fallbacks", b"fallbacks", "preset", b"preset", "request_id", b"request_id", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools", "unanswerable", b"unanswerable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "fallbacks", b"fallbacks", "need_results", b"need_results", "preset", b"preset", "request_id", b"request_id", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools", "unanswerable", b"unanswerable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__answerable_probability: _TypeAlias = _typing.Literal["answerable_probability"]  # noqa: Y015
     _WhichOneofArgType__answerable_probability: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__answerable_probability) -> _WhichOneofReturnType__answerable_probability | None: ...
 
 Global___RetrieveResponse: _TypeAlias = RetrieveResponse  # noqa: Y015
+
+@_typing.final
+class NeedResult(_message.Message):
+    """How well one need of a request is served."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    PROBABILITY_FIELD_NUMBER: _builtins.int
+    UNSERVED_FIELD_NUMBER: _builtins.int
+    need: _builtins.str
+    """The need as it was asked."""
+    tool: _builtins.str
+    """Id of the tool that serves it best; empty where the caller may see no tool."""
+    probability: _builtins.float
+    """Probability, in [0, 1], that some tool of the catalogue serves it. Absent if the preset does not estimate it."""
+    unserved: _builtins.bool
+    """Whether nothing fits: the probability is below the value that 95 of 100 served requests reach."""
+    def __init__(
+        self,
+        *,
+        need: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        probability: _builtins.float | None = ...,
+        unserved: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "probability", b"probability"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "need", b"need", "probability", b"probability", "tool", b"tool", "unserved", b"unserved"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
+    _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__probability) -> _WhichOneofReturnType__probability | None: ...
+
+Global___NeedResult: _TypeAlias = NeedResult  # noqa: Y015
 
 @_typing.final
 class RankedTool(_message.Message):
@@ -341,6 +394,8 @@ class RankedTool(_message.Message):
     SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
     EFFECT_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    COMPLETES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -371,6 +426,8 @@ class RankedTool(_message.Message):
     """What a call does, as far as the source says: `read` (changes nothing), `idempotent` (a second equal call changes nothing more) or
     `change`. A GET that is named for a change counts as one. Empty from a server that does not say: take it for `change`.
     """
+    completes: _builtins.bool
+    """Whether the graph brought it: it serves no need itself, but another tool of the answer needs it."""
     @_builtins.property
     def reasons(self) -> Global___Reasons:
         """Why it was returned; absent unless `explain` was set."""
@@ -382,6 +439,10 @@ class RankedTool(_message.Message):
     @_builtins.property
     def schema_notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Why `schema_json` is not all that its format asks for, one sentence each; usually empty."""
+
+    @_builtins.property
+    def needs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The needs of the request that it serves, counted from 0, the one that it serves best first. Empty without needs."""
 
     def __init__(
         self,
@@ -401,10 +462,12 @@ class RankedTool(_message.Message):
         schema_notes: _abc.Iterable[_builtins.str] | None = ...,
         explanation: _builtins.str = ...,
         effect: _builtins.str = ...,
+        needs: _abc.Iterable[_builtins.int] | None = ...,
+        completes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "effect", b"effect", "explanation", b"explanation", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "completes", b"completes", "description", b"description", "effect", b"effect", "explanation", b"explanation", "id", b"id", "name", b"name", "namespace", b"namespace", "needs", b"needs", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
     _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015

@@ -17,7 +17,7 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.index.vectors import NodeVectors
 from retrieval.query.named_tools import named_tools
-from retrieval.query.query import Clause, Query, analyse
+from retrieval.query.query import Clause, Query, analyse, analyse_needs
 from retrieval.query.request import Request
 from retrieval.query.supporting_tool import SupportingTool
 from retrieval.query.typed_values import TypedValue, find_values
@@ -102,10 +102,10 @@ class QueryContext:
         """
         context = cls(request=request, snapshot=snapshot)
         with context.stage("encode"):
-            values = find_values(request.query, snapshot.value_shapes) if typed else None
+            values = find_values(request.text, snapshot.value_shapes) if typed else None
             analysed = partial(
                 analyse,
-                request.query,
+                request.text,
                 abbreviations=snapshot.abbreviations,
                 values=values,
                 decomposed=decomposed,
@@ -117,9 +117,30 @@ class QueryContext:
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
                 context.fallbacks.append("no tool passes all filters")
             if typed:
-                context.named = named_tools(snapshot, request.query, context.allowed)
+                context.named = named_tools(snapshot, request.text, context.allowed)
             context.done, unknown = executed_tools(snapshot, request.done)
             context.fallbacks += unknown
+        return context
+
+    def of_needs(self, encoder: Encoder | None) -> list[QueryContext]:
+        """The contexts of the needs of the request, each ranked by itself: what the caller may see and has executed, the timings and
+        the fallbacks are those of this context.
+        """
+        needs, shapes = self.request.needs, self.snapshot.value_shapes
+        with self.stage("encode"):
+            values = [find_values(need, shapes) for need in needs]
+            analysed = partial(analyse_needs, needs, abbreviations=self.snapshot.abbreviations, values=values)
+            queries = self.attempt(lambda: analysed(encoder=encoder), "no semantic matching of needs")
+            if queries is None:
+                queries = analysed(encoder=None)
+        return [self._of_need(query) for query in queries]
+
+    def _of_need(self, query: Query) -> QueryContext:
+        context = QueryContext(
+            request=self.request, snapshot=self.snapshot, fallbacks=self.fallbacks, timings_ms=self.timings_ms
+        )
+        context.query, context.allowed, context.done = query, self.allowed, self.done
+        context.named = named_tools(self.snapshot, query.text, self.allowed)
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:

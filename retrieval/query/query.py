@@ -15,7 +15,7 @@ from retrieval.query.term_weights import term_weights
 from retrieval.query.typed_text import split_at_values, typed_text
 from retrieval.query.typed_values import TypedValue
 
-__all__ = ["Clause", "Query", "analyse"]
+__all__ = ["Clause", "Query", "analyse", "analyse_needs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,40 @@ def analyse(
         request, *rest_texts = (typed_text(text, values or (), spans) for spans in parts)
         vectors = list(encode_clauses(encoder, request, rest_texts))
     whole, *rest = (_clause(text, values, spans, vector_D) for spans, vector_D in zip(parts, vectors, strict=True))
-    said = [piece for piece, value in split_at_values(text, values or (), everything) if value is None]
+    return _query(whole, text, values or (), abbreviations, tuple(rest))
+
+
+def analyse_needs(
+    needs: Sequence[str],
+    encoder: Encoder | None,
+    abbreviations: Mapping[str, str],
+    *,
+    values: Sequence[Sequence[TypedValue]],
+) -> list[Query]:
+    """Analyse the needs of a request, each by itself and as one clause: a need is one capability. They are encoded in one call.
+
+    :param encoder: None for no vectors.
+    :param values: the typed values of each need, in order.
+    :raises ModelError: when the encoder is down.
+    """
+    vectors: Sequence[Floats1d | None] = [None] * len(needs)
+    if encoder is not None:
+        texts = [typed_text(need, found, ((0, len(need)),)) for need, found in zip(needs, values, strict=True)]
+        vectors = list(encoder.encode(texts))
+    return [
+        _query(_clause(need, found, ((0, len(need)),), vector_D), need, found, abbreviations)
+        for need, found, vector_D in zip(needs, values, vectors, strict=True)
+    ]
+
+
+def _query(
+    whole: Clause,
+    text: str,
+    values: Sequence[TypedValue],
+    abbreviations: Mapping[str, str],
+    clauses: tuple[Clause, ...] = (),
+) -> Query:
+    said = [piece for piece, value in split_at_values(text, values, ((0, len(text)),)) if value is None]
     return Query(
         text=text,
         vector_D=whole.vector_D,
@@ -80,7 +113,7 @@ def analyse(
         weights=whole.weights,
         values=whole.values,
         ngrams=tuple(ngrams(said, abbreviations)),
-        clauses=tuple(rest),
+        clauses=clauses,
     )
 
 

@@ -9,10 +9,22 @@ from dataclasses import dataclass, field
 from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request", "check_task", "is_unicode", "never"]
+__all__ = [
+    "MAX_K",
+    "MAX_NEEDS",
+    "MAX_NEED_CHARS",
+    "MAX_QUERY_CHARS",
+    "Request",
+    "check_needs",
+    "check_task",
+    "is_unicode",
+    "never",
+]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
+MAX_NEEDS = 32
+MAX_NEED_CHARS = 500
 _MAX_DONE, _MAX_ID_CHARS = 1_000, 4_096
 _MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 
@@ -56,11 +68,22 @@ class Request(Query):
             )
         if not is_unicode(self.query):
             raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
-        if not any(character.isalnum() for character in self.query):
+        check_needs(self.needs)
+        if not self.needs and not any(character.isalnum() for character in self.query):
             raise InvalidArgumentError(
-                "the query has no letter or digit", subject="query", remedy="Describe in words what is needed"
+                "there is neither a need nor a query with a letter or digit",
+                subject="query",
+                remedy='Say in words what is needed, one capability a need: needs=["find an employee by name", …]',
             )
         check_task(self.done, self.have)
+
+    @property
+    def text(self) -> str:
+        """The request as one text: the query and the needs, each a sentence; the query itself where there are no needs."""
+        if not self.needs:
+            return self.query
+        parts = (self.query.strip().rstrip("."), *(f"{need[:1].upper()}{need[1:].rstrip('.')}" for need in self.needs))
+        return ". ".join(part for part in parts if part) + "."
 
     def check(self, stage: str) -> None:
         """Check before a stage that the caller still waits.
@@ -71,6 +94,26 @@ class Request(Query):
             raise DeadlineError("the caller no longer waits", subject=stage)
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise DeadlineError("the deadline passed before this stage", subject=stage)
+
+
+def check_needs(needs: Sequence[str]) -> None:
+    """Check the needs of a request; none are valid.
+
+    :raises InvalidArgumentError: naming the invalid one.
+    """
+    if len(needs) > MAX_NEEDS:
+        raise InvalidArgumentError(
+            f"there are {len(needs)} needs; at most {MAX_NEEDS} are allowed",
+            subject="needs",
+            remedy="Ask for a part of the task at a time",
+        )
+    for place, need in enumerate(needs):
+        if not _is_text(need, 1, MAX_NEED_CHARS) or not any(character.isalpha() for character in need):
+            raise InvalidArgumentError(
+                f"a need is a phrase of 1 to {MAX_NEED_CHARS} characters with at least one letter",
+                subject=f"needs[{place}]",
+                remedy="Say one capability in words of documentation; values belong into the query or into have",
+            )
 
 
 def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:

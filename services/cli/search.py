@@ -27,7 +27,9 @@ _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="The request in plain words.")],
+    query: Annotated[
+        str, typer.Argument(metavar="[REQUEST]", help="The request in plain words; context beside --need.")
+    ] = "",
     store: Store = DEFAULT_STORE,
     address: Annotated[
         str,
@@ -70,6 +72,14 @@ def search(
             help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
         ),
     ] = None,
+    needs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--need",
+            help="What is needed, one capability in words of documentation: 'find an employee by name'. Repeat for several; REQUEST may then "
+            "be left out.",
+        ),
+    ] = None,
     abstain: Annotated[
         bool, typer.Option("--abstain", help="No tools where probably none of the catalogue fits.")
     ] = False,
@@ -92,6 +102,7 @@ def search(
         explain=why or as_json,
         explanation=True,
         abstain=abstain,
+        needs=tuple(needs or ()),
     )
     response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
     if as_json:
@@ -136,6 +147,8 @@ def _to_json(response: Response) -> dict[str, Any]:
                 "id": tool.id,
                 "score": tool.score,
                 "probability": tool.probability,
+                "needs": list(tool.needs),
+                "completes": tool.completes,
                 "explanation": tool.explanation,
                 "why": format_reasons(tool.id, tool.reasons),
                 "reasons": asdict(tool.reasons),
@@ -146,6 +159,7 @@ def _to_json(response: Response) -> dict[str, Any]:
         "fallbacks": list(response.fallbacks),
         "answerable_probability": response.answerable_probability,
         "unanswerable": response.unanswerable,
+        "need_results": [asdict(each) for each in response.need_results],
     }
 
 
@@ -161,6 +175,13 @@ def _show(response: Response, *, why: bool) -> None:
         _show_evidence(response.tools)
     else:
         print_id_lines([(_before(tool), tool.id, tool.explanation) for tool in response.tools])
+    for number, each in enumerate(response.need_results):
+        served = (
+            f"[yellow]nothing fits[/] {plain(each.need)}"
+            if each.unserved
+            else f"{plain(each.need)}: {plain(each.tool)}"
+        )
+        stdout.print(f"need {number}: {served} ({_percent(each.probability)})", highlight=False, soft_wrap=True)
     if response.doubt:
         stdout.print(f"[yellow]{response.doubt}[/]")
     for reason in response.fallbacks:

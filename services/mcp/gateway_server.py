@@ -210,6 +210,7 @@ class McpGateway:
             try:
                 response = await self._client.retrieve(
                     asked.query,
+                    needs=asked.needs,
                     k=asked.k,
                     filters=filters,
                     schema_format="mcp",

@@ -39,7 +39,13 @@ class _Arguments(BaseModel):
 class SearchArguments(_Arguments):
     """Of ``search_tools``."""
 
-    query: str = Field(min_length=1, max_length=20_000, description="What is to be done, in plain words.")
+    query: str = Field("", max_length=20_000, description="What is to be done, in plain words; needed without needs.")
+    needs: list[str] = Field(
+        default_factory=list,
+        max_length=32,
+        description="What the task needs, look-ups included: one capability each, in words of documentation, without values. "
+        "Better than query alone.",
+    )
     k: int = Field(10, ge=1, le=50, description="The most tools to return.")
     filters: dict[str, list[str]] = Field(
         default_factory=dict,

@@ -38,7 +38,6 @@ _SCALARS: dict[int, Any] = {
     FieldDescriptor.TYPE_INT64: int,
 }
 _REQUIRED = {
-    "RetrieveRequest.query",
     "RetrieveBatchRequest.requests",
     "GetToolRequest.id",
     "NeighborsRequest.node",

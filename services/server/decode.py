@@ -79,6 +79,7 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
         have=dict(sorted(message.have.items())),
         explanation=message.explanation,
         abstain=message.abstain,
+        needs=tuple(message.needs),
     )
 
 

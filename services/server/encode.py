@@ -55,6 +55,8 @@ def response_message(
         sent = message.tools.add()
         sent.ParseFromString(texts)
         sent.rank, sent.score, sent.explanation = ranked.rank, ranked.score, valid_text(ranked.explanation)
+        sent.needs.extend(ranked.needs)
+        sent.completes = ranked.completes
         if ranked.probability is not None:
             sent.probability = ranked.probability
         if explain:

@@ -142,8 +142,8 @@ class QueryModel:
         self._answers: OrderedDict[str, list[Any]] = OrderedDict()
 
     def helps(self, request: Request) -> bool:
-        """Whether the model is asked about a request: the preset ``default``, named or not, and no other."""
-        return request.preset in ("", DEFAULT_PRESET)
+        """Whether the model is asked about a request: of the preset ``default``, named or not, without needs."""
+        return request.preset in ("", DEFAULT_PRESET) and not request.needs
 
     async def improve(self, engine: Engine, request: Request, tenant: str, answer: _Pass, deadline: float) -> Improved:
         """The request with the needs that the model sees in it, and the tools that it chooses.

@@ -86,7 +86,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         """Return the tools that one request needs."""
         with self._leased() as engine:
             request = self._decode(engine, message)
-            add_log_fields(k=request.k, query_chars=len(request.query))
+            add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
             cost = request_cost(request)
             check_call_cost([cost], self._settings.max_call_cost)
             deadline = self._deadline(context)
@@ -304,7 +304,7 @@ def _retrieve(
         )
     return response_message(
         engine,
-        replace(response, request_id=answering.issue(response.snapshot_id, request.query)),
+        replace(response, request_id=answering.issue(response.snapshot_id, request.text)),
         schema_format=request.schema_format,
         explain=request.explain,
         queued_ms=slot.queued_ms,

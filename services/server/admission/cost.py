@@ -30,11 +30,13 @@ _SURE_TOOLS = 100  # of so many that are asked for, no catalogue returned fewer
 
 
 def request_cost(request: Request) -> int:
-    """Return the cost of a request in units, from 1 to about 160; without filters, by a preset that is served by default, to about 43."""
-    characters = len(request.query)
+    """Return the cost of a request in units, from 1 to about 170; without filters and needs, by a preset that is served by default, to about 43."""
+    characters = len(request.text) + sum(
+        map(len, request.needs)
+    )  # each need is encoded by itself and in the whole text
     tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * (request.schema_format != "none")
     spent_ms = (
-        _MS
+        _MS * (1 + len(request.needs))
         + _MS_OF_CHARACTER * min(characters, _MOST_FULL_CHARACTERS)
         + _MS_OF_LATER_CHARACTER * characters
         + tool_ms * min(request.k, _MOST_TOOLS)

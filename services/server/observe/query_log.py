@@ -36,7 +36,9 @@ class QueryLog:
             _LOG.info(
                 "query",
                 extra=fields(
-                    query=redact(redact_document_text(request.query))[:_MAX_CHARS],
+                    query=redact(redact_document_text("; ".join(filter(None, (request.query, *request.needs)))))[
+                        :_MAX_CHARS
+                    ],
                     tenant=record.tenant,
                     preset=response.preset,
                     tools=len(response.tools),

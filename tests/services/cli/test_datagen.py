@@ -201,7 +201,7 @@ def test_options_that_cannot_be_served_are_rejected_before_anything_is_written(
 def test_a_folder_that_cannot_be_written_is_a_typed_error(run: Run, store: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, _, err = run("datagen", store, "--out", tmp_path / "file" / "out")
-    assert code == 8 and "file" in err
+    assert code == 2 and "file" in err
 
 
 def test_a_store_that_is_not_there_is_a_typed_error(run: Run, tmp_path: Path) -> None:

@@ -65,11 +65,17 @@ def respond_to_needs(
     :param confidences: in each of them; None where it is not estimated.
     """
     ranking = fused.ranking
-    best = _best(context, ranking)
-    unserved = all(
-        not len(of_need.tools) or (confidence is not None and confidence.unanswerable)
-        for of_need, confidence in zip(rankings, confidences, strict=True)
+    results = tuple(
+        NeedResult(
+            need=need,
+            tool=context.snapshot.tool_id(int(of_need.tools[of_need.best(1)[0]])) if len(of_need.tools) else "",
+            probability=None if confidence is None else round(confidence.answerable, 4),
+            unserved=not len(of_need.tools) or (confidence is not None and confidence.unanswerable),
+        )
+        for need, of_need, confidence in zip(context.request.needs, rankings, confidences, strict=True)
     )
+    unserved = all(each.unserved for each in results)
+    best = _best(context, ranking)
     if context.request.abstain and unserved:
         best = best[:0]
         context.fallbacks.append("no tool fits any of the needs")
@@ -81,15 +87,6 @@ def respond_to_needs(
     for tool, number in zip(found, ranking.tools[best].tolist(), strict=True):
         needs = fused.needs_of(number)
         tools.append(replace(tool, needs=needs, completes=not needs and number in supporting))
-    results = tuple(
-        NeedResult(
-            need=need,
-            tool=context.snapshot.tool_id(int(of_need.tools[of_need.best(1)[0]])) if len(of_need.tools) else "",
-            probability=None if confidence is None else round(confidence.answerable, 4),
-            unserved=not len(of_need.tools) or (confidence is not None and confidence.unanswerable),
-        )
-        for need, of_need, confidence in zip(context.request.needs, rankings, confidences, strict=True)
-    )
     known = [each.probability for each in results if each.probability is not None]
     return _response(
         context,

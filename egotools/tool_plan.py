@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from egotools.values import may_not_fit
+
 __all__ = ["OpenInput", "PlanInput", "PlanStep", "ToolPlan"]
 
 
@@ -107,9 +109,7 @@ class ToolPlan:
     @property
     def doubt(self) -> str:
         """That goals that the query chose may not fit, with the probability that a tool does; else empty."""
-        if not (self.unanswerable and self.guesses):
-            return ""
-        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}"
+        return may_not_fit(self.answerable_probability) if self.unanswerable and self.guesses else ""
 
     @property
     def tool_ids(self) -> tuple[str, ...]:

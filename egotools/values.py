@@ -38,6 +38,7 @@ __all__ = [
     "Response",
     "Tool",
     "TraversedEdge",
+    "may_not_fit",
 ]
 
 
@@ -217,6 +218,11 @@ class NeedResult:
     unserved: bool = False
 
 
+def may_not_fit(probability: float | None) -> str:
+    """What is said of tools for a request that may be unanswerable: the probability that one serves it."""
+    return f"may not fit: probability {probability or 0.0:.2f}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """The answer to one request: the tools that it needs, best first.
@@ -244,7 +250,7 @@ class Response:
     @property
     def doubt(self) -> str:
         """That the tools may not fit, with the probability that one does; empty where the request is answerable."""
-        return f"may not fit: probability {self.answerable_probability or 0.0:.2f}" if self.unanswerable else ""
+        return may_not_fit(self.answerable_probability) if self.unanswerable else ""
 
     def by_call_name(self, name: str) -> RankedTool:
         """The tool that a model called.

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from inference.arrays import Floats1d
-from retrieval.completion.complete import with_tools
 from retrieval.index.learned_use import LearnedUse, Votes
 from retrieval.query.context import QueryContext
 from retrieval.query.use_evidence import UseEvidence
@@ -42,7 +41,7 @@ def _allowed(context: QueryContext, votes: Votes) -> Votes:
 
 
 def _add_votes(ranking: Ranking, votes: Votes, weight: float) -> Ranking:
-    joined = with_tools(ranking, votes.tools) if weight else ranking
+    joined = ranking.with_tools(votes.tools) if weight else ranking
     added = np.zeros(len(joined.tools), dtype=np.float32)
     if weight:
         added[np.searchsorted(joined.tools, votes.tools)] = weight * votes.shares
@@ -67,7 +66,7 @@ def _add_partners(
             if strength > strengths.get(tool, 0.0) and (context.allowed is None or context.allowed[tool]):
                 strengths[tool], partners[tool] = strength, (anchor, pair)
     tools = np.asarray(sorted(strengths), dtype=np.int64)
-    joined = with_tools(ranking, tools)
+    joined = ranking.with_tools(tools)
     added = np.zeros(len(joined.tools), dtype=np.float32)
     raised = [strengths[tool] for tool in tools.tolist()]
     added[np.searchsorted(joined.tools, tools)] = learned.pair_weight * spread * np.asarray(raised, dtype=np.float32)

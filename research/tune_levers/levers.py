@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from research.tune_levers.kept_requests import Catalogue, Kept
-from retrieval.completion.complete import with_tools
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, tool_needs
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause, Query
@@ -109,7 +108,7 @@ def companions(*, pseudo: float, steps: bool = False, weight: float = 0.0, cost:
             ranking = one.completed
             raised = _raised(ranking, shares, cost)
             tools = np.array(sorted(raised), dtype=np.int64)
-            joined = with_tools(ranking, tools)
+            joined = ranking.with_tools(tools)
             places, scores = np.searchsorted(joined.tools, tools), joined.scores.copy()
             values = np.array([raised[tool] for tool in tools.tolist()], dtype=np.float32)
             if cost is None:

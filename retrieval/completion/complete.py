@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
 from retrieval.completion.given import GivenInputs
@@ -31,7 +29,7 @@ from retrieval.query.supporting_tool import SupportingTool
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["Completion", "place_supporting", "with_tools"]
+__all__ = ["Completion", "place_supporting"]
 
 _CACHED_TOOLS = 20_000
 """Tools whose needs are kept in memory, about 1 KiB each."""
@@ -122,7 +120,7 @@ class Completion:
     ) -> dict[str, Floats1d]:
         """By how much each tool was raised, for a value or because it must go first; one that joined, from the lowest candidate."""
         first = {each.tool for each in supporting if each.predicate == DEPENDS_ON}
-        raised = completed.scores - with_tools(ranking, completed.tools).scores
+        raised = completed.scores - ranking.with_tools(completed.tools).scores
         is_first = np.isin(completed.tools, list(first)) if first else np.zeros(len(raised), dtype=bool)
         boosts = {}
         if self._predicates & {RESOLVED_BY, SUPPLIES}:
@@ -182,29 +180,9 @@ def place_supporting(
     answers = np.array([each.answers for each in supporting], dtype=np.int64)
     costs = np.array([each.cost for each in supporting], dtype=np.float64)
     must_go_first = np.array([each.predicate == DEPENDS_ON for each in supporting])
-    joined = with_tools(ranking, tools)
+    joined = ranking.with_tools(tools)
     raised = joined.scores[joined.tools.searchsorted(answers)] - costs * spread
     raised = np.where(must_go_first, raised, np.minimum(raised, highest - _BELOW * spread))
     scores = joined.scores.copy()
     np.maximum.at(scores, joined.tools.searchsorted(tools), raised.astype(np.float32))
     return Ranking(tools=joined.tools, scores=scores, features=joined.features)
-
-
-def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
-    """The ranking with these tools too, each with the score of the lowest candidate and features of 0."""
-    known = ranking.tools
-    places = np.minimum(known.searchsorted(tools), len(known) - 1)
-    new = tools[known[places] != tools] if len(known) else tools
-    if not len(new):
-        return ranking
-    joined = np.union1d(known, new)
-    old = np.searchsorted(joined, ranking.tools)
-    lowest = ranking.scores.min() if len(ranking.tools) else 0.0
-
-    def spread(values: NDArray[Any], fill: float) -> NDArray[Any]:
-        filled = np.full(len(joined), fill, dtype=values.dtype)
-        filled[old] = values
-        return filled
-
-    features = {name: spread(values, 0.0) for name, values in ranking.features.items()}
-    return Ranking(tools=joined, scores=spread(ranking.scores, lowest), features=features)

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
-from retrieval.completion.complete import with_tools
 from retrieval.ranking.confidence import probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
@@ -93,7 +92,7 @@ def fuse_needs(rankings: Sequence[Ranking], whole: Ranking) -> FusedNeeds:
     for row_T, part in zip(found_NT, parts, strict=True):
         row_T[np.searchsorted(tools, part.tools)] = _probabilities(part, len(rankings))
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
-    features = {**with_tools(whole, tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
+    features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
     scores = _gains(served_NT, whole_T)
     return FusedNeeds(ranking=Ranking(tools=tools, scores=scores, features=features), served_NT=served_NT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,27 @@ class Ranking:
             tools=self.tools[positions],
             scores=self.scores[positions],
             features={name: values[positions] for name, values in self.features.items()},
+        )
+
+    def with_tools(self, tools: NDArray[np.int64]) -> Ranking:
+        """The ranking with these tools too, each with the score of the lowest candidate and features of 0."""
+        known = self.tools
+        places = np.minimum(known.searchsorted(tools), len(known) - 1)
+        new = tools[known[places] != tools] if len(known) else tools
+        if not len(new):
+            return self
+        joined = np.union1d(known, new)
+        old = np.searchsorted(joined, known)
+
+        def spread(values: NDArray[Any], fill: float) -> NDArray[Any]:
+            filled = np.full(len(joined), fill, dtype=values.dtype)
+            filled[old] = values
+            return filled
+
+        return Ranking(
+            tools=joined,
+            scores=spread(self.scores, self.scores.min() if len(known) else 0.0),
+            features={name: spread(values, 0.0) for name, values in self.features.items()},
         )
 
 

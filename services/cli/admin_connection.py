@@ -15,7 +15,7 @@ from services.cli.server_options import CaFile, TokenFile, read_tls, read_token
 if TYPE_CHECKING:
     from egotools.admin import AdminClient
 
-__all__ = ["LOCAL", "AdminConnection", "admin_errors"]
+__all__ = ["LOCAL", "AdminConnection"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,44 +34,26 @@ class AdminConnection:
 
     @contextmanager
     def client(self) -> Iterator[AdminClient]:
-        """Yield a client; raise its errors as those of the command."""
-        with admin_errors(self.target), self.open() as client:
-            yield client
-
-    def open(self) -> AdminClient:
-        """Return a client.
+        """Yield a client; raise its errors as those of the command.
 
         :raises StorageError: when a file cannot be read.
-        :raises ClientError: when nothing answers within seconds, and when a token would be sent in plain text to another machine.
+        :raises EgotoolsError: when nothing answers within seconds, and when a token would be sent in plain text to another machine.
         """
         from egotools.admin import AdminClient
+        from egotools.client_errors import ClientError
 
         token, tls = read_token(self.token_file), read_tls(self.ca_file)
-        client = AdminClient(self.target, tenant=self.tenant, tls=tls, token=token)
         try:
-            client.connect()
-        except BaseException:
-            client.close()
-            raise
-        return client
+            with AdminClient(self.target, tenant=self.tenant, tls=tls, token=token) as client:
+                client.connect()
+                yield client
+        except ClientError as error:
+            remedy = error.remedy
+            if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+                remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
+            subject = error.subject or self.target
+            raise error_from_status(error.code, error.message, subject=subject, remedy=remedy) from error
 
 
 LOCAL = AdminConnection()
 """Where the admin service is by default."""
-
-
-@contextmanager
-def admin_errors(target: str) -> Iterator[None]:
-    """Raise errors of the client as those of the command.
-
-    :param target: address of the admin service.
-    """
-    from egotools.client_errors import ClientError
-
-    try:
-        yield
-    except ClientError as error:
-        remedy = error.remedy
-        if not remedy and error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
-            remedy = "Check the address; of a server with TLS also --ca-file, and --token-file"
-        raise error_from_status(error.code, error.message, subject=error.subject or target, remedy=remedy) from error

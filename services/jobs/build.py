@@ -207,8 +207,7 @@ def build_snapshot(
         tuned=tuned_snapshot(store, weights),
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
-    same_policy = findings is None or read_record(store).policy == findings
-    if key is not None and same_policy and (store / _CACHE).is_file():
+    if key is not None and (store / _CACHE).is_file() and read_record(store).policy == findings:
         with ResultCache(store / _CACHE) as cache:
             earlier = earlier_build(cache, key, store, published=published, signing_key=signing_key)
             if earlier is not None and (complete is None or not earlier.rejected_tools.all):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["Inputs", "Merged", "dependent_fields", "merged_all_of", "merged_inputs"]
+__all__ = ["Inputs", "Merged", "as_list", "dependent_fields", "merged_all_of", "merged_inputs"]
 
 _MAX_PARTS = 100
 _ANNOTATIONS = frozenset(("description", "title", "default", "examples"))
@@ -145,10 +145,10 @@ class _Reader:
         if isinstance(ref, str) and ref not in refs:
             refs |= {ref}
             found.add_part(self.inputs(self._definitions.get(ref.removeprefix("#/$defs/")), refs))
-        for part in _list(schema.get("allOf")):
+        for part in as_list(schema.get("allOf")):
             found.add_part(self.inputs(part, refs))
         for key in ("oneOf", "anyOf"):
-            branches = [self.inputs(branch, refs) for branch in _list(schema.get(key)) if _takes_object(branch)]
+            branches = [self.inputs(branch, refs) for branch in as_list(schema.get(key)) if _takes_object(branch)]
             if branches and (found.add_alternatives(branches) or any(branch.further for branch in branches)):
                 found.choices.append([list(branch.properties) for branch in branches])
         for part in _dependents(schema):
@@ -167,7 +167,7 @@ def _both(first: Any, second: Any) -> Any:
         return first if second is True else second
     added = {key: value for key, value in second.items() if key not in _ANNOTATIONS and first.get(key) != value}
     if any(key in first or isinstance(value, Mapping) or key == "prefixItems" for key, value in added.items()):
-        return {**first, "allOf": [*_list(first.get("allOf")), second]}
+        return {**first, "allOf": [*as_list(first.get("allOf")), second]}
     return {**second, **first}
 
 
@@ -189,8 +189,9 @@ def _values(schema: Any) -> list[Any]:
     """The allowed values of a schema; empty where it lists none."""
     if not isinstance(schema, Mapping):
         return []
-    return [schema["const"]] if "const" in schema else _list(schema.get("enum"))
+    return [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """A list as it is, anything else as an empty one."""
     return value if isinstance(value, list) else []

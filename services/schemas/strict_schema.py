@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from services.schemas.input_schema import shortened
-from services.schemas.merge_all_of import dependent_fields, merged_all_of
+from services.schemas.merge_all_of import as_list, dependent_fields, merged_all_of
 from services.schemas.strict_limits import limit_problems
 
 __all__ = ["FORMATS", "StrictSchema", "strict_schema"]
@@ -88,7 +88,7 @@ class _Writer:
 
     def _merged(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
         """The parts as one schema: a definition of its own where one is a reference, which may lead back here."""
-        refs, parts = list(_references(node)), _list(node.get("allOf"))
+        refs, parts = list(_references(node)), as_list(node.get("allOf"))
         annotated = len(refs) == len(parts) == 1 and refs[0] == parts[0].get("$ref") and _STRUCTURE.isdisjoint(parts[0])
         if annotated and _STRUCTURE.intersection(node) == {"allOf"}:
             return self._described(node, self._reference(refs[0], path))
@@ -199,12 +199,8 @@ def _references(node: Any) -> Iterator[str]:
     if isinstance(node, Mapping):
         if isinstance(ref := node.get("$ref"), str):
             yield ref
-        for part in _list(node.get("allOf")):
+        for part in as_list(node.get("allOf")):
             yield from _references(part)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _types(node: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,9 +60,9 @@ async def test_the_server_may_choose_how_many(library_store: Path) -> None:
     asked: list[tuple[int, bool]] = []
 
     class Asking(AsyncClient):
-        async def retrieve(self, query: str, k: int = 10, *rest: object, **options: object) -> Response:
+        async def retrieve(self, query: str = "", k: int = 10, *rest: Any, **options: Any) -> Response:
             asked.append((k, bool(options["auto_k"])))
-            return await super().retrieve(query, k, *rest, **options)  # type: ignore[arg-type]
+            return await super().retrieve(query, k, *rest, **options)
 
     async with serving(library_store) as server, Asking(server.address) as client:
         chosen = await ToolFinder(client, k=8, auto_k=True).find(REQUEST)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import HashingEncoder
-from retrieval.completion.complete import Completion, place_supporting, with_tools
+from retrieval.completion.complete import Completion, place_supporting
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import DEFAULT
@@ -89,7 +89,7 @@ def test_no_score_falls_and_none_that_rises_passes_the_tool_it_serves(
     ranking = _ranking(dict(sorted(scores.items())))
     supporting = [_supporting(tool, int(ranking.tools[at % len(ranking.tools)]), cost) for tool, at, cost in steps]
     placed = _placed(ranking, supporting, highest=highest)
-    before = with_tools(ranking, placed.tools)
+    before = ranking.with_tools(placed.tools)
     assert placed.tools.tolist() == sorted({*scores, *(each.tool for each in supporting)})
     assert (placed.scores >= before.scores).all()
     rose = placed.scores > before.scores

@@ -95,8 +95,10 @@ def bound_credentials(
         elif own in given or (plain in given and "." not in plain):
             unsent = unsent or (f"{own}@{host}" if foreign else own)
     if unsent and not any(set(keys) <= bound.keys() for keys in alternatives):
+        named, foreign, _ = unsent.partition("@")
+        why = f" here: most tools of {namespace} have another" if foreign else ""
         raise ToolRequestError(
-            f"the credential {unsent.partition('@')[0].removeprefix(start)!r} is not sent to the server that the document names",
+            f"the credential {named.removeprefix(start)!r} is not sent to the server that the document names{why}",
             subject="credentials",
             remedy=f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
         )

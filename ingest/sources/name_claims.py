@@ -71,7 +71,7 @@ class _Names:
             prefix = tool.id.partition("/")[0] if read.keeps_ids and "/" in tool.id else asked
             if owner := self._other_owner(asked, starts(asked), self._inside, own):
                 rejected[f"names the namespace {asked!r}", owner, _REMEDY].append(tool.name)
-            elif owner := self._other_owner(prefix, self._named.keys() & set(starts(prefix)), {}, own):
+            elif owner := self._other_owner(prefix, [each for each in starts(prefix) if each in self._named], {}, own):
                 rejected[f"has ids in the namespace {prefix!r}", owner, _REMEDY_OF_IDS].append(tool.name)
             else:
                 kept.append(replace(tool, metadata={**tool.metadata, "namespace": asked}))

@@ -123,6 +123,8 @@ RejectionReason: TypeAlias = Literal[
     "duplicate-id",
     "empty",
     "excludes-nothing",
+    "foreign-namespace",
+    "hint-ignored",
     "invalid-csv",
     "invalid-json",
     "invalid-xml",

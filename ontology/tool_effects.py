@@ -2,8 +2,9 @@
 
 HTTP and OData: by the method. A GET counts as a change, and is not sent again, where the tool's name, a literal part of its path, or a
 value that it always sends (``?action=delete``) is named for one, or where it takes another method as an argument: many servers change
-things by GET. MCP: by the annotations ``readOnlyHint`` and ``idempotentHint``, which are what the server says of itself. A Python function
-or an operation of AWS: by the same hints in its metadata, else by the verb that its name begins with.
+things by GET. MCP: by the annotations ``readOnlyHint`` and ``idempotentHint``, which are what the server says of itself. A Python function: by
+the same hints in its metadata, else by the verb that its name begins with. An operation of AWS, whose calls have the credentials of the
+operator: by that verb; a hint that it reads only changes nothing.
 
 A word is evidence, no proof: a GET named ``ring_bell`` counts as reading. Whoever must be sure writes a policy. The words are in
 ``effect_words.yaml``; ``python -m research.tool_effect_counts`` counts what they do:
@@ -112,7 +113,7 @@ def _only_reads(tool: Described) -> bool:
         return False
     if call.protocol in ("http", "odata"):
         return _method_among(tool, _READING_METHODS) and not _is_named_for_a_change(tool)
-    if hint is not None or call.protocol not in ("python", "aws"):
+    if call.protocol != "aws" and (hint is not None or call.protocol != "python"):
         return hint is True
     return _reads_by_name(call.operation.rpartition(":")[2])
 

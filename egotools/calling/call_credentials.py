@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from egotools.call import Call, Security, SecurityScheme
 from egotools.calling.caller_headers import is_settable
@@ -34,16 +35,23 @@ class Injected:
         return f"Injected({len(self.headers)} headers, {len(self.query)} query fields, {len(self.cookies)} cookies)"
 
 
-def inject_credentials(security: Sequence[Security], credentials: Mapping[str, Credential]) -> Injected:
+def inject_credentials(
+    security: Sequence[Security], credentials: Mapping[str, Credential], *, server: str = ""
+) -> Injected:
     """Return what the first alternative that the credentials satisfy adds to a request.
 
     :param security: the alternatives of a call; none where the document says nothing, and then nothing is added.
     :param credentials: map from scheme key to credential; keys that the call does not name are not used.
+    :param server: the base URL that the caller gave: a key that names another host (``KEY@HOST``) then stands for ``KEY`` too.
     :raises ToolRequestError: when no alternative is satisfied, and for a credential of the wrong form.
     """
     injected = Injected([], [], [])
     if not security:
         return injected
+    if server:
+        keys = {scheme.key for each in security for scheme in each.schemes}
+        plain = {key: key.partition("@")[0] for key in keys}
+        credentials = {**{key: credentials[plain[key]] for key in keys if plain[key] in credentials}, **credentials}
     for alternative in security:
         if all(_has(scheme, credentials) for scheme in alternative.schemes):
             for scheme in alternative.schemes:
@@ -63,27 +71,52 @@ def bound_credentials(
     """Return the credentials that a tool's request may carry, by the keys of its document.
 
     A document names the server to which its requests go. So a credential goes to the base URL that the caller gave, or, with the
-    namespace of the document in its name, to the server that this document names, which the caller trusts with it by that name.
+    namespace of the document in its name, to the server of most tools of that namespace. Where a tool has another server, the build has
+    written ``KEY@HOST`` for the keys of its schemes: that needs a credential that names the host too.
 
-    :param credentials: by ``KEY``, or by ``NAMESPACE.KEY`` for the tools of one namespace.
+    :param credentials: by ``KEY``, or by ``NAMESPACE.KEY`` for the tools of one namespace; either with ``@HOST`` (``api.example:8443``),
+        and then for no other host.
     :param server: the base URL that the caller gave; empty where the document's own is taken.
-    :raises ToolRequestError: when only a credential without a namespace would do, and there is no base URL.
+    :raises ToolRequestError: when only a credential without a namespace, or without this host, would do.
     """
+    host = _host(server or next(iter(call.servers), ""))
+    given, pinned = _of_host(credentials, host)
     start = f"{namespace}."
-    own = {key.removeprefix(start): each for key, each in credentials.items() if namespace and key.startswith(start)}
-    of_all = {key: each for key, each in credentials.items() if "." not in key}
-    if server:
-        return {**of_all, **own}
-    alternatives = [{scheme.key for scheme in each.schemes} for each in call.security]
-    if alternatives and not any(keys <= own.keys() for keys in alternatives):
-        for keys in alternatives:
-            if unsent := sorted(keys & of_all.keys() - own.keys()):
-                raise ToolRequestError(
-                    f"the credential {unsent[0]!r} is not sent to the server that the document names",
-                    subject="credentials",
-                    remedy=f"Give the base URL (--base-url), or name it {namespace}.{unsent[0]}, which trusts the document with it.",
-                )
-    return own
+    bound: dict[str, Credential] = {}
+    unsent = ""
+    alternatives = [[scheme.key for scheme in each.schemes] for each in call.security]
+    for key in dict.fromkeys(key for keys in alternatives for key in keys):
+        plain, foreign, _ = key.partition("@")
+        own = start + plain
+        if own in pinned or (own in given and (server or not foreign)):
+            bound[key] = pinned.get(own, given.get(own, ""))
+        elif server and plain in {**given, **pinned} and "." not in plain:
+            bound[key] = pinned.get(plain, given.get(plain, ""))
+        elif own in given or (plain in given and "." not in plain):
+            unsent = unsent or (f"{own}@{host}" if foreign else own)
+    if unsent and not any(set(keys) <= bound.keys() for keys in alternatives):
+        named, foreign, _ = unsent.partition("@")
+        why = f" here: most tools of {namespace} have another" if foreign else ""
+        raise ToolRequestError(
+            f"the credential {named.removeprefix(start)!r} is not sent to the server that the document names{why}",
+            subject="credentials",
+            remedy=f"Give the base URL (--base-url), or name it {unsent}, which trusts the document with it.",
+        )
+    return bound
+
+
+def _of_host(credentials: Mapping[str, Credential], host: str) -> tuple[dict[str, Credential], dict[str, Credential]]:
+    """Return the credentials that name no host, and those that name this one, both by their names without it."""
+    split = [(*key.partition("@"), each) for key, each in credentials.items()]
+    given = {name: each for name, at, _, each in split if not at}
+    return given, {name: each for name, at, named, each in split if at and named.lower() == host}
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return ""
 
 
 def _has(scheme: SecurityScheme, credentials: Mapping[str, Credential]) -> bool:

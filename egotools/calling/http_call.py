@@ -71,7 +71,7 @@ def http_request(
             "the source of the tool names no HTTP method", subject="tool", remedy="Call it by other means."
         )
     url = call_url(call, placed, server=server)
-    injected = inject_credentials(call.security, credentials)
+    injected = inject_credentials(call.security, credentials, server=server)
     body = make_body(
         call.media_type,
         [each for each in placed if each.argument.location in _BODIES],

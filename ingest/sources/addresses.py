@@ -67,7 +67,7 @@ def find_documents(addresses: Sequence[str]) -> Found:
                 identity = os.path.realpath(item.path) if item.path is not None else item.target
                 by_identity.setdefault((entry.name if entry else "", identity), item)
     documents = sorted(by_identity.values(), key=_order)
-    assign_namespaces(documents)
+    assign_namespaces(documents, entries)
     shown = (
         *map(redacted_address, unnamed),
         *(f"{entry.name}={redacted_address(entry.location)}" for entry in entries),

@@ -13,6 +13,7 @@ from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
 from ingest.sources.file_state import OUTSIDE, FileState
+from ingest.sources.name_claims import FOREIGN_NAMESPACE, HINT_IGNORED, settle_names
 from ingest.sources.namespaces import name_live_documents
 from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.read_cache import ReadCache
@@ -34,7 +35,8 @@ _MAX_SUBJECT_CHARS = 1_000
 _MAX_DETAIL_CHARS = 500
 _MAX_SEARCHED_CHARS = 10_000
 # Reasons of records whose document was read as a whole: what it does not list is not there.
-_READ = frozenset({EXCLUDES_NOTHING, "duplicate-id", "no-match", "no-operations", "unknown-dependency"})
+_WARNINGS = frozenset({EXCLUDES_NOTHING, HINT_IGNORED})
+_READ = _WARNINGS | {FOREIGN_NAMESPACE, "duplicate-id", "no-match", "no-operations", "unknown-dependency"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,8 @@ def read_catalog(
             finished(_report(reads[-1]))
     _report_unmatched(reads)
     _drop_referenced(reads)
-    name_live_documents(reads)
+    name_live_documents(reads, sources)
+    settle_names(reads, sources)
     renamed = assign_ids(reads)
     catalog = Catalog(
         tools=tuple(tool for read in reads for tool in read.tools),
@@ -261,7 +264,7 @@ def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
             subject=tried or "no address",
             remedy="Name files, folders or live addresses that describe tools",
         )
-    faults = [record for record in catalog.rejected if record.reason != EXCLUDES_NOTHING]
+    faults = [record for record in catalog.rejected if record.reason not in _WARNINGS]
     if strict and faults:
         raise CatalogError(
             f"{len(faults)} rejected: {found}",

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ingest.sources.document import Document
+from ingest.sources.name_claims import starts
 from ingest.sources.naming import DocumentRead
+from ingest.sources.source_entry import SourceEntry
 
 __all__ = ["assign_namespaces", "name_live_documents"]
 
@@ -25,8 +27,8 @@ _TITLES = ("api", "service")  # metadata of tools: the title of an OpenAPI docum
 _MAX_CHARS = 60
 
 
-def assign_namespaces(documents: Sequence[Document]) -> None:
-    """Set the namespace of each document that has one before it is read.
+def assign_namespaces(documents: Sequence[Document], sources: Sequence[SourceEntry]) -> None:
+    """Set the namespace of each document that has one before it is read; that of a named source is of no other document.
 
     Where several files share a stem, the parent folder is added, then the ending, then a number. A named source with one
     document has its own namespace, one with several ``NAMESPACE.STEM``.
@@ -37,26 +39,34 @@ def assign_namespaces(documents: Sequence[Document]) -> None:
         counts = Counter(chosen)
         chosen = [form[depth] if counts[name] > 1 else name for form, name in zip(forms, chosen, strict=True)]
     of_source = Counter(document.source.name for document in documents if document.source is not None)
-    taken: set[str] = set()
+    taken = {entry.namespace for entry in sources}
+    modules: dict[str, str] = {}
     for document in documents:
         if document.source is not None and of_source[document.source.name] == 1:
             document.namespace = document.source.namespace
-            taken.add(document.namespace)
     for document, name in zip(documents, chosen, strict=True):
         if document.namespace or (_is_self_named(document) and document.source is None):
             continue
-        prefix = f"{document.source.namespace}." if document.source is not None else ""
-        shared = document.address.startswith("python:")  # all functions of one module have one namespace
-        document.namespace = prefix + name if shared else _free(prefix + name, taken)
+        name = f"{document.source.namespace}.{name}" if document.source is not None else name
+        document.namespace = _free(name, taken)
+        if document.address.startswith("python:"):  # all functions of one module have one namespace
+            document.namespace = modules.setdefault(name, document.namespace)
         taken.add(document.namespace)
 
 
-def name_live_documents(reads: Sequence[DocumentRead]) -> None:
-    """Set the namespace of each live document to the name that it gives itself; several of one name get numbers."""
+def name_live_documents(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
+    """Set the namespace of each live document to the name that it gives itself, outside of those of others; several of one name get
+    numbers.
+    """
     taken = {read.document.namespace for read in reads if read.document.namespace}
+    taken |= {entry.namespace for entry in sources}
+    taken |= {start for name in taken for start in starts(name)}
     for read in reads:
         if not read.document.namespace:
-            read.document.namespace = _free(_own_name(read), taken)
+            name = _own_name(read)
+            if not taken.isdisjoint(starts(name)):
+                name = name.replace(".", "-")
+            read.document.namespace = _free(name, taken)
             taken.add(read.document.namespace)
 
 

@@ -101,11 +101,10 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
             else:
                 dependencies[replace(dependency, tool=target)] = None
         metadata = dict(tool.metadata)
-        metadata.setdefault("namespace", read.document.namespace)
         metadata.setdefault("format", read.format)
         call = tool.call
         # By name: the address of a server may have credentials in it. A stored tool has the name of its own namespace already.
-        if call is not None and call.protocol == "mcp" and call.session != metadata["namespace"]:
+        if call is not None and call.protocol == "mcp" and call.session != tool.namespace:
             call = replace(call, session=read.document.namespace)
         renamed.append(replace(tool, id=id_, depends_on=tuple(dependencies), metadata=metadata, call=call))
     return renamed

@@ -1,7 +1,8 @@
 """The policy of an operator: which calls are made, which are asked about, and which are refused.
 
-A file in YAML; the first rule that matches a tool decides::
+A file in YAML; a tool that matches a pattern of ``exclude`` is refused, else the first rule that matches it decides::
 
+    exclude: {namespace: [legacy], tool: ["*/delete*"]}
     rules:
       - {namespace: finance, effect: [idempotent, change], decision: deny}
       - {tool: "hr/approve*", decision: ask}
@@ -13,6 +14,7 @@ Where no rule matches, a tool that only reads is called, and any other is asked 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,7 +31,8 @@ from ontology.tool_effects import Effect
 __all__ = ["CallPolicy", "CallRule", "Decision", "read_policy"]
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
-_KEYS = frozenset({"tool", "namespace", "effect", "decision"})
+_EXCLUDED = ("tool", "namespace", "effect")
+_KEYS = frozenset({*_EXCLUDED, "decision"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +88,12 @@ def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
         nodes.faults.append(root)
         rules: tuple[CallRule, ...] = ()
     else:
-        listed = nodes.mapping(root, "the policy", frozenset({"rules"})).get("rules")
-        if listed is None and not nodes.faults:
+        parts = nodes.mapping(root, "the policy", frozenset({"rules", "exclude"}))
+        if not parts and not nodes.faults:
             nodes.fault(root, "the policy has no rules", "write `rules:`")
-        rules = tuple(_rule(nodes, node) for node in nodes.items(listed, "rules"))
+        excluded = nodes.mapping(parts["exclude"], "exclude", frozenset(_EXCLUDED)) if "exclude" in parts else {}
+        refused = (_matcher(nodes, {key: value}, "deny") for key, value in excluded.items())
+        rules = (*refused, *(_rule(nodes, node) for node in nodes.items(parts.get("rules"), "rules")))
     if nodes.faults:
         listed_faults = "; ".join(map(str, nodes.faults))
         raise InvalidArgumentError(
@@ -103,6 +108,11 @@ def _rule(nodes: YamlNodes, node: yaml.Node) -> CallRule:
     if decision not in get_args(Decision) and isinstance(node, yaml.MappingNode):
         place = values.get("decision", node)
         nodes.fault(place, f"decision is {decision!r}", f"write one of {', '.join(get_args(Decision))}")
+    return _matcher(nodes, values, decision)
+
+
+def _matcher(nodes: YamlNodes, values: Mapping[str, Any], decision: Decision) -> CallRule:
+    """Return the rule for the tools that match patterns of every key."""
     effects = _texts(nodes, values.get("effect"), "effect")
     if wrong := [each for each in effects if each not in get_args(Effect)]:
         nodes.fault(values["effect"], f"there is no effect {wrong[0]!r}", f"known: {', '.join(get_args(Effect))}")

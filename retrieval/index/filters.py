@@ -9,9 +9,9 @@ A filter has a key and values; a tool passes when it has one of the values of ev
 | ``!finance`` | not a tool that has this value |
 | ``!pay*`` | not a tool that has a value that begins so |
 
-A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool, and ``effect`` what a call of
-it does: ``read``, ``idempotent`` or ``change``. An exclusion that no tool
-meets excludes nothing.
+What a value means is in its own characters alone: tools that have a value ``!finance`` or ``pay*`` change nothing in it. The key ``id`` is
+the id of the tool, and ``effect`` what a call of it does: ``read``, ``idempotent`` or ``change``. An exclusion that no tool meets excludes
+nothing.
 """
 
 from __future__ import annotations
@@ -101,11 +101,10 @@ class FilterIndex:
         """The same for filters that were not written for this catalogue: a wanted value that no tool has lets no tool pass."""
         passing = np.ones(self._count, dtype=bool)
         for key, values in filters.items():
-            try:
-                passing &= self._of_key(key, values, of_policy=True)
-            except InvalidArgumentError:
-                known = [value for value in values if self._is_known(key, value)]
-                passing &= self._of_key(key, known, of_policy=True) if known else np.zeros(self._count, dtype=bool)
+            wanted, unwanted = _parts(values)
+            passing &= ~self._matching(key, unwanted)
+            if wanted or not values:
+                passing &= self._matching(key, wanted)
         return passing
 
     def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:
@@ -145,19 +144,14 @@ class FilterIndex:
                 subject=f"filters.{key}",
                 remedy="Give the allowed values, or leave the key out",
             )
-        wanted, unwanted = [], []
-        given = list(dict.fromkeys(values))
-        for value, tools in zip(given, self._having(key, given), strict=True):
-            if value in ("*", "!*") and not len(tools) and not of_policy:
-                raise InvalidArgumentError(
-                    f"{value!r} alone is no pattern: every value begins so",
-                    subject=f"filters.{key}",
-                    remedy="Write how the value begins, as in sal*; or leave it out",
-                )
-            if value.startswith("!") and not len(tools):
-                unwanted.append(value[1:])
-            else:
-                wanted.append(value)
+        alone = next((value for value in values if value in ("*", "!*")), None)
+        if alone is not None and not of_policy:
+            raise InvalidArgumentError(
+                f"{alone!r} alone is no pattern: every value begins so",
+                subject=f"filters.{key}",
+                remedy="Write how the value begins, as in sal*; or leave it out",
+            )
+        wanted, unwanted = _parts(values)
         passing = ~self._matching(key, unwanted)
         return passing & self._matching(key, wanted, required=True) if wanted else passing
 
@@ -171,7 +165,7 @@ class FilterIndex:
         matching = np.zeros(self._count, dtype=bool)
         spans = []
         for value, tools in zip(values, self._having(key, values), strict=True):
-            span = self._span(key, value[:-1]) if value.endswith("*") and not len(tools) else (0, 0)
+            span = self._span(key, value[:-1]) if value.endswith("*") else (0, 0)
             if required and not len(tools) and span[0] == span[1]:
                 self._require(key, value)
             matching[tools] = True
@@ -220,8 +214,11 @@ class FilterIndex:
         first = max(0, min(place - _NEAR // 2, len(numbers) - _NEAR))
         return [self._tool_id(number) for number in numbers[first : first + _NEAR]]
 
-    def _is_known(self, key: str, value: str) -> bool:
-        return value.startswith("!") or bool(self._matching(key, (value,)).any())
+
+def _parts(values: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the wanted values, and the unwanted ones without their ``!``."""
+    given = dict.fromkeys(values)
+    return [each for each in given if each[:1] != "!"], [each[1:] for each in given if each[:1] == "!"]
 
 
 def _row(row: Any) -> tuple[str, tuple[str, ...]]:

@@ -36,8 +36,8 @@ class CallOptions:
         tuple[str, ...],
         Option(
             "--credential",
-            help="[NAMESPACE.]KEY=${VAR} or =@FILE: the credential of a security scheme, never written out. Without a namespace it "
-            "goes to the API of a --base-url only.",
+            help="[NAMESPACE.]KEY[@HOST]=${VAR} or =@FILE: the credential of a security scheme, never written out. Without a namespace "
+            "it goes to the API of a --base-url only; with a host, to no other.",
         ),
     ] = ()
     headers: Annotated[

@@ -68,8 +68,8 @@ def refuse_unused(call: Call, namespace: str, keys: Iterable[str]) -> None:
     :param keys: the keys of the schemes of the credentials.
     :raises InvalidArgumentError: for a key that the call's security does not name, listing those that it names.
     """
-    known = {scheme.key for alternative in call.security for scheme in alternative.schemes}
-    unused = sorted({key.removeprefix(f"{namespace}.") for key in keys} - known)
+    known = {scheme.key.partition("@")[0] for alternative in call.security for scheme in alternative.schemes}
+    unused = sorted({key.partition("@")[0].removeprefix(f"{namespace}.") for key in keys} - known)
     if not unused:
         return
     if known:

@@ -55,6 +55,7 @@ def test_methods_that_may_write(method: str, protocol: str) -> None:
         (python("send_mail", read_only=True), True),
         (tool(Call(protocol="aws", service="ec2", operation="DescribeInstances"), NOTHING), True),
         (tool(Call(protocol="aws", service="ec2", operation="TerminateInstances"), NOTHING), False),
+        (tool(Call(protocol="aws", service="ec2", operation="TerminateInstances"), NOTHING, read_only=True), False),
         (tool(Call(), NOTHING, "shop/get_it"), False),
         (mcp("x", NOTHING, read_only=True, destructive=True), False),  # it cannot be both
         (http("orders", NOTHING, "GET"), True),

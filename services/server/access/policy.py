@@ -67,6 +67,7 @@ class Rule(BaseModel):
     :param roles: ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another.
     :param tenants: the catalogues; ``*``: all. Without it: the catalogue that a call gets which names none.
     :param filters: the tools that exist for the caller, in the language of ``RetrieveRequest.filters``; without it: all.
+    :param exclude: key → patterns, a value or its beginning and ``*``: a tool that has one of them does not exist for the caller.
 
     In ``tenants`` and ``filters`` the text ``{claim}`` stands for the values of that claim of the token. A rule does not match a token
     that does not have the claim.
@@ -79,13 +80,16 @@ class Rule(BaseModel):
     roles: tuple[Role, ...] = Field(min_length=1)
     tenants: tuple[str, ...] = Field(default=("",), min_length=1)
     filters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    exclude: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _whole_catalogue_to_administrators(self) -> Rule:
-        if self.filters and "admin" in self.roles:
-            raise ValueError("the role admin goes with the whole catalogue: leave the filters out")
-        if not all(key and values and all(values) for key, values in self.filters.items()):
+        if (self.filters or self.exclude) and "admin" in self.roles:
+            raise ValueError("the role admin goes with the whole catalogue: leave filters and exclude out")
+        if not all(key and values and all(values) for key, values in (*self.filters.items(), *self.exclude.items())):
             raise ValueError("a filter has a key and at least one value, none of them empty")
+        if any(value.startswith("!") or "{" in value for values in self.exclude.values() for value in values):
+            raise ValueError("a pattern of exclude is written without ! and without {claim}: what it fits is hidden")
         return self
 
     @model_validator(mode="after")
@@ -105,6 +109,8 @@ class Rule(BaseModel):
         try:
             tenants = _filled(self.tenants, identity)
             filters = {key: _filled(values, identity) for key, values in self.filters.items()}
+            for key, values in self.exclude.items():
+                filters[key] = (*filters.get(key, ()), *(f"!{value}" for value in values))
         except KeyError:
             return None
         return Caller(

@@ -1,4 +1,4 @@
-"""Filters of the access policy that no tool of a catalogue has: who they are for sees nothing, and nobody says why."""
+"""Filters of the access policy that no tool of a catalogue has: who they are for sees nothing, or too much, and nobody says why."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LOG = logging.getLogger("egotools.access")
 
 
 def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None:
-    """Log each key or value of a rule's filters that no tool of the tenant's catalogue has; what claims fill in is left out."""
+    """Log each key or value of a rule's filters and exclusions that no tool of the tenant's catalogue has; what claims fill in is left out."""
     if not isinstance(engine, SnapshotEngine):
         return
     for number, rule in enumerate(policy.rules, start=1):
         if not any(each in (tenant, "*", "") or "{" in each for each in rule.tenants):
             continue
-        for key, values in rule.filters.items():
+        for key, values in (*rule.filters.items(), *rule.exclude.items()):
             for value in values:
                 try:
                     if "{" not in value:

@@ -18,6 +18,7 @@ from tests.planners.calling.tools import NOTHING, http
 
 READ, WRITE, REPLACE = http("orders", NOTHING, "GET"), http("orders"), http("order", NOTHING, "PUT")
 FILE = """
+exclude: {tool: "hr/wipe*", namespace: [legacy]}
 rules:
   - {namespace: finance, effect: [idempotent, change], decision: deny}
   - {tool: [hr/approve*, "hr/fire?"], decision: ask}
@@ -46,6 +47,8 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
         (tool("hr/approvals", READ), "allow"),
         (tool("hr/fire1", READ), "ask"),
         (tool("hr/hire"), "allow"),
+        (tool("hr/wipeAll", READ), "deny"),
+        (tool("legacy/list", READ), "deny"),
         (tool("secrets/list", READ), "deny"),
         (tool("shop/book"), "ask"),
         (tool("shop/orders", READ), "allow"),
@@ -80,6 +83,8 @@ def test_a_mode_answers_what_no_rule_names_and_no_rule(tmp_path: Path) -> None:
         ),
         ("rules:\n  - tool: []\n    decision: allow", "line 2: tool is empty"),
         ("rules:\n  - {tool: a, tool: b, decision: deny}", "line 2: a rule has the key 'tool' twice"),
+        ("exclude: {tools: a}", "line 1: exclude has an unknown key 'tools' (known: effect, namespace, tool)"),
+        ("exclude: {tool: []}", "line 1: tool is empty"),
         ("rules: deny", "line 1: rules must be a list"),
         ("rules:\n  - deny", "line 2: a rule must be a mapping"),
         ("{}", "line 1: the policy has no rules"),

@@ -80,5 +80,24 @@ class TestBoundCredentials:
             bound_credentials(KEY, {"key": "1", "shop.key": "3"}, namespace="hr", server="")
         assert "hr.key" in caught.value.remedy
 
+    @pytest.mark.parametrize(
+        ("scheme", "given", "server", "bound"),
+        [
+            ("key", "hr.key", "", True),
+            ("key", "hr.key@hr.test", "", True),
+            ("key", "hr.key@evil.test", "", False),
+            ("key", "hr.key@hr.test", "https://inner.test", False),
+            ("key@hr.test", "hr.key", "", False),  # its server is not that of most tools of hr
+            ("key@hr.test", "hr.key@HR.test", "", True),
+            ("key@hr.test", "hr.key", "https://inner.test", True),
+            ("key", "other.key@hr.test", "", False),
+        ],
+    )
+    def test_of_a_host(self, scheme: str, given: str, server: str, bound: bool) -> None:
+        schemes = (SecurityScheme(key=scheme, type="apiKey", name="X"),)
+        call = Call(protocol="http", servers=("https://hr.test/v1",), security=(Security(), Security(schemes=schemes)))
+        found = bound_credentials(call, {given: "1"}, namespace="hr", server=server)
+        assert found == ({scheme: "1"} if bound else {})
+
     def test_a_tool_without_security_is_called_without(self) -> None:
         assert bound_credentials(Call(protocol="http"), {"key": "1"}, namespace="hr", server="") == {}

@@ -74,11 +74,16 @@ def test_claims_name_tenants_and_values_of_filters_but_no_patterns(tmp_path: Pat
         **READ,
         "tenants": ["{org}"],
         "filters": {"department": ["{dep}", "shared"], "stage": ["!draft"]},
+        "exclude": {"department": ["Finance", "fin*"], "id": ["hr/pay*"]},
     }
     found = caller(tmp_path, web(iss="x", org="acme", dep=["sales", "!hr", "fin*", "*"]), rule)
     assert found is not None
     assert set(found.tenants or ()) == {"acme"}
-    assert found.filters == {"department": ("sales", "shared"), "stage": ("!draft",)}
+    assert found.filters == {
+        "department": ("sales", "shared", "!Finance", "!fin*"),
+        "stage": ("!draft",),
+        "id": ("!hr/pay*",),
+    }
     for claims in ({"org": "acme"}, {"dep": "sales"}, {"org": "*", "dep": "x"}, {"org": "", "dep": "x"}):
         assert caller(tmp_path, web(iss="x", **claims), rule) is None
 
@@ -96,6 +101,10 @@ def test_claims_name_tenants_and_values_of_filters_but_no_patterns(tmp_path: Pat
         ("version: 1\nrules: [{match: {token: a}, roles: [read], filter: {}}]", "filter"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: []}}]", "filter"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], filters: {a: [b]}}]", "whole catalogue"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], exclude: {a: [b]}}]", "whole catalogue"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], exclude: {a: ['!b']}}]", "without !"),
+        ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], exclude: {k: ['{a}']}}]", "without !"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], excludes: {a: [b]}}]", "excludes"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: [b]}, filters: {}}]", "twice"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: []}]", "tenants"),
         ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], tenants: ['x{a}']}]", "stands alone"),
@@ -170,10 +179,12 @@ def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCap
         {"name": "typo", "match": {"token": "b"}, "roles": ["read"], "filters": {"namespace": ["shpo"]}},
         {"name": "key", "match": {"token": "c"}, "roles": ["read"], "tenants": ["*"], "filters": {"nmespace": ["x"]}},
         {"name": "else", "match": {"token": "d"}, "roles": ["read"], "tenants": ["t"], "filters": {"nmespace": ["x"]}},
+        {"name": "hidden", "match": {"token": "e"}, "roles": ["read"], "exclude": {"id": ["shop/*", "shpo/*"]}},
     )
     warn_of_unknown_filters(read_policy(policy), "acme", open_engine(store.path))
     said = [record.__dict__["fields"] for record in caplog.records if record.name == "egotools.access"]
     assert [(each["tenant"], each["rule"], each["key"]) for each in said] == [
         ("acme", "typo", "namespace"),
         ("acme", "key", "nmespace"),
+        ("acme", "hidden", "id"),
     ]

@@ -107,9 +107,8 @@ class OpenAIEndpoint:
             after = parse_retry_after(error.response.headers.get("retry-after"))
             return TransientFailure(problem, retry_after_s=after)
         if error.status_code in {401, 403}:
-            return ModelError(
-                problem, subject=self.address, remedy=f"Use a key that may call {self.model!r} ({KEY_VARIABLE})"
-            )
+            remedy = f"Give a key that may call {self.model!r}: export {KEY_VARIABLE}=KEY"
+            return ModelError(problem, subject=self.address, remedy=remedy)
         detail = self._detail(error)
         return self.invalid_answer(f"{problem}: {detail}" if detail else problem)
 

@@ -39,7 +39,7 @@ __all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
 
 FILTERS = "filters"
 ID_KEY = "id"
-_SHOWN = 20
+_SHOWN, _SHOWN_CHARS = 20, 100
 _NEAR = 1_000  # of the ids, those this near to an unknown one in their order are looked through
 _VALUES = "filter_values"
 _T = TypeVar("_T")
@@ -249,8 +249,14 @@ def _listed(wanted: str, known: Iterable[str], total: int) -> str:
         return other != folded, -_common_start(other, folded), text
 
     near = nsmallest(_SHOWN, known, key=distance)
-    shown = ", ".join(text[:100] for text in near)
+    shown = ", ".join(map(_shown_value, near))
     return shown + (f" and {total - _SHOWN} more" if total > _SHOWN else "")
+
+
+def _shown_value(text: str) -> str:
+    """A value of a document, for a model too: short, on one line, and without characters that nobody sees."""
+    plain = "".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS])
+    return plain + "…" if len(text) > _SHOWN_CHARS else plain
 
 
 def _common_start(one: str, other: str) -> int:

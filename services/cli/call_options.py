@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +60,16 @@ class CallOptions:
         tuple[str, ...],
         Option("--allow-network", help="A network, 10.0.0.0/8, in which servers that documents name may be."),
     ] = ()
+    modules: Annotated[
+        tuple[str, ...],
+        Option("--python", help="A module of Python whose functions may be called. The domain personal needs none."),
+    ] = ()
     timeout_s: Annotated[float, Option(min=0.1, help="Seconds for a call of a tool.")] = 30.0
 
-    def access(self, modules: Sequence[str] = (), *, yes: bool = False) -> ToolAccess:
-        """Return what they allow.
+    def access(self, own_modules: Sequence[str] = (), *, yes: bool = False) -> ToolAccess:
+        """Return what they allow. Modules are found in the present folder too, as ``python -m`` finds them.
 
-        :param modules: of Python, whose functions may be called.
+        :param own_modules: whose functions may be called without being named.
         :param yes: whether calls that no rule of the policy names are confirmed already.
         :raises InvalidArgumentError: for a text in another form, and a policy with faults.
         """
@@ -76,8 +82,10 @@ class CallOptions:
             raise InvalidArgumentError(
                 error.message, subject="--allow-network", remedy=error.remedy.rstrip(".")
             ) from None
+        if self.modules and os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())
         return ToolAccess(
-            modules=tuple(modules),
+            modules=(*self.modules, *own_modules),
             servers=_named(self.base_urls, "--base-url", ("http://", "https://")),
             sessions=self._sessions(),
             credentials=read_credentials(self.credentials),
@@ -103,9 +111,6 @@ class PlanCalls:
     """Whether and how the calls of a plan are made."""
 
     execute: Annotated[bool, Option("--execute", help="Make the calls of the plan, in their order.")] = False
-    modules: Annotated[
-        tuple[str, ...], Option("--python", help="A module of Python whose functions may be called.")
-    ] = ()
     journal: Annotated[
         Path | None,
         Option(help="Write every call to this file. A run that was interrupted goes on, without repeating a call."),

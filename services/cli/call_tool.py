@@ -17,6 +17,7 @@ from egotools.calling.aws_invoker import AwsInvoker
 from egotools.calling.call_credentials import bound_credentials
 from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import ToolInvoker
 from egotools.calling.mcp_invoker import McpInvoker
 from egotools.calling.tool_answer import MAX_BYTES, ToolAnswer
 from egotools.calling.tool_request import McpCall, ToolRequest
@@ -120,6 +121,7 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
     """
     from planners.calling.consent import ConsentingInvoker
     from planners.calling.protocol_invoker import ProtocolInvoker
+    from planners.calling.python_invoker import PythonInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:
@@ -136,8 +138,12 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
     )
     aws = AwsInvoker(endpoint_url=access.server_of(tool), **limits)
     async with McpInvoker(access.sessions, **limits) as mcp:
-        protocols = ProtocolInvoker({"http": http, "odata": http, "mcp": mcp, "aws": aws})
-        return await ConsentingInvoker(protocols, ask, access.policy, mcp.look_up).invoke(tool, arguments)
+        protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp, "aws": aws}
+        if access.modules:
+            protocols["python"] = PythonInvoker(access.modules, **limits)
+        return await ConsentingInvoker(ProtocolInvoker(protocols), ask, access.policy, mcp.look_up).invoke(
+            tool, arguments
+        )
 
 
 def _of_store(store: Path, tool: str) -> Tool:

@@ -70,16 +70,13 @@ def mcp(
     store: Store = DEFAULT_STORE,
     server: ServerOptions = _SERVER,
     offered: McpOptions = _MCP,
-    modules: Annotated[
-        list[str] | None, Option("--python", help="A module of Python whose functions may be called.")
-    ] = None,
     calling: CallOptions = NO_CALL_OPTIONS,
     allowed_models: AllowedModels = (),
 ) -> None:
     """Serve the tools of a catalogue to MCP clients: search, plan, and calls through this gateway."""
     if find_spec("mcp") is None:
         raise MissingExtraError("the MCP server", extra="mcp")
-    access = calling.access(modules or ())
+    access = calling.access()
     try:
         asyncio.run(_serve(store, server, offered, access, allowed_models))
     except ClientError as error:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
@@ -72,12 +70,6 @@ def plan(
     ] = "rules.v1",
     endpoint: ChatEndpoint = _NO_ENDPOINT,
     today: Annotated[str, typer.Option(help="The day against which dates are read (YYYY-MM-DD). Default: today.")] = "",
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--python", help="A module of Python whose functions may be called. The domain personal needs none."
-        ),
-    ] = None,
     calling: CallOptions = NO_CALL_OPTIONS,
     max_calls: Annotated[
         int, typer.Option(min=1, help="Calls of tools, further pages of an answer included.")
@@ -136,9 +128,7 @@ def plan(
     if replay and journal is not None:
         walked = replay_walk(schema, journal)
     else:
-        if modules and os.getcwd() not in sys.path:  # as `egotools build python:…` finds them, and `python -m`
-            sys.path.insert(0, os.getcwd())
-        access = calling.access([*(modules or ()), *DOMAIN_MODULES.get(schema.name, ())], yes=yes)
+        access = calling.access(DOMAIN_MODULES.get(schema.name, ()), yes=yes)
         given = read_graph(graph, schema) if graph is not None else None
         model = _counted(endpoint) if parser.startswith("llm") and given is None else None
         asked = Walk(request=request, domain=schema, graph=given, today=_day(today), parser=parser, model=model)

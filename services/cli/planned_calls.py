@@ -50,7 +50,7 @@ async def planned_calls(
     :raises ClientError: when the server does not answer, or refuses.
     :raises InvalidArgumentError: when the journal is of another run.
     """
-    access = options.access(plan_calls.modules, yes=plan_calls.yes)
+    access = options.access(yes=plan_calls.yes)
     ask = ask_at_terminal()
     with (
         open_run_journal(plan_calls.journal) if plan_calls.journal is not None else contextlib.nullcontext() as journal

@@ -38,12 +38,6 @@ class PageOptions:
         tuple[str, ...],
         typer.Option(help="A domain in which requests are planned and executed: a shipped one, or a YAML file."),
     ] = ()
-    web_python: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help="A module of Python whose functions runs of the page may call. The domain personal needs none."
-        ),
-    ] = ()
     web_runs: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="A folder with journals of egotools solve; the page shows these runs."),
@@ -161,5 +155,5 @@ def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
 
     domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
     shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]
-    access = calling.access([*options.web_python, *shipped])
+    access = calling.access(shipped)
     return walk_plan(domains, access, client_maker(server), limits=CallLimits(calls=_MOST_CALLS, seconds=_MOST_S))

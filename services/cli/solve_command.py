@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -78,9 +76,6 @@ def solve(
     run: RunOptions = NO_RUN,
     endpoint: ChatEndpoint = NO_ENDPOINT,
     models: ToolModelOptions = NO_MODELS,
-    modules: Annotated[
-        list[str] | None, typer.Option("--python", help="A module of Python whose functions may be called.")
-    ] = None,
     calling: CallOptions = NO_CALL_OPTIONS,
     journal: Annotated[
         Path | None,
@@ -119,12 +114,10 @@ def solve(
     from services.cli.ask_at_terminal import ask_at_terminal
     from services.cli.solve_run import Catalogue
 
-    if modules and os.getcwd() not in sys.path:  # as `egotools build python:…` finds them, and `python -m`
-        sys.path.insert(0, os.getcwd())
     check_together(endpoint, batch, on)
     plan = run.plan(endpoint, models)
     catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
-    access = calling.access(modules or [], yes=yes)
+    access = calling.access(yes=yes)
     if batch.tasks is not None:
         from services.cli.solve_batch import solve_batch
 

@@ -68,7 +68,8 @@ def open_chat(
     """
     for option, value in (("--llm-url", endpoint.base_url), ("--llm-model", endpoint.model)):
         if not value:
-            raise InvalidArgumentError(f"{needed_by} needs this option", subject=option)
+            remedy = "Add --llm-url http://HOST:PORT/v1 --llm-model MODEL"
+            raise InvalidArgumentError(f"{needed_by} needs this option", subject=option, remedy=remedy)
     from inference.openai_chat import OpenAIChat
 
     key = os.environ.get("OPENAI_API_KEY", "")

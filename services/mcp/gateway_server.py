@@ -52,7 +52,7 @@ from services.mcp.model_tools import (
 )
 from services.mcp.snapshot_watch import SnapshotWatch
 from services.mcp.tool_names import ToolNames
-from services.mcp.tool_replies import found_reply, listed_tool, plan_reply, tool_reply
+from services.mcp.tool_replies import found_reply, listed_tool, plan_reply, shown_text, tool_reply
 
 __all__ = ["McpGateway"]
 
@@ -61,6 +61,7 @@ _LOG = logging.getLogger("egotools.mcp")
 _NAME = "egotools"
 _MOST_NAMED = 100  # characters of a filter's key in a note
 _SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
+_MAX_ERROR = 4_000  # characters; names and values of a document can stand in an error
 _OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, --session, --python, --credential, --allow-network)."
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
 
@@ -177,7 +178,7 @@ class McpGateway:
         except InputNeeded as needed:
             return needed.result
         except ClientError as error:
-            return _failed(str(error))
+            return _failed(shown_text(str(error), _MAX_ERROR))
         except Exception:
             _LOG.exception("the call of a client failed")
             return _failed("INTERNAL: this is a fault of the gateway; its log has it.")

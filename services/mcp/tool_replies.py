@@ -9,13 +9,17 @@ from typing import Any, TypeAlias
 import mcp_types as types
 
 from egotools import RankedTool, Response, Tool, ToolPlan
+from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 
-__all__ = ["NotCallable", "found_reply", "listed_tool", "plan_reply", "tool_reply"]
+__all__ = ["NotCallable", "found_reply", "listed_tool", "plan_reply", "shown_text", "tool_reply"]
 
 NotCallable: TypeAlias = Callable[[RankedTool | Tool], str]
 """Why a tool cannot be called here; empty where nothing speaks against it."""
 _MAX_DESCRIPTION = 600
 _MAX_SCHEMA = 6_000
+_MAX_LISTED, _MAX_LISTED_SCHEMA = 2_000, 32_000  # characters; a client sends them with every request to its model
+_MAX_NAME = 200
+_HAS_ALL = "… (get_tool has all of it)"
 _NOTHING = (
     "No tool of this catalogue fits the request. Say so, or search again in other words or for a part of the task."
 )
@@ -39,11 +43,11 @@ def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
     )  # that of a list is none of MCP, and still says what comes
     return {
         **_head(tool, not_callable),
-        "description": tool.description,
-        "inputSchema": tool.schema.get("inputSchema", {}),
-        **({"outputSchema": outputs} if outputs else {}),
-        **({"when": [line.text for line in tool.usage.when_to_use]} if tool.usage.when_to_use else {}),
-        **({"limits": [line.text for line in tool.usage.limitations]} if tool.usage.limitations else {}),
+        "description": shown_text(tool.description),
+        "inputSchema": _shown_schema(tool.schema.get("inputSchema", {})),
+        **({"outputSchema": _shown_schema(outputs)} if outputs else {}),
+        **({"when": [shown_text(line.text) for line in tool.usage.when_to_use]} if tool.usage.when_to_use else {}),
+        **({"limits": [shown_text(line.text) for line in tool.usage.limitations]} if tool.usage.limitations else {}),
     }
 
 
@@ -65,13 +69,16 @@ def plan_reply(plan: ToolPlan) -> dict[str, Any]:
 
 
 def listed_tool(tool: Tool | RankedTool) -> types.Tool:
-    """A tool of the catalogue as ``tools/list`` has it. Without its output schema: its answers are fenced texts."""
+    """A tool of the catalogue as ``tools/list`` has it, of bounded size. Without its output schema: its answers are fenced texts."""
     reads = tool.effect == "read"
+    schema = _shown_schema(tool.schema.get("inputSchema") or {"type": "object"}, _MAX_DESCRIPTION)
+    if len(json.dumps(schema)) > _MAX_LISTED_SCHEMA:
+        schema = {"type": "object", "description": _long(schema)}
     return types.Tool(
         name=tool.call_name,
-        title=tool.title or None,
-        description=tool.schema.get("description", ""),
-        input_schema=tool.schema.get("inputSchema") or {"type": "object"},
+        title=shown_text(tool.title, _MAX_NAME) or None,
+        description=shown_text(tool.schema.get("description", ""), _MAX_LISTED, _HAS_ALL),
+        input_schema=schema,
         annotations=types.ToolAnnotations(read_only_hint=reads, destructive_hint=not reads, open_world_hint=True),
     )
 
@@ -83,16 +90,12 @@ def _told(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
 
 
 def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
-    schema = tool.schema.get("inputSchema", {})
-    long = len(json.dumps(schema)) > _MAX_SCHEMA
-    description = tool.description
+    schema = _shown_schema(tool.schema.get("inputSchema", {}))
     return {
         **_head(tool, not_callable),
-        "description": description
-        if len(description) <= _MAX_DESCRIPTION
-        else f"{description[:_MAX_DESCRIPTION].rstrip()}… (get_tool has all of it)",
+        "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
         **({"why": tool.explanation} if tool.explanation else {}),
-        "inputSchema": f"long: get_tool has it; properties: {_names(schema)}" if long else schema,
+        "inputSchema": _long(schema) if len(json.dumps(schema)) > _MAX_SCHEMA else schema,
     }
 
 
@@ -105,8 +108,31 @@ def _head(tool: RankedTool | Tool, not_callable: str) -> dict[str, Any]:
     }
 
 
-def _names(schema: dict[str, Any]) -> str:
-    return ", ".join(list(schema.get("properties", {}))[:50])
+def _long(schema: dict[str, Any]) -> str:
+    names = ", ".join(shown_text(name, _MAX_NAME) for name in list(schema.get("properties", {}))[:50])
+    return f"long: get_tool has it; properties: {names}"
+
+
+def shown_text(text: str, most: int | None = None, cut: str = "…") -> str:
+    """A text of a document for a model: cut to a number of characters, and without hidden characters where it hides something."""
+    if most is not None and len(text) > most:
+        text = text[:most].rstrip() + cut
+    hides = any(run.severe for run in (*invisible_runs(text), *bidirectional_runs(text)))
+    return without_hidden(text) if hides else text
+
+
+def _shown_schema(part: Any, most: int | None = None) -> Any:
+    """A part of a schema with its titles and descriptions as a model is shown them."""
+    if isinstance(part, list):
+        return [_shown_schema(each, most) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: shown_text(inner, most)
+        if key in ("title", "description") and isinstance(inner, str)
+        else _shown_schema(inner, most)
+        for key, inner in part.items()
+    }
 
 
 def _source(each: Any) -> str:

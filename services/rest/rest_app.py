@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -80,8 +81,16 @@ def rest_app(
     )
     bodies = {path: method == "RetrieveBatch" for path, method in _POSTS.items()} | {_STREAM_PATH: True}
     admission = Middleware(RestAdmission, limits=limits, bodies=bodies, names=names)
-    failures = (AioRpcError, RequestValidationError, HTTPException, Exception)
-    handlers: dict[Any, Any] = {**dict.fromkeys(failures, _failed), ClientDisconnect: _gone}
+
+    async def unread(request: Request, error: Exception) -> Response:
+        bad = isinstance(error, RequestValidationError) or getattr(error, "status_code", 0) == HTTPStatus.BAD_REQUEST
+        return problem_response((await service.denial(request) if bad else None) or error)
+
+    handlers: dict[Any, Any] = {
+        **dict.fromkeys((AioRpcError, Exception), _failed),
+        **dict.fromkeys((RequestValidationError, HTTPException), unread),
+        ClientDisconnect: _gone,
+    }
     app = FastAPI(
         title="egotools",
         version=version("egotools"),

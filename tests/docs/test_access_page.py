@@ -65,7 +65,7 @@ def test_the_policy_means_what_it_says(tmp_path: Path) -> None:
     person = policy.caller(Identity(kind="jwt", name="x", claims=claims))
     assert person is not None and set(person.tenants or ()) == {"acme"}
     assert person.filters["department"] == ("finance", "shared")
-    pipeline = policy.caller(Identity(kind="certificate", name="x", names=("spiffe://company/ci/7",)))
+    pipeline = policy.caller(Identity(kind="certificate", name="x", names=("uri:spiffe://company/ci/7",)))
     assert pipeline is not None and pipeline.roles == {"admin"} and pipeline.tenants is None
 
 

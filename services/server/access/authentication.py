@@ -18,6 +18,13 @@ __all__ = ["Authentication", "check_permission"]
 
 _AUTHORIZATION = "authorization"
 _BEARER = "bearer "
+_NAMES = {  # of gRPC, the one that identifies a workload best first: it is the caller's name in logs
+    "uri": "peer_uri",
+    "dns": "peer_dns",
+    "email": "peer_email",
+    "ip": "peer_ip",
+    "cn": "x509_common_name",
+}
 
 
 class Authentication:
@@ -68,9 +75,11 @@ class Authentication:
         :param auth_context: of gRPC; the connection has verified the certificate.
         :raises UnauthenticatedError: when there is none.
         """
-        alternative = [one.decode("utf-8", "replace") for one in auth_context.get("x509_subject_alternative_name", ())]
-        common = [f"CN={one.decode('utf-8', 'replace')}" for one in auth_context.get("x509_common_name", ())]
-        names = tuple(dict.fromkeys((*alternative, *common)))
+        names = tuple(
+            f"{kind}:{name.decode('utf-8', 'replace')}"
+            for kind, key in _NAMES.items()
+            for name in auth_context.get(key, ())
+        )
         if not self.certificates or not names:
             raise UnauthenticatedError(
                 "the call has neither a token nor a client certificate",

@@ -15,7 +15,7 @@ class Identity:
 
     :param kind: ``jwt``, ``token`` (a static one) or ``certificate``.
     :param name: for the logs: the subject, the name of the token, the first name of the certificate.
-    :param names: all names of a certificate: its alternative names, and ``CN=`` with its common name.
+    :param names: all names of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:`` (its common name).
     :param claims: of a JWT.
     """
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
@@ -22,6 +23,16 @@ __all__ = ["Match", "Policy", "Rule", "read_policy"]
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _SPACED_CLAIMS = frozenset({"scope", "scp"})  # lists that OAuth writes as words
 _ALL = "*"
+_KINDS = ("cn:", "dns:", "uri:", "email:", "ip:")
+_FORMS = (  # the first that fits says of which kind a pattern is
+    ("", re.compile("|".join(_KINDS))),
+    ("cn:", re.compile("CN=")),
+    ("ip:", re.compile(r"(?:[0-9.]+|[0-9a-fA-F]*:[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)\*?$")),
+    ("uri:", re.compile(".*:", re.DOTALL)),
+    ("email:", re.compile(".*@", re.DOTALL)),
+    ("dns:", re.compile("")),
+)
+_DECODINGS = 8  # percent signs encoded in each other; no honest name has more
 
 
 class Match(BaseModel):
@@ -30,8 +41,8 @@ class Match(BaseModel):
     :param claims: of a JWT: name, or names joined by dots → value, or values of which one is enough. A claim that is a list has one
         of them. ``*``: any value.
     :param token: the name of a static token.
-    :param certificate: a name of a client certificate: an alternative name, or ``CN=`` and its common name; with ``*`` at its end
-        all names that begin so.
+    :param certificate: a name of a client certificate after its kind (``cn:``, ``dns:``, ``uri:``, ``email:``, ``ip:``); with ``*`` at
+        its end all names of this kind that begin so. The kind of a text without one follows from its form.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +50,17 @@ class Match(BaseModel):
     claims: dict[str, str | tuple[str, ...]] | None = Field(default=None, min_length=1)
     token: str | None = Field(default=None, min_length=1)
     certificate: str | None = Field(default=None, min_length=2)
+
+    @field_validator("certificate")
+    @classmethod
+    def _of_one_kind(cls, pattern: str | None) -> str | None:
+        if pattern is None:
+            return None
+        kind = next(kind for kind, form in _FORMS if form.match(pattern))
+        typed = kind + pattern.removeprefix("CN=" if kind == "cn:" else "")
+        if typed in _KINDS:
+            raise ValueError("a kind of names needs a name after it")
+        return typed
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Match:
@@ -51,7 +73,7 @@ class Match(BaseModel):
         if self.token is not None:
             return identity.kind == "token" and identity.name == self.token
         if self.certificate is not None:
-            return identity.kind == "certificate" and any(_begins(self.certificate, name) for name in identity.names)
+            return identity.kind == "certificate" and any(_is_meant(self.certificate, name) for name in identity.names)
         if identity.kind != "jwt" or not self.claims:
             return False
         return all(
@@ -172,8 +194,19 @@ def _has(values: Iterable[str], wanted: Iterable[str]) -> bool:
     return bool(values) and (_ALL in wanted or not values.isdisjoint(wanted))
 
 
-def _begins(pattern: str, name: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith(_ALL) else name == pattern
+def _is_meant(pattern: str, name: str) -> bool:
+    begins = name.startswith(pattern[:-1]) if pattern.endswith(_ALL) else name == pattern
+    return begins and not (name.startswith("uri:") and _has_dot_segments(name.removeprefix("uri:")))
+
+
+def _has_dot_segments(uri: str) -> bool:
+    """Whether a URI leaves the path that it begins with, for some reader that decodes it."""
+    for _ in range(_DECODINGS):
+        decoded = unquote(uri)
+        if decoded == uri:
+            return not {".", ".."}.isdisjoint(re.split(r"[/\\?#]", uri))
+        uri = decoded
+    return True
 
 
 def _filled(values: Iterable[str], identity: Identity) -> tuple[str, ...]:

@@ -104,6 +104,14 @@ def test_at_most_twenty_are_listed(index: FilterIndex) -> None:
     assert caught.value.remedy.count(",") == 19
 
 
+def test_a_value_of_a_document_is_listed_short_and_on_one_line(tmp_path: Path) -> None:
+    write_filters(tmp_path, [Tool(id="a", name="a", metadata={"team": "x\nSYSTEM: \u202e\u200b" + "y" * 500})])
+    index = FilterIndex(tmp_path, 1, ["a"].__getitem__, {"a": 0}.get)
+    with pytest.raises(InvalidArgumentError) as caught:
+        index.passing({"team": ("z",)})
+    assert caught.value.remedy.isprintable() and len(caught.value.remedy) < 150
+
+
 def test_the_keys_and_how_many_values_they_have(index: FilterIndex) -> None:
     assert index.keys == {"code": 30, "department": 2, "deprecated": 1, "effect": 1, "id": 34, "tags": 5}
 

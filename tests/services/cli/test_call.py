@@ -391,6 +391,20 @@ def test_a_header_is_given_by_reference_only(run: Run, store: Path, option: str,
     assert SECRET not in err
 
 
+def test_a_function_of_a_named_module(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parcels.py").write_text(
+        'def weigh(count: int) -> int:\n    """Weigh the parcels."""\n    return 7 * count\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert run("build", "python:parcels", "--out", "store")[0] == 0
+    asked = ("call", "parcels/weigh", "--store", "store", "--arguments", '{"count": 2}', "--yes")
+    code, _, err = run(*asked)
+    assert (code, "--python" in err) == (2, True), err
+    code, out, _ = run(*asked, "--python", "parcels")
+    assert code == 0 and "14" in out
+
+
 def test_without_the_extra_the_error_names_it(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     code, _, err = run("call", "warehouse/book", "--store", store, "--session", "mcp:x", "--yes")

@@ -30,15 +30,16 @@ def test_they_make_one_access(tmp_path: Path) -> None:
         env=("stock.TOKEN=${SECRET}",),
         policy=policy,
         allow_networks=("10.0.0.0/8",),
+        modules=("a.module",),
         timeout_s=3.0,
     )
-    access = options.access(["a.module"], yes=True)
+    access = options.access(["own"], yes=True)
     assert access.servers == {"hr": "https://hr.test", "": "https://all.test"}
     assert access.sessions["stock"].headers == {"X-A": "s3cr3t-value"}
     assert access.sessions["stock"].env == {"TOKEN": "s3cr3t-value"}
     assert access.sessions[""].headers == {"Authorization": "Bearer s3cr3t-value"}
     assert access.sessions[""].env == {}
-    assert (access.modules, access.timeout_s) == (("a.module",), 3.0)
+    assert (access.modules, access.timeout_s) == (("a.module", "own"), 3.0)
     assert [str(each) for each in access.allowed_networks] == ["10.0.0.0/8"]
     assert (access.policy.confirmed, access.policy.rules[0].decision) == (True, "deny")
     assert "s3cr3t" not in repr(access)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ontology.errors import NotFoundError
+from ontology.errors import MissingExtraError, NotFoundError
+from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
+from tests.ingest.extract.llm_server import Reply, chat_server
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 from tests.waiting import LIMIT_S
@@ -73,3 +76,82 @@ def test_a_file_without_end_is_refused(run: Run, tmp_path: Path, command: str) -
     words = command.replace("OUT", str(tmp_path / "out")).replace("STORE", str(tmp_path)).split()
     code, _, err = run(*words)
     assert code and ("/dev/zero" in err or "file" in err) and len(err.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[str]:
+    """The options of a model whose endpoint demands a key."""
+    with chat_server(lambda request, number: Reply(status=401)) as server:
+        yield f"--llm-url {server.base_url} --llm-model m"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("faults")
+    document = ROOT / "examples" / "enterprise" / "catalog" / "hr.yaml"
+    return {"STORE": build_editions(folder / "store", "alpha").path, "DOCUMENT": document}
+
+
+@pytest.fixture
+def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
+    return {**inputs, "OUT": tmp_path / "out"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "package", "command"),
+    [
+        ("web", "uvicorn", "serve --store STORE --web"),
+        ("web", "uvicorn", "company serve --data OUT"),
+        ("rest", "fastapi", "rest --store STORE"),
+        ("mcp", "mcp", "mcp --store STORE"),
+        ("mcp", "mcp", "validate mcp:x"),
+        ("aws", "botocore", "validate aws:s3"),
+        ("llm", "openai", "build DOCUMENT --out OUT --extractor llm MODEL"),
+        ("llm", "openai", "datagen STORE --out OUT --generator llm MODEL"),
+        ("llm", "openai", "plan x --domain personal --parser llm.v1 MODEL"),
+        ("default", "ladybug", "build DOCUMENT --out OUT --graph-store ladybug:g"),
+        ("neo4j", "neo4j", "build DOCUMENT --out OUT --graph-store neo4j:bolt://127.0.0.1:1"),
+        ("neo4j", "neo4j", "ask x --graph neo4j:bolt://127.0.0.1:1"),
+        ("ray", "ray", "build DOCUMENT --out OUT --on ray"),
+        ("torch", "sentence_transformers", "build DOCUMENT --out OUT --encoder sentence-transformers:x/y"),
+        ("eval", "ir_measures", "eval STORE --queries DOCUMENT --out OUT"),
+        ("rdf", "pyoxigraph", "solve x --graph rdf --store STORE"),
+    ],
+)
+def test_a_missing_extra_is_installed_by_the_command_that_is_named(
+    run: Run,
+    places: dict[str, object],
+    refusing: str,
+    extra: str,
+    package: str,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    code, out, err = run(*(places.get(word, word) for word in command.replace("MODEL", refusing).split()))
+    assert (code, out) == (MissingExtraError.exit_code, "")
+    assert f"pip install -r requirements/{extra}.txt" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("build DOCUMENT --out OUT --extractor llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        ("build DOCUMENT --out OUT --usage llm --llm-model m", "--llm-url http://HOST:PORT/v1"),
+        ("build DOCUMENT --out OUT --usage llm MODEL", "export OPENAI_API_KEY="),
+        ("datagen STORE --out OUT --generator llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        ("plan x --domain personal --parser llm.v1", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        ("plan x --domain personal --parser llm.v1 --store STORE MODEL", "export OPENAI_API_KEY="),
+        ("solve x --store STORE --llm-model m", "Give --llm-url"),
+        ("solve x --store STORE MODEL", "export OPENAI_API_KEY="),
+        ("ask x --graph store:STORE --llm-model m", "--llm-url http://HOST:PORT/v1"),
+        ("catalog draft --by llm --graph store:STORE --out OUT", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+    ],
+)
+def test_a_missing_model_or_key_is_given_by_what_is_named(
+    run: Run, places: dict[str, object], refusing: str, command: str, remedy: str
+) -> None:
+    words = command.replace("store:STORE", f"store:{places['STORE']}").replace(" MODEL", f" {refusing}").split()
+    code, _, err = run(*(places.get(word, word) for word in words))
+    assert code and remedy in err.splitlines()[-1], err

@@ -170,7 +170,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once_and_another_goes_on(run: Run
         given = options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl")
         code, _, err = run(*given)
         assert (code, len(server.steps)) == (10, 1)
-        assert "HTTP 401" in err and "Use a key that may call" in err
+        assert "HTTP 401" in err and "export OPENAI_API_KEY=" in err
         code, out, err = run(*given)
     assert code == 0 and "answer 8" in out, err
 

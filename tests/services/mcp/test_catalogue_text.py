@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egotools import CatalogInfo, NamespaceSummary, OntologyInfo
+from egotools import CatalogInfo, NamespaceSummary, OntologyInfo, Tool
 from services.mcp.catalogue_text import MAX_CHARS, search_description
+from services.mcp.tool_replies import listed_tool, tool_reply
 
 
 def info(*namespaces: NamespaceSummary) -> CatalogInfo:
@@ -42,6 +46,26 @@ def test_a_sentence_in_the_place_of_a_name_is_left_out() -> None:
         )
     )
     assert text.endswith("systems: crm (1: customer-system-x); and 3 more.")
+
+
+@pytest.mark.parametrize("properties", [1, 1_000])
+def test_a_listed_tool_is_bounded_and_hides_nothing(properties: int) -> None:
+    hostile = "Find a\u200b\u200b\u200b\u200b\U000e0041n order. " + "x" * 9_000
+    schema = {f"p{number}": {"type": "string", "description": hostile} for number in range(properties)}
+    inputs = {"type": "object", "properties": schema}
+    tool = Tool(
+        id="shop/find",
+        name="find",
+        title=hostile,
+        description=hostile,
+        namespace="shop",
+        call_name="shop__find",
+        schema_json=json.dumps({"description": hostile, "inputSchema": inputs}),
+    )
+    listed = listed_tool(tool).model_dump_json()
+    assert len(listed) < 5_000 if properties == 1 else len(listed) < 40_000
+    shown = json.dumps(tool_reply(tool, ""), ensure_ascii=False)
+    assert listed.isprintable() and shown.isprintable() and "Find an order." in listed and len(shown) > 9_000
 
 
 @given(st.lists(st.tuples(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=8)), max_size=80))

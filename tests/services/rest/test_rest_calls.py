@@ -168,6 +168,35 @@ async def test_bytes_that_are_no_request_are_refused(body: bytes) -> None:
     assert answer.json()["reason"] in ("INVALID_ARGUMENT", "BAD_REQUEST")
 
 
+async def test_a_caller_who_is_not_known_is_told_so_whatever_it_sends(tmp_path: Path) -> None:
+    bodies = (
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b'{"query": "\\ud800"}',
+        b'{"query": 1}',
+        b'{"querry": "a"}',
+        b"\xff\xfe",
+        b'"a"',
+    )
+    policy = write_policy(tmp_path / "policy.yaml", {"match": {"token": "reader"}, "roles": ["read"]})
+    token = create_token(tmp_path / "tokens.json", "reader")
+    settings = small_settings(access_policy=policy, tokens_file=tmp_path / "tokens.json")
+    json_type = {"content-type": "application/json"}
+    async with serving(MemoryEngine(), settings) as server, gateway(server.address) as client:
+        for sent, status in ((None, 401), ("Bearer x", 401), ("Basic eDp4", 401), (f"Bearer {token}", 400)):
+            known = {} if sent is None else {"authorization": sent}
+            answers = [
+                await client.post(path, content=body, headers={**json_type, **known})
+                for path in ("/v1/retrieve", "/v1/retrieve-batch", "/v1/retrieve-each", "/v1/plan", "/v1/outcomes")
+                for body in bodies
+            ]
+            answers.append(await client.get("/v1/neighbors?nod=a", headers=known))
+            answers.append(await client.get("/v1/catalog", headers={"egotools-timeout-ms": "x", **known}))
+            assert {answer.status_code for answer in answers} == {status}
+            assert {answer.json()["status"] for answer in answers} == {status}
+
+
 async def test_errors_of_the_service_become_problems() -> None:
     def fail(request: Any) -> None:
         raise RuntimeError("no caller may read this")

@@ -56,9 +56,51 @@ def test_a_name_of_one_kind_is_no_name_of_another(tmp_path: Path) -> None:
     assert caller(tmp_path, Identity(kind="certificate", name="ci", names=("ci",)), token) is None
     assert caller(tmp_path, Identity(kind="jwt", name="ci", claims={"sub": "ci"}), token) is None
     certificate = {"match": {"certificate": "CN=ci"}, **READ}
-    assert caller(tmp_path, Identity(kind="certificate", name="x", names=("x", "CN=ci")), certificate) is not None
     assert caller(tmp_path, Identity(kind="token", name="CN=ci"), certificate) is None
-    assert caller(tmp_path, Identity(kind="certificate", name="x", names=("CN=ci2",)), certificate) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "context", "admitted"),
+    [
+        ("CN=admin", {"x509_common_name": b"admin"}, True),
+        ("cn:admin", {"peer_uri": b"spiffe://x", "x509_common_name": b"admin"}, True),
+        ("CN=admin", {"x509_common_name": b"admin2"}, False),
+        *(
+            (pattern, {kind: name}, False)
+            for pattern, name in [("CN=admin", b"CN=admin"), ("cn:admin", b"admin"), ("cn:admin", b"cn:admin")]
+            for kind in ("peer_dns", "peer_uri", "peer_email", "peer_ip", "x509_subject_alternative_name")
+        ),
+        *(
+            (pattern, {kind: b"spiffe://company/ci/7"}, kind == "peer_uri")
+            for pattern in ("spiffe://company/ci/*", "uri:spiffe://company/ci/7", "uri:*")
+            for kind in ("peer_uri", "peer_dns", "peer_email", "x509_common_name")
+        ),
+        *(
+            (pattern, {"peer_uri": f"spiffe://company/ci/{path}".encode()}, False)
+            for path in ("../ops", "a/./b", "..", "%2e%2E/x", "a%2f..%2fb", "%252e%252e/x", "%%32e./x", "a\\..\\b")
+            for pattern in ("spiffe://company/ci/*", f"uri:spiffe://company/ci/{path}")
+        ),
+        ("uri:spiffe://company/ci/*", {"peer_uri": b"spiffe://company/ci/a.b/..c"}, True),
+        ("agent.example", {"peer_dns": b"agent.example"}, True),
+        ("agent.example", {"peer_uri": b"agent.example"}, False),
+        ("bot@corp.example", {"peer_email": b"bot@corp.example"}, True),
+        ("bot@corp.example", {"peer_dns": b"bot@corp.example"}, False),
+        ("10.0.0.*", {"peer_ip": b"10.0.0.1"}, True),
+        ("10.0.0.*", {"peer_dns": b"10.0.0.1"}, False),
+        ("2001:db8::1", {"peer_ip": b"2001:db8::1"}, True),
+        ("2001:db8::1", {"peer_uri": b"2001:db8::1"}, False),
+    ],
+)
+def test_a_pattern_matches_names_of_its_kind(
+    pattern: str, context: dict[str, bytes], admitted: bool, tmp_path: Path
+) -> None:
+    policy = read_policy(write_policy(tmp_path / "policy.yaml", {"match": {"certificate": pattern}, **READ}))
+    rules = WatchedFiles("access policy", [tmp_path / "policy.yaml"], lambda: policy)
+    authentication = Authentication(rules, tokens=None, web_tokens=None, certificates=True)
+    identity = authentication.certificate(
+        {"x509_common_name": [b"x"], **{key: [name] for key, name in context.items()}}
+    )
+    assert (policy.caller(identity) is not None) == admitted
 
 
 def test_claims_in_claims_and_scopes(tmp_path: Path) -> None:
@@ -98,6 +140,7 @@ def test_claims_name_tenants_and_values_of_filters_but_no_patterns(tmp_path: Pat
         ("version: 1\nrules: [{match: {token: a}, roles: []}]", "roles"),
         ("version: 1\nrules: [{match: {}, roles: [read]}]", "one of claims, token, certificate"),
         ("version: 1\nrules: [{match: {token: a, certificate: CN=a}, roles: [read]}]", "one of claims"),
+        ("version: 1\nrules: [{match: {certificate: 'uri:'}, roles: [read]}]", "needs a name after it"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read], filter: {}}]", "filter"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: []}}]", "filter"),
         ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], filters: {a: [b]}}]", "whole catalogue"),

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import TypeAdapter
 
+from eval.report.numbers import points
 from ontology.files import write_file
 from scripts.bench_sets import REAL, REAL_ABSENT, ROOT, SHIPPED_TEST, BenchSet, bench_sets, real_sets
 from scripts.document_blocks import replace_block
-from scripts.provenance import Provenance, current, told_encoder
+from scripts.provenance import Provenance, current
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -187,35 +188,37 @@ def renew_needs(results: NeedsResults, *, root: Path = ROOT) -> None:
 def _first_table(results: NeedsResults) -> Iterator[str]:
     """Whole requests and needs side by side, what the difference is worth, and what a request costs the agent."""
     figures, summary = _found(results.summary), results.summary
-    groups = (SHIPPED_TEST, REAL, "")
-    open_sets = [name for name in summary.sets if name not in groups]
-    heads = [
-        f"shipped company, {summary.sets[SHIPPED_TEST].queries}",
-        f"real documents, {summary.sets[REAL].queries}",
-        f"mean of {len(open_sets)} open sets, {sum(summary.sets[name].queries for name in open_sets)}",
-    ]
-    yield f"| CompleteRecall @5 / @10, % | {' | '.join(f'{head}: whole | needs' for head in heads)} |"
+    groups = {
+        SHIPPED_TEST: "shipped company",
+        REAL: "real documents",
+        "": f"mean of {len(_open_sets(summary))} open sets",
+    }
+    yield f"| CompleteRecall @5 / @10, % | {' | '.join(f'{told}: whole | needs' for told in groups.values())} |"
     yield f"|---|{'---:|' * 6}"
     for system, label in _LABELS.items():
-        ways = (system, f"{system}@needs")
-        cells = [_pair(figures, group, way) for group in groups for way in ways]
+        cells = [_pair(figures, group, way) for group in groups for way in (system, f"{system}@needs")]
         yield f"| {label} | {' | '.join(cells)} |"
     yield ""
+    yield f"| `default` on needs minus | {' | '.join(groups.values())} |"
+    yield f"|---|{'---:|' * 3}"
     for other, told in _AGAINST.items():
-        gains = [_gain(figures, group, other) for group in groups]
-        yield f"`default` on needs minus {told}: {'; '.join(gains)}.  "
+        yield f"| {told} | {' | '.join(_gain(figures, group, other) for group in groups)} |"
     yield ""
-    for name, cost in results.cost.items():
-        share = cost.schemas / cost.all_schemas
-        yield (
-            f"Tokens of a request, {_NAMES[name]}: {cost.needs:.0f} of needs that the agent writes, {cost.schemas:,.0f} of the schemas of ten "
-            f"tools that it reads, instead of {cost.all_schemas:,.0f} of all {summary.sets[name].tools:,} ({share:.1%}).  "
-        )
-    yield ""
-    yield f"Measured by `make bench-needs` with {results.measured}."
+    costs = (
+        f"{groups[name]}: {cost.needs:.0f} of needs that it writes, and {cost.schemas:,.0f} of the schemas of ten tools that it reads, not "
+        f"{cost.all_schemas:,.0f} of all {summary.sets[name].tools:,}"
+        for name, cost in results.cost.items()
+    )
+    yield f"Mean tokens of a request for the agent, by the tokenizer of the encoder: {'; '.join(costs)}."
+    yield f"Measured by `make bench-needs` with {_told(results)}."
 
 
-_NAMES = {SHIPPED_TEST: "shipped company", REAL: "real documents"}
+def _told(results: NeedsResults) -> str:
+    return f"{replace(results.measured, encoder='')}, encoder `{results.measured.encoder}`"
+
+
+def _open_sets(summary: Summary) -> list[str]:
+    return [name for name in summary.sets if name not in (SHIPPED_TEST, REAL)]
 
 
 def _by_set(results: NeedsResults) -> Iterator[str]:
@@ -225,7 +228,7 @@ def _by_set(results: NeedsResults) -> Iterator[str]:
     gains = "`default@needs` minus whole | minus `rrf@needs` | minus no graph"
     yield f"| set | requests | {' | '.join(f'`{each}`' for each in columns)} | {gains} |"
     yield f"|---|---:|{'---:|' * (len(columns) + len(_AGAINST))}"
-    open_sets = [name for name in summary.sets if name not in (SHIPPED_TEST, REAL)]
+    open_sets = _open_sets(summary)
     for name in (SHIPPED_TEST, REAL, *open_sets, ""):
         requests = sum(summary.sets[each].queries for each in ([name] if name else open_sets))
         cells = [
@@ -234,7 +237,7 @@ def _by_set(results: NeedsResults) -> Iterator[str]:
         ]
         yield f"| {name or f'*mean of the {len(open_sets)} open sets*'} | {requests:,} | {' | '.join(cells)} |"
     yield ""
-    yield f"Measured with {results.measured}. Encoder {told_encoder(results.measured.encoder)}."
+    yield f"Measured by `make bench-needs` with {_told(results)}."
 
 
 Found = Mapping[tuple[str, str, str], "Figure"]
@@ -255,9 +258,9 @@ def _gain(figures: Found, group: str, other: str) -> str:
 
 
 def _difference(one: Figure) -> str:
-    low, high = -(one.difference_high or 0.0) * 100, -(one.difference_low or 0.0) * 100
-    value = f"{-(one.difference or 0.0) * 100 + 0.0:+.1f}"
-    return f"{f'**{value}**' if low > 0 or high < 0 else value} [{low:+.1f}, {high:+.1f}]"
+    value, low, high = (0.0 - (each or 0.0) for each in (one.difference, one.difference_high, one.difference_low))
+    told = f"**{points(value)}**" if low > 0 or high < 0 else points(value)
+    return f"{told} [{points(low)}, {points(high)}]"
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def _ranks(answer: Response, slots: Sequence[Slot]) -> list[tuple[str, int | None]]:
     """Each slot as its best ranked tool with the rank, or by its name where none of its tools was found."""
-    found = []
+    found: list[tuple[str, int | None]] = []
     for slot in slots:
         best = next((tool for tool in answer.tools if tool.id in slot), None)
         found.append((slot_name(slot), None) if best is None else (best.id, best.rank))

@@ -7,7 +7,7 @@ COVERAGE ?=
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers chaos load soak dist stubs locks clean
+.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-needs bench-peers chaos load soak dist stubs locks clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  \1\t\2/p' Makefile | expand -t 18
@@ -53,6 +53,9 @@ bench: $(VENV)/.dev ## speed and size, compared within one run
 
 bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
 	$(BIN)/python -m scripts.bench_quality $(BENCH)
+
+bench-needs: $(VENV)/.dev ## whole requests and needs side by side, on sets with recorded needs; rewrites the first table of README
+	$(BIN)/python -m scripts.bench_needs $(BENCH)
 
 bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; rewrites docs/results.md
 	$(BIN)/python -m research.peers.bench_peers $(BENCH)

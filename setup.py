@@ -17,7 +17,8 @@ class BuildWithDocuments(build_py):
         if self.editable_mode:
             return
         package = Path(self.build_lib) / "services" / "company" / "enterprise"
-        for source in [*sorted((_DOCUMENTS / "catalog").iterdir()), _DOCUMENTS / "requests.jsonl"]:
+        requests = (_DOCUMENTS / name for name in ("requests.jsonl", "needs.jsonl"))
+        for source in (*sorted((_DOCUMENTS / "catalog").iterdir()), *requests):
             target = package / source.relative_to(_DOCUMENTS)
             self.mkpath(str(target.parent))
             self.copy_file(str(source), str(target))

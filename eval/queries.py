@@ -1,10 +1,12 @@
-"""Labelled requests: a request in plain words, with the tools that it needs; none where no tool serves it."""
+"""Labelled requests: a request in plain words, with the tools that it needs; none where no tool serves it. Beside it, where they are
+recorded, its needs: what an agent would ask for in its place.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +14,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from eval.gold_slots import Slot, gold_slots, row_tools
-from ontology.errors import DocumentError, InvalidArgumentError
-from retrieval.query.request import Request
+from eval.row_files import RowError, json_object, listed, read_rows
+from ontology.errors import InvalidArgumentError
+from retrieval.query.request import Request, check_needs
 
 __all__ = [
     "LabelledQuery",
@@ -24,9 +27,9 @@ __all__ = [
     "require_gold",
     "sample_queries",
     "strict_queries",
+    "with_needs",
 ]
 
-_NAMED = 10  # number of errors that a message names
 _USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
 _REQUIRED = {"id": str, "query": str, "tools": list}
 _OPTIONAL = {"class": str, "split": str}
@@ -44,6 +47,7 @@ class LabelledQuery:
     :param request_class: the class of the request, or empty.
     :param split: ``dev``, ``test`` or another part of its set, or empty.
     :param kind: why no tool serves it (``missing-action``, ``other-domain``, ``chit-chat``), or empty.
+    :param needs: its recorded needs, perhaps none; None where they were not read.
     """
 
     id: str
@@ -52,6 +56,7 @@ class LabelledQuery:
     request_class: Annotated[str, Field(alias="class")] = ""
     split: str = ""
     kind: str = ""
+    needs: tuple[str, ...] | None = None
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -78,12 +83,16 @@ class QuerySet:
     :param queries: the answerable requests: each needs at least one tool.
     :param sha256: digest of the requests' canonical JSON in their order; runs are comparable only if it is equal.
     :param unanswerable: the requests that no tool serves. Only abstention is measured on them.
+    :param without_needs: number of requests that were left out, because they have no recorded needs.
+    :param unknown_needs: ids with recorded needs that are of no request.
     """
 
     name: str
     queries: tuple[LabelledQuery, ...]
     sha256: str
     unanswerable: tuple[LabelledQuery, ...] = ()
+    without_needs: int = 0
+    unknown_needs: tuple[str, ...] = ()
 
     @property
     def asked(self) -> tuple[LabelledQuery, ...]:
@@ -100,10 +109,6 @@ def strict_queries(queries: QuerySet) -> QuerySet:
     """Return the set with only the first tool of each slot, as the strict figures count; name and digest stay the same."""
     strict = (replace(query, slots=gold_slots(slot[0] for slot in query.slots)) for query in queries.queries)
     return replace(queries, queries=tuple(strict))
-
-
-class _RowError(Exception):
-    """The reason why a row is not a labelled request."""
 
 
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "", unanswerable: bool = False) -> QuerySet:
@@ -126,21 +131,41 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "", unan
         raise InvalidArgumentError(
             "no file of labelled requests is given", subject="queries", remedy="Name at least one"
         )
-    queries: list[LabelledQuery] = []
-    errors: list[tuple[str, str]] = []
-    first_at: dict[str, str] = {}
-    for path in files:
-        for place, line in _lines(path):
-            try:
-                query = _parse_row(line, unanswerable=unanswerable)
-                _check_unique(query.id, place, first_at)
-            except _RowError as error:
-                errors.append((place, str(error)))
-            else:
-                queries.append(query)
-    if errors:
-        raise _invalid_rows(errors)
+
+    def parse(line: bytes) -> tuple[str, LabelledQuery]:
+        query = _parse_row(line, unanswerable=unanswerable)
+        return query.id, query
+
+    queries = list(read_rows(files, parse, "labelled requests").values())
     return of_split(_query_set(name or _name(files), queries), split)
+
+
+def with_needs(queries: QuerySet, files: Sequence[Path], *, split: str = "") -> QuerySet:
+    """Return the requests that have recorded needs, with them, in their order, as a set.
+
+    A row of the files is an object with ``id`` and ``needs``, a list of 0 to 32 phrases of 1 to 500 characters. Rows without ``needs`` and
+    other keys are ignored, so the files may be those of the requests. The needs count in the digest of the set.
+
+    :param split: only the requests of this split; all of them where empty.
+    :raises InvalidArgumentError: when no request has needs, or the split has no request.
+    :raises DocumentError: as :func:`read_queries`.
+    """
+    recorded = read_rows(files, _parse_needs, "recorded needs")
+    needs = {query_id: found for query_id, found in recorded.items() if found is not None}
+    asked = of_split(queries, split).asked
+    kept = [replace(query, needs=needs[query.id]) for query in asked if query.id in needs]
+    if not kept:
+        raise InvalidArgumentError(
+            "no request has recorded needs",
+            subject=", ".join(map(str, files)),
+            remedy='Write a row {"id": …, "needs": ["find an employee by name", …]} for each request; the ids are those of the requests',
+        )
+    known = {query.id for query in queries.asked}
+    return replace(
+        _query_set(queries.name, kept),
+        without_needs=len(asked) - len(kept),
+        unknown_needs=tuple(query_id for query_id in needs if query_id not in known),
+    )
 
 
 def of_split(queries: QuerySet, split: str) -> QuerySet:
@@ -178,7 +203,7 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
     tools = len({tool for lacking in missing.values() for tool in lacking})
     raise InvalidArgumentError(
         f"{len(missing):,} of {len(queries.queries):,} requests need {tools:,} tools that the snapshot does not have: "
-        + _listed(named),
+        + listed(named),
         subject=queries.name,
         remedy="Measure on the catalogue that they were labelled for, or give --allow-missing: "
         "such requests then count, and are never complete unless an alternative is there",
@@ -195,7 +220,8 @@ def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
     if limit < 1:
         raise InvalidArgumentError(f"at least one request must be measured, not {limit}", subject="limit")
     ids = {query.id for query in sorted(queries.asked, key=lambda query: _hash(query.id))[:limit]}
-    return _query_set(queries.name, [query for query in queries.asked if query.id in ids])
+    sampled = _query_set(queries.name, [query for query in queries.asked if query.id in ids])
+    return replace(queries, queries=sampled.queries, unanswerable=sampled.unanswerable, sha256=sampled.sha256)
 
 
 def _query_set(name: str, queries: Sequence[LabelledQuery]) -> QuerySet:
@@ -208,48 +234,33 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each line that is not blank, with its position ``file:line``."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device could be read without end
-        raise DocumentError(
-            "the labelled requests are no regular file", subject=str(path), remedy="Give a file, not a device or a pipe"
-        )
+def _parse_needs(line: bytes) -> tuple[str, tuple[str, ...] | None]:
+    row = json_object(line)
+    if not isinstance(row.get("id"), str) or not row["id"]:
+        raise RowError("'id' must be a text that is not empty")
+    needs = row.get("needs")
+    if needs is None:
+        return row["id"], None
+    if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
+        raise RowError("'needs' must be a list of texts")
     try:
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    except OSError as error:
-        raise DocumentError(
-            f"the labelled requests cannot be read ({error.strerror or error})",
-            subject=str(path),
-            remedy="Name a file with one JSON row for each request, as egotools datagen writes it (queries.jsonl)",
-        ) from error
-    written = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not written:
-        raise DocumentError(
-            "there is no request in this file", subject=str(path), remedy="Write one JSON row for each request"
-        )
-    yield from written
+        check_needs(needs)
+    except InvalidArgumentError as error:
+        raise RowError(f"{error.subject}: {error.problem}") from error
+    return row["id"], tuple(needs)
 
 
 def _parse_row(line: bytes, *, unanswerable: bool) -> LabelledQuery:
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise _RowError("it is not UTF-8") from error
-    except RecursionError as error:
-        raise _RowError("it is nested too deeply") from error
-    except ValueError as error:
-        raise _RowError(f"it is not JSON ({error})") from error
-    if not isinstance(row, dict):
-        raise _RowError("it is not a JSON object")
+    row = json_object(line)
     _check_types(row)
     if not row["id"]:
-        raise _RowError("'id' is empty")
+        raise RowError("'id' is empty")
     if not row["tools"] and not unanswerable:
-        raise _RowError("'tools' is empty: a request needs at least one gold tool")
+        raise RowError("'tools' is empty: a request needs at least one gold tool")
     try:
         Request(query=row["query"])
     except InvalidArgumentError as error:
-        raise _RowError(error.problem) from error
+        raise RowError(error.problem) from error
     return LabelledQuery(
         id=row["id"],
         text=row["query"],
@@ -266,27 +277,27 @@ def _kind(row: Mapping[str, Any]) -> str:
         return ""
     kind, request_class = row.get("kind"), str(row.get("class") or "")
     if kind is not None and not isinstance(kind, str):
-        raise _RowError(f"'kind' must be {_KINDS[str]}")
+        raise RowError(f"'kind' must be {_KINDS[str]}")
     if _has_surrogate(kind or ""):
-        raise _RowError("'kind' is not valid Unicode")
+        raise RowError("'kind' is not valid Unicode")
     return kind or ("" if request_class == _NO_TOOLS else request_class)
 
 
 def _check_types(row: Mapping[str, Any]) -> None:
     lacking = [key for key in _REQUIRED if key not in row]
     if lacking:
-        raise _RowError(f"it has no {', '.join(map(repr, lacking))}")
+        raise RowError(f"it has no {', '.join(map(repr, lacking))}")
     for key, kind in (_REQUIRED | _OPTIONAL).items():
         value = row.get(key)
         if key in _OPTIONAL and value is None:
             continue
         texts: list[Any] = _texts(value) if kind is list and isinstance(value, list) else [value]
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
-            raise _RowError(f"{key!r} must be {_KINDS[kind]}")
+            raise RowError(f"{key!r} must be {_KINDS[kind]}")
         if key == "tools" and not all(texts):
-            raise _RowError("'tools' has an empty id")
+            raise RowError("'tools' has an empty id")
         if key != "query" and any(_has_surrogate(text) for text in texts):
-            raise _RowError(f"{key!r} is not valid Unicode")
+            raise RowError(f"{key!r} is not valid Unicode")
 
 
 def _texts(entries: Sequence[Any]) -> list[Any]:
@@ -299,29 +310,6 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _check_unique(query_id: str, place: str, first_at: dict[str, str]) -> None:
-    if query_id in first_at:
-        raise _RowError(f"the id {query_id!r} was already used at {first_at[query_id]}")
-    first_at[query_id] = place
-
-
-def _invalid_rows(errors: Sequence[tuple[str, str]]) -> DocumentError:
-    remedy = "Correct or remove these rows"
-    if len(errors) == 1:
-        place, problem = errors[0]
-        return DocumentError(problem, subject=place, remedy="Correct or remove this row")
-    files = dict.fromkeys(place.rpartition(":")[0] for place, _ in errors)
-    named = _listed([f"{place}: {problem}" for place, problem in errors])
-    return DocumentError(
-        f"{len(errors):,} rows are not labelled requests: {named}", subject=", ".join(files), remedy=remedy
-    )
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = len(items) - _NAMED
-    return "; ".join(items[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
-
-
 def _name(files: Sequence[Path]) -> str:
     names = [path.resolve().parent.name if path.name == _USUAL_NAME else path.stem for path in files]
     return "+".join(dict.fromkeys(names))
@@ -329,7 +317,11 @@ def _name(files: Sequence[Path]) -> str:
 
 def _sha256(queries: Sequence[LabelledQuery]) -> str:
     rows = [
-        [query.id, query.text, row_tools(query.slots), query.request_class, *([query.kind] if query.kind else [])]
+        [
+            *(query.id, query.text, row_tools(query.slots), query.request_class),
+            *([query.kind] if query.kind else []),
+            *([] if query.needs is None else [{"needs": query.needs}]),
+        ]
         for query in queries
     ]
     return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()

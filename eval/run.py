@@ -25,8 +25,8 @@ from eval.answers import (
     run_files,
     write_header,
 )
-from eval.queries import QuerySet
-from eval.system import Ranked, System
+from eval.queries import LabelledQuery, QuerySet
+from eval.system import NEEDS_ALONE, WHOLE, Ranked, System, asked_name
 from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
@@ -58,6 +58,7 @@ def run_system(
     progress: Progress = no_progress,
     resources: Mapping[str, float] | None = None,
     known: Collection[str] | None = None,
+    asked: str = WHOLE,
 ) -> Run:
     """Send every request without an answer to a system, one after the other.
 
@@ -73,22 +74,26 @@ def run_system(
     :param progress: called with the system's name, the number of requests done and the number of all requests.
     :param resources: cost of the system so far, stored with the run.
     :param known: the tool ids of the catalogue; None skips the check.
+    :param asked: what is sent of a request, one of :data:`eval.system.ASKED`; the run has the name :func:`eval.system.asked_name`.
     :returns: the run; ``failure`` is the reason when the system failed at three consecutive requests; run again to resume.
     :raises StorageError: when a file cannot be written, or another process writes there.
     """
+    config = dict(system.config) if asked == WHOLE else {**system.config, "asked": asked}
     fresh = Run(
-        system=system.name,
-        config=dict(system.config),
-        config_hash=config_hash(system.config),
+        system=asked_name(system.name, asked),
+        config=config,
+        config_hash=config_hash(config),
         snapshot_id=snapshot_id,
         queries_sha256=queries.sha256,
         k=k,
         answers={},
         resources=dict(resources or {}),
     )
-    client = _MeasuredSystem(system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known))
+    client = _MeasuredSystem(
+        system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known), asked=asked
+    )
     with only_writer(folder / "runs"):
-        return _run(client, queries, fresh, run_files(folder, system.name), progress)
+        return _run(client, queries, fresh, run_files(folder, fresh.system), progress)
 
 
 def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Run:
@@ -107,13 +112,13 @@ def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Pa
     answers = dict(run.answers)
     done = len(queries.asked) - len(left)
     progress(run.system, done, len(queries.asked))
-    resources = {**run.resources, **fresh.resources, "warm_up_s": client.warm_up(left[0].text)}
+    resources = {**run.resources, **fresh.resources, "warm_up_s": client.warm_up(left[0])}
     run = replace(run, resources=resources, failure="")
     write_header(header, run)
     in_a_row = 0
     with open(rows, "a", encoding="utf-8") as file:
         for query in left:
-            result = client.ask(query.id, query.text)
+            result = client.ask(query)
             answer = answers[query.id] = result.answer
             file.write(answer_line(answer))
             file.flush()  # before the next request is sent, so that a killed process loses no answer
@@ -178,34 +183,41 @@ class _MeasuredSystem:
     k: int
     timeout_s: float
     known: frozenset[str] | None
+    asked: str
 
-    def warm_up(self, text: str) -> float:
+    def warm_up(self, query: LabelledQuery) -> float:
         """Send a request that does not count; return the seconds. An error is ignored here: the measured request repeats it."""
         started = time.perf_counter()
         with contextlib.suppress(Exception):
-            self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
+            self._send(query)
         return round(time.perf_counter() - started, 3)
 
-    def ask(self, query_id: str, text: str) -> _Result:
+    def ask(self, query: LabelledQuery) -> _Result:
         """Send one request and check its answer."""
         started = time.perf_counter()
         try:
-            ranked = self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
+            ranked = self._send(query)
             spent_s = time.perf_counter() - started
             self._check(ranked, spent_s)
         except Exception as error:  # any error of a system is a result; the other systems are still measured
             spent = {"total": round((time.perf_counter() - started) * 1e3, 3)}
             failed = isinstance(error, _UNAVAILABLE) or not isinstance(error, EgotoolsError)
-            return _Result(Answer(query_id=query_id, tools=(), ms=spent, error=_text(error)), failed)
+            return _Result(Answer(query_id=query.id, tools=(), ms=spent, error=_text(error)), failed)
         ms = {stage: round(spent, 3) for stage, spent in {"total": spent_s * 1e3, **ranked.ms}.items()}
         answer = Answer(
-            query_id=query_id,
+            query_id=query.id,
             tools=tuple(ranked.tools),
             ms=ms,
             fallbacks=tuple(ranked.fallbacks),
             abstained=ranked.abstained,
         )
         return _Result(answer, False)
+
+    def _send(self, query: LabelledQuery) -> Ranked:
+        if self.asked == WHOLE:
+            return self.system.ask(query.text, k=self.k, timeout_s=self.timeout_s)
+        text = "" if self.asked == NEEDS_ALONE else query.text
+        return self.system.ask(text, needs=query.needs or (), k=self.k, timeout_s=self.timeout_s)
 
     def _check(self, ranked: Ranked, spent_s: float) -> None:
         if spent_s > self.timeout_s:

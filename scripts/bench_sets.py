@@ -64,6 +64,7 @@ SHIPPED_LONG, REAL_LONG = f"{SHIPPED}-long", f"{REAL}-long"
 """Long tasks, of 5 to 12 tools of several systems, over the shipped and over the real documents. All of them may be tuned on. They have
 to be named, because they are measured by Recall@10 and @30: hardly one is complete at 10.
 """
+_NEEDS = "needs.jsonl"
 REAL_ABSENT = (
     "The real documents are not fetched: python -m examples.real.fetch out/real (EGOTOOLS_REAL names another folder)"
 )
@@ -113,6 +114,7 @@ class BenchSet:
     :param declared: file of dependencies that are made part of the catalogue, or None.
     :param split: the split of the requests that is measured; empty for all of them.
     :param examples: whether the parameters keep their examples, defaults and patterns.
+    :param needs: file of recorded needs of the requests, or None.
     """
 
     name: str
@@ -122,6 +124,7 @@ class BenchSet:
     declared: Path | None = None
     split: str = ""
     examples: bool = True
+    needs: Path | None = None
 
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
@@ -139,7 +142,8 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
     if not names:
         return list(listed.values())
     bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
-    halves = [replace(shipped[0], name=name, split=split) for name, split in _SHIPPED_HALVES]
+    written = replace(shipped[0], needs=enterprise / "benchmark" / _NEEDS)
+    halves = [replace(written, name=name, split=split) for name, split in _SHIPPED_HALVES]
     named = [
         BenchSet(name=name, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / file)
         for name, file in ((SHIPPED_LONG, "long_tasks.jsonl"), (SHIPPED_GENERATED_V1, "generated-v1.jsonl"))
@@ -158,7 +162,13 @@ def real_sets() -> list[BenchSet]:
     folder = ROOT / "examples" / "real"
     files = ((REAL, "requests", "dev"), (REAL_KEPT, "requests", "test"), (REAL_LONG, "long_tasks", "dev"))
     return [
-        BenchSet(name=name, catalog=documents, queries=folder / f"{file}.jsonl", split=split)
+        BenchSet(
+            name=name,
+            catalog=documents,
+            queries=folder / f"{file}.jsonl",
+            split=split,
+            needs=folder / _NEEDS if file == "requests" else None,
+        )
         for name, file, split in files
         if documents.is_dir()
     ]
@@ -169,7 +179,10 @@ def _open_sets(bench: Path) -> Iterable[BenchSet]:
         folder = queries.parent
         declared = folder / "dependencies.jsonl"
         gold_edges = tuple(path for path in (declared, folder / "answer_key_dependencies.jsonl") if path.exists())
-        made = BenchSet(name=folder.name, catalog=folder / "tools.jsonl", queries=queries, gold_edges=gold_edges)
+        needs = folder / _NEEDS if (folder / _NEEDS).exists() else None
+        made = BenchSet(
+            name=folder.name, catalog=folder / "tools.jsonl", queries=queries, gold_edges=gold_edges, needs=needs
+        )
         yield made
         if declared.exists():
             yield BenchSet(

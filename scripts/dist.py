@@ -26,7 +26,11 @@ from scripts.run_command import run_command
 
 WHEEL_BYTES = 110_000_000
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
-_SHIPPED_EXAMPLES = ("examples/enterprise/catalog/", "examples/enterprise/requests.jsonl")
+_SHIPPED_EXAMPLES = (
+    "examples/enterprise/catalog/",
+    "examples/enterprise/needs.jsonl",
+    "examples/enterprise/requests.jsonl",
+)
 _LEFT_OUT = ("tests", "research", "scripts", "docs", "deploy", "examples", "requirements", "proto", "clients")
 
 

@@ -29,12 +29,19 @@ class Measurement:
 
 
 def measure(
-    bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0, report: bool = True
+    bench_set: BenchSet,
+    folder: Path,
+    systems: Sequence[str],
+    *,
+    limit: int = 0,
+    report: bool = True,
+    needs: bool = False,
 ) -> Measurement:
     """Build the set's snapshot and ask the systems.
 
     :param report: whether its report is written too. Without it the vector of a request is made once for all systems, which are then
         not compared in their latency.
+    :param needs: whether the systems are asked by the set's recorded needs too.
     """
     store = folder / "store"
     encoder = load_encoder(DEFAULT_ENCODER, workers=2)
@@ -50,6 +57,7 @@ def measure(
         limit=limit,
         gold_edges=bench_set.gold_edges,
         footprint=False,
+        needs_files=(bench_set.needs,) if needs and bench_set.needs is not None else (),
     )
     if report:
         evaluate(plan, no_progress)

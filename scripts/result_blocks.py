@@ -1,16 +1,13 @@
-"""Blocks of other documents that are made from ``docs/results.json``: of the README and of
-``docs/does-the-graph-help.md``.
-"""
+"""Blocks of ``docs/does-the-graph-help.md`` that are made from ``docs/results.json``."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from eval.metrics import COMPLETE
 from eval.report import (
     Cell,
-    Figures,
     Table,
     difference_cell,
     make_table,
@@ -19,13 +16,11 @@ from eval.report import (
     table_to_markdown,
     text_columns,
 )
-from eval.report.numbers import percent, points
+from eval.report.numbers import points
 from eval.summary import Figure, Summary
-from retrieval.presets import DEFAULT_PRESET
-from scripts.bench_sets import GRAPH_RULE_SETS, MACRO_SETS, SHIPPED, SHIPPED_GENERATED, SHIPPED_TEST
+from scripts.bench_sets import GRAPH_RULE_SETS, MACRO_SETS, SHIPPED, SHIPPED_GENERATED
 from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of
-from scripts.provenance import told_encoder
-from scripts.published_results import BASELINE, NO_GRAPH, PAPER_TABLE, Results
+from scripts.published_results import BASELINE, PAPER_TABLE, Results
 
 __all__ = [
     "SEMANTIC",
@@ -33,105 +28,22 @@ __all__ = [
     "most_requests",
     "peers_names",
     "provenance_lines",
-    "readme_block",
     "relabelled",
 ]
 
 _MEASURES = tuple(f"{COMPLETE}@{cutoff}" for cutoff in (3, 5, 10))
 SEMANTIC = {"semantic": "semantic (tuned encoder)"}
 """``semantic`` in a table: its encoder saw tools of two of the nine sets, which the text beside the table says."""
-_LABELS = {
-    "bm25-regex-title": "lexical, the paper's best (rank-bm25 on titles and descriptions)",
-    "bm25": "lexical, ours (`bm25`: split names, parameters)",
-    "semantic": "semantic ({encoder})",
-    BASELINE: "flat hybrid (`rrf`: BM25 and the same encoder by reciprocal ranks)",
-    "hybrid": "the paper's hybrid, reranked (`hybrid`)",
-    "paper": "the paper's ego graphs (`paper`)",
-    "fusion": "the paper's reranker over all tools, no graph (`fusion`)",
-    "fusion-clauses": "flat, with clause fusion and nothing tuned (`fusion-clauses`)",
-    NO_GRAPH: "`default` without the graph",
-    DEFAULT_PRESET: "**egotools (`default`)**",
-}
 
 
-def readme_block(results: Results) -> str:
-    """The table of the README: the mean over nine sets, beside the test half of the shipped benchmark."""
-    nine, halves = Figures(results.nine), Figures(results.halves)
-    test = SHIPPED_TEST
-    rows = []
-    measured = results.measured.get("everything")
-    encoder = told_encoder(measured.encoder) if measured else "cosine"
-    for system, label in _LABELS.items():
-        found = [nine.get(nine.requests(), system, measure) for measure in _MEASURES]
-        found += [halves.get(halves.requests(test), system, measure) for measure in _MEASURES]
-        if not any(found):
-            continue  # results of before the system was added
-        rows.append(
-            f"| {label.format(encoder=encoder)} | {' | '.join('–' if one is None else percent(one.value) for one in found)} |"
-        )
-    requests = f"{results.halves.sets[test].queries:,}"
-    return "\n".join(
-        [
-            "| CompleteRecall, % | nine sets @3 | @5 | @10 | shipped company @3 | @5 | @10 |",
-            "|---|---:|---:|---:|---:|---:|---:|",
-            *rows,
-            "",
-            f"Right: the test half of the shipped company's benchmark, {requests} requests written one at a time "
-            f"by a language model, without",
-            f"generator or template. {_test_half_sentence(results)}",
-            "",
-            *_peers_sentence(results),
-            *provenance_lines(results, ("peers",)),
-        ]
-    )
-
-
-def _test_half_sentence(results: Results) -> str:
-    """How sure the differences of ``default`` on the test half are."""
-    found = []
-    against = (
-        ("`rrf`", results.halves),
-        ("itself without the graph", results.pairs["graph_against_none"]),
-        ("`paper`", results.pairs["default_against_paper"]),
-    )
-    for other, summary in against:
-        figures = Figures(summary)
-        scope = figures.requests(SHIPPED_TEST)
-        cells = (difference_cell(figures.get(scope, DEFAULT_PRESET, name), with_p=False) for name in _MEASURES)
-        said = (f"**{one.text}** {one.detail}" if one.best else f"{one.text} {one.detail}" for one in cells)
-        found.append(f"{_slashed(said)} against {other}")
-    return f"There `default` gains, in points at 3 / 5 / 10 tools: {'; '.join(found)}. Bold: the interval excludes 0."
-
-
-def _peers_sentence(results: Results) -> Iterator[str]:
-    summary = results.peers.get("peers_nine")
-    if summary is None:
-        return
-    names = peers_names(results)
-    figures = Figures(summary)
-    found = {system: figures.get(figures.requests(), system, _MEASURES[-1]) for system in summary.systems}
-    values = [
-        f"{names.get(system, system)} {percent(figure.value)}"
-        for system, figure in found.items()
-        if figure is not None and system not in ("paper", BASELINE)
-    ]
-    requests = most_requests(summary)
-    yield (
-        f"Other retrievers in one run, at most {requests} requests of each of the nine sets, @10: {', '.join(values)}."
-    )
-
-
-def provenance_lines(results: Results, parts: Collection[str] = ()) -> Iterator[str]:
-    """With what the figures were measured, one line; none where that is not known.
-
-    :param parts: only these parts of the results; empty for all.
-    """
+def provenance_lines(results: Results) -> Iterator[str]:
+    """With what the figures were measured, one line; none where that is not known."""
     usual = results.measured.get("everything")
     if usual is None:
         return
     told = [str(usual)]
     for name, one in results.measured.items():
-        if one is not usual and (not parts or name in parts):
+        if one is not usual:
             told.append(f"{name}: {replace(one, encoder='') if one.encoder == usual.encoder else one}")
     yield f"Measured with {'; '.join(told)}."
 

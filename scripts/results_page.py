@@ -52,7 +52,6 @@ from scripts.result_blocks import (
     most_requests,
     peers_names,
     provenance_lines,
-    readme_block,
     relabelled,
 )
 
@@ -72,7 +71,6 @@ def renew_documents(results: Results, *, root: Path = ROOT) -> None:
     write_file(docs / "results.md", document_to_markdown(document))
     for picture in pictures_of(document.sections):
         write_file(docs / picture.name, picture.png)
-    replace_block(root / "README.md", "results", readme_block(results))
     for name, text in graph_blocks(results).items():
         replace_block(docs / "does-the-graph-help.md", name, text)
 

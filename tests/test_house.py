@@ -80,7 +80,7 @@ ROOMS = {
         ("overlay",),
     ),
     "eval": (
-        ("gold_slots",),
+        ("gold_slots", "row_files"),
         ("answers", "bootstrap", "queries", "rank_measures", "system"),
         ("graph_quality", "metrics", "run", "systems"),
         ("measured_set", "request_groups"),

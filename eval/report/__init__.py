@@ -25,7 +25,7 @@ from eval.report.blocks import (
     text_columns,
 )
 from eval.report.comparison import comparison_document, comparison_to_markdown
-from eval.report.facts import configs_table, sets_table, warnings_of
+from eval.report.facts import configs_table, needs_notes, sets_table, warnings_of
 from eval.report.failure_page import failures_document
 from eval.report.figure_lookup import Figures
 from eval.report.graph_page import graph_section
@@ -61,6 +61,7 @@ __all__ = [
     "graph_section",
     "make_table",
     "measure_table",
+    "needs_notes",
     "number_columns",
     "per_query_rows",
     "per_set_table",

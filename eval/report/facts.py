@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eval.measured_set import MeasuredSet
+from eval.queries import QuerySet
 from eval.report.blocks import NOTHING, Column, Table, make_table, number_columns, text_columns
 from eval.report.figure_lookup import Figures, chosen
 from eval.report.numbers import bytes_of, counted, milliseconds
@@ -18,6 +19,7 @@ __all__ = [
     "cost_table",
     "latency_table",
     "missing_gold_table",
+    "needs_notes",
     "sets_table",
     "systems_table",
     "warnings_of",
@@ -161,8 +163,8 @@ def missing_gold_table(measured: MeasuredSet) -> Table:
 
 
 def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...]:
-    """Return the warnings about the figures: missing gold tools, failed runs, requests without an answer."""
-    found = []
+    """Return the warnings about the figures: requests without needs, missing gold tools, failed runs, requests without an answer."""
+    found = [note for measured in sets for note in needs_notes(measured.queries)]
     for measured in sets:
         name, missing = measured.queries.name, measured.missing_gold
         if missing:
@@ -184,6 +186,20 @@ def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...
         elif fact.unanswered:
             found.append(f"{where} left {counted(fact.unanswered, 'request')} without an answer; each scores 0.")
     return tuple(found)
+
+
+def needs_notes(queries: QuerySet) -> tuple[str, ...]:
+    """Return how many requests were left out because they have no recorded needs, and how many recorded needs are of no request."""
+    notes = []
+    if queries.without_needs:
+        left_out = counted(queries.without_needs, "request")
+        notes.append(f"{queries.name}: {left_out} without recorded needs left out, of whole requests too.")
+    if queries.unknown_needs:
+        of_none = counted(len(queries.unknown_needs), "id")
+        notes.append(
+            f"{queries.name}: {of_none} with recorded needs of no request, such as {queries.unknown_needs[0]!r}."
+        )
+    return tuple(notes)
 
 
 def _facts(figures: Figures, set_name: str, systems: Sequence[str]) -> list[SystemFacts]:

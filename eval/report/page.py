@@ -22,6 +22,7 @@ from eval.report.graph_page import graph_section
 from eval.report.plots import averages_picture, by_group_picture, missing_plots
 from eval.report.tables import PAPER_CUTOFFS, difference_table, measure_table, per_set_table, table3
 from eval.summary import Summary
+from eval.system import ASKED, WHOLE, asked_name
 
 __all__ = ["report_document"]
 
@@ -55,9 +56,19 @@ def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
         text=f"{len(summary.systems)} systems, {sum(len(one.queries.asked) for one in sets):,} requests"
         f"{f', cutoffs {cutoffs}' if cutoffs else ''}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
         f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to "
-        f"{summary.baseline}, paired."
+        f"{summary.baseline}, paired.{_ways(summary)}"
     )
     return Section(title="What was measured", blocks=(described, sets_table(summary)))
+
+
+def _ways(summary: Summary) -> str:
+    """What the systems were sent of a request, where some were sent its needs."""
+    by_needs = (way for way in ASKED if way != WHOLE)
+    ways = [way for way in by_needs if any(system.endswith(asked_name("", way)) for system in summary.systems)]
+    if not ways:
+        return ""
+    told = [f"NAME was sent {ASKED[WHOLE]}", *(f"{asked_name('NAME', way)} {ASKED[way]}" for way in ways)]
+    return f" Of each request {', '.join(told)}."
 
 
 def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:

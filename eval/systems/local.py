@@ -59,13 +59,15 @@ class LocalSystem:
         """Snapshot, models, and the digest of the code, which includes all constants."""
         return self._config
 
-    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+    def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
         """Return the best ``k`` tools, with the milliseconds of each stage.
 
         :raises DeadlineError: between two stages, when the deadline has passed.
         """
         deadline = time.monotonic() + timeout_s
-        response = self._retriever.retrieve(Request(query=query, k=k, explain=False, deadline=deadline))
+        response = self._retriever.retrieve(
+            Request(query=query, needs=tuple(needs), k=k, explain=False, deadline=deadline)
+        )
         return Ranked(
             tools=tuple(tool.id for tool in response.tools),
             ms=response.timings_ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egotools import Client, ClientError
@@ -69,7 +69,7 @@ class RemoteSystem:
         """The address, and what the server reports about its snapshot and models."""
         return self._config
 
-    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+    def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
         """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms.
 
         :raises NotReadyError: when the server cannot be reached, or now serves another snapshot.
@@ -77,7 +77,9 @@ class RemoteSystem:
         """
         started = time.perf_counter()
         try:
-            answer = self._client.retrieve(query, k=k, preset=self._preset, explain=False, timeout_s=timeout_s)
+            answer = self._client.retrieve(
+                query, needs=needs, k=k, preset=self._preset, explain=False, timeout_s=timeout_s
+            )
         except ClientError as error:
             raise error_from_status(
                 error.code, error.message, subject=error.subject or self._address, remedy=error.remedy

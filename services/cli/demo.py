@@ -1,46 +1,43 @@
-"""The demo: build the shipped catalogue, serve it, send it the sample requests with the client, and show the answers; then two requests
-are planned and answered, one from a generated mailbox, one from a mock company, three questions are asked of the tool graph, and five tasks
-are solved step by step.
+"""The demo: build the shipped catalogue, serve it, and ask the sample requests with the client both ways, whole and by their needs; then one
+request is planned and its tools called, step by step, over a mock company. At most 60 lines are printed.
 
 Run it with ``make demo``, or from any folder with ``egotools demo``. It needs no network, no key and no GPU, and leaves no file.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
-from eval.gold_slots import gold_slots, slot_name
-from services.cli.console import plain, print_id_lines, stdout
+from eval.gold_slots import Slot, gold_slots, slot_name
+from services.cli.console import plain, stdout
+from services.cli.demo_company import demo_company
 from services.cli.progress_display import shown_progress
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
+from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
+    from egotools import Client
+    from egotools.values import Response
     from ingest.build_report import BuildReport
+    from services.cli.walk import Walked
 
 __all__ = ["demo"]
 
-_CLASSES = (
-    "single-intent",
-    "multi-intent",
-    "explicit-multi-step",
-    "implicit-multi-step",
-    "conditional-multi-step",
-    "ir-multi-intent",
-)
-_PERSONAL_TOOLS = "python:planners.personal.personal_tools"
-_SHOWN = 5  # tools a request
 _K = 10
+_PLANNED = "Which invoices from Acme Pumps GmbH are posted?"
+_COMPANY_DAY = date(2026, 11, 20)  # on which the mock company stands
 
 
 def demo() -> None:
-    """Build the shipped company's tool graph, serve it, send it requests and show the answers; then plan and answer two, ask questions of the graph, and solve tasks."""
+    """Build the shipped company's tool graph, serve it, and ask requests whole and by needs; then plan one and call its tools."""
     pin_threads()  # before a numeric library is imported
     with tempfile.TemporaryDirectory(prefix="egotools-demo-") as folder:
         _demo(Path(folder))
@@ -48,72 +45,128 @@ def demo() -> None:
 
 def _demo(folder: Path) -> None:
     from egotools import Client
-    from services.cli.ask_demo import ask_company
-    from services.cli.demo_runs import company_run, personal_run
-    from services.cli.solve_demo import keyless_tasks
     from services.server.server_process import server_process
 
     started = time.perf_counter()
-    store, personal_store = folder / "store", folder / "personal"
-    report = _build(store, str(SHIPPED_CATALOG))
+    store = folder / "store"
+    report = _build(store)
     stdout.print(
         f"Read {len(report.documents)} documents of one company: {report.tools} tools; their graph has "
         f"{report.graph.nodes:,} nodes and {report.graph.edges:,} edges. "
-        f"Snapshot [bold]{report.snapshot_id}[/] in {time.perf_counter() - started:.1f} s."
+        f"Snapshot [bold]{report.snapshot_id}[/] in {time.perf_counter() - started:.1f} s.",
+        soft_wrap=True,
     )
-    requests = _requests()
-    complete = 0
     with server_process(store) as server, Client(server["address"]) as client:
-        stdout.print(f"Serving it over gRPC at {server['address']}.\n")
-        for name in _CLASSES:
-            for place, request in enumerate(r for r in requests if r["class"] == name):
-                answer = client.retrieve(request["query"], k=_K, explain=False, explanation=True)
-                found = {tool.id for tool in answer.tools}
-                complete += all(not found.isdisjoint(slot) for slot in gold_slots(request["tools"]))
-                if place == 0:
-                    _show(name, request, answer)
-    stdout.print(
-        f"All tools needed were among the top {_K} for [bold]{complete} of {len(requests)}[/] sample requests "
-        f"(6 of each class). [bold green]✓[/] marks a needed tool; the server has stopped.\n"
-    )
-    _build(personal_store, _PERSONAL_TOOLS)
-    personal_run(folder, personal_store)
-    company_run(folder, SHIPPED_CATALOG, store)
-    ask_company(folder, store)
-    keyless_tasks(folder, store)
+        _say(f"Served over gRPC at {server['address']}. Behind each needed tool stands its rank among {_K}.\n")
+        _ask_both_ways(client)
+    _show_plan(folder, store)
+    _show_next_commands()
 
 
-def _build(store: Path, source: str) -> BuildReport:
+def _build(store: Path) -> BuildReport:
     """Build in this process, to show progress bars."""
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
 
+    encoder = load_encoder(DEFAULT_ENCODER, workers=2)
     with shown_progress() as progress:
-        return build_snapshot(
-            [source],
-            store,
-            encoder=load_encoder(DEFAULT_ENCODER, workers=2),
-            workers=2,
-            progress=progress,
+        return build_snapshot([str(SHIPPED_CATALOG)], store, encoder=encoder, workers=2, progress=progress)
+
+
+def _ask_both_ways(client: Client) -> None:
+    """Send every request whole and by its needs; show the first of each class, and count how many answers are complete."""
+    requests, needs = _rows(SHIPPED_REQUESTS), {row["id"]: row["needs"] for row in _rows(SHIPPED_NEEDS)}
+    shown: set[str] = set()
+    complete = [0, 0]
+    for request in requests:
+        query, phrases, slots = request["query"], needs[request["id"]], gold_slots(request["tools"])
+        whole = client.retrieve(query, k=_K, explain=False)
+        by_needs = client.retrieve(query, needs=phrases, k=_K, explain=False)
+        for way, answer in enumerate((whole, by_needs)):
+            complete[way] += all(rank is not None for _, rank in _ranks(answer, slots))
+        if request["class"] not in shown:
+            shown.add(request["class"])
+            _say(f"[bold]{plain(query)}[/]")
+            _say(f"  whole request  {_told(whole, slots)}")
+            _say(f"  needs          {plain('; '.join(phrases))}")
+            _say(f"  by needs       {_told(by_needs, slots)}\n")
+    _say(
+        f"All tools needed were among the first {_K} for [bold]{complete[0]} of {len(requests)}[/] sample requests asked whole, and for "
+        f"[bold]{complete[1]} of {len(requests)}[/] asked by needs,\nwhich a language model wrote from the requests alone.\n"
+    )
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _ranks(answer: Response, slots: Sequence[Slot]) -> list[tuple[str, int | None]]:
+    """Each slot as its best ranked tool with the rank, or by its name where none of its tools was found."""
+    found: list[tuple[str, int | None]] = []
+    for slot in slots:
+        best = next((tool for tool in answer.tools if tool.id in slot), None)
+        found.append((slot_name(slot), None) if best is None else (best.id, best.rank))
+    return found
+
+
+def _told(answer: Response, slots: Sequence[Slot]) -> str:
+    ranks = sorted(_ranks(answer, slots), key=lambda found: found[1] or _K + 1)
+    return "  ".join(
+        f"[yellow]✗ {plain(tool)}[/]" if rank is None else f"[green]✓[/] {plain(tool)} {rank}" for tool, rank in ranks
+    )
+
+
+def _show_plan(folder: Path, store: Path) -> None:
+    """Plan a request, and call the tools over HTTP: words, query graph, tools found by need, calls, answer."""
+    from planners.calling.call_limits import CallLimits
+    from planners.calling.consent import never
+    from planners.calling.tool_access import ToolAccess
+    from planners.dfs.domain import read_domain
+    from services.cli.walk import Walk, walk
+
+    asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
+    limits = CallLimits(calls=1_000, seconds=60.0)
+    started = time.perf_counter()
+    with demo_company(SHIPPED_CATALOG, folder / "company") as systems:
+        access = ToolAccess(servers=systems)
+        walked = asyncio.run(
+            walk(asked, access, never, server="", store=store, limits=limits, journal=None, dry_run=False)
         )
+    took = time.perf_counter() - started
+    _say(f"[bold]{plain(_PLANNED)}[/] Planned over a mock company of {len(systems)} systems over HTTP in {took:.1f} s.")
+    _show_steps(walked)
 
 
-def _requests() -> list[dict[str, Any]]:
-    lines = SHIPPED_REQUESTS.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.strip()]
+def _show_steps(walked: Walked) -> None:
+    graph, found = walked.parsed.graph, walked.execution or {}
+    edges = [f"{each.source} {each.edge} {each.target}" for each in graph.edges]
+    filters = [f"{var}.{each.field} {each.op} {each.value}" for var in graph.vars for each in graph.filters_of(var)]
+    kinds = [f"{var}: {kind}" for var, kind in graph.vars.items()]
+    _say(f"  graph   {plain(f'{graph.action} {graph.return_var}')}  {plain('; '.join([*kinds, *edges, *filters]))}")
+    for choice in walked.choices:
+        if choice.candidates:
+            _say(f"  tool    {plain(f'{choice.purpose}: {choice.candidates[0].tool.id}')}")
+    for call in found["calls"]:
+        if call["kind"] != "count":  # those only choose the order
+            _say(f"  call    {plain(call['what'])}: {call['rows']} rows in {call['ms']:.0f} ms")
+    _say(f"  answer  [bold]{found['count']}[/]: {plain(', '.join(each['id'] for each in found['answer']))}")
+    for missing in found["missing"]:
+        _say(f"  [yellow]missing[/] {plain(missing['reason'])}")
 
 
-def _show(name: str, request: dict[str, Any], answer: Any) -> None:
-    slots = gold_slots(request["tools"])
-    needed = {tool for slot in slots for tool in slot}
-    rows = [("✓ " if tool.id in needed else "  ", tool.id, tool.explanation) for tool in answer.tools[:_SHOWN]]
-    late = [f"{tool.id} (#{tool.rank})" for tool in answer.tools[_SHOWN:] if tool.id in needed]
-    found = {tool.id for tool in answer.tools}
-    missing = [slot_name(slot) for slot in slots if found.isdisjoint(slot)]
-    stdout.print(f"[bold]{plain(name)}[/]: {plain(request['query'])}", highlight=False, soft_wrap=True)
-    print_id_lines(rows)
-    if late:
-        stdout.print("  further down: " + escape(", ".join(late)))
-    if missing:
-        stdout.print("  [yellow]missed[/]: " + escape(", ".join(missing)))
-    stdout.print()
+def _show_next_commands() -> None:
+    """What to type for documents of one's own."""
+    command = plain(sys.argv[0] if sys.argv[0].endswith("egotools") else "egotools")
+    _say(
+        f"""
+Your own tools: put the documents (OpenAPI, OData, MCP and others) in the place of DOCUMENTS.
+  {command} build DOCUMENTS --out store
+  {command} search --need "find an employee by name" --need "give an employee an award" --store store
+  {command} eval store --queries requests.jsonl --needs-file needs.jsonl --out report
+  {command} serve --store store --port 50051
+The server has stopped, and no file is left. More: README.md, docs/planner.md, docs/ask.md, docs/solve.md."""
+    )
+
+
+def _say(line: str) -> None:
+    stdout.print(line, soft_wrap=True, highlight=False)

@@ -64,7 +64,7 @@ def run(plan: EvaluationPlan, as_json: Json = False) -> None:
     if as_json:
         from eval.summary import summary_to_json
 
-        print_json({"summary": summary_to_json(done.summary), "files": list(map(str, done.files))})
+        print_json({"summary": summary_to_json(done.summary), "files": list(map(str, done.files)), "notes": done.notes})
     else:
         _show(done)
     for run in done.failed:
@@ -111,6 +111,8 @@ def compare(
 def _show(done: Evaluation) -> None:
     from eval.report.plots import missing_plots
 
+    for note in done.notes:
+        stdout.print(f"[yellow]note[/] {escape(printable(note))}", soft_wrap=True)
     for set_name, facts in done.summary.sets.items():
         if facts.unanswerable:
             stdout.print(_abstention(done.summary, set_name))

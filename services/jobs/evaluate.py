@@ -15,11 +15,11 @@ from eval.analysis.failures import analyse_failures
 from eval.graph_quality import GraphQuality, find_build_report, graph_quality, read_external_edges
 from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
 from eval.metrics import CUTOFFS
-from eval.queries import QuerySet, missing_gold, read_queries, require_gold, sample_queries
-from eval.report import comparison_document, document_to_html, document_to_markdown, write_report
+from eval.queries import QuerySet, missing_gold, of_split, read_queries, require_gold, sample_queries, with_needs
+from eval.report import comparison_document, document_to_html, document_to_markdown, needs_notes, write_report
 from eval.run import Run, keep_resources, run_system
 from eval.summary import Summary, summarise
-from eval.system import System
+from eval.system import ASKED, NEEDS, WHOLE, System, asked_name
 from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import Encoder, load_encoder
@@ -46,12 +46,14 @@ class Evaluation:
 
     :param page: the first page of the report; one of ``files``.
     :param failed: runs that ended before their last request.
+    :param notes: on requests that were left out, a sentence each.
     """
 
     summary: Summary
     page: Path
     files: tuple[Path, ...]
     failed: tuple[Run, ...]
+    notes: tuple[str, ...]
 
 
 def _require_measures() -> None:
@@ -85,7 +87,11 @@ def _measured(
 ) -> tuple[MeasuredSet, SnapshotEngine, str]:
     _require_measures()
     _cutoffs(plan.k)
-    queries = read_queries(plan.queries, name=plan.name, split=plan.split, unanswerable=True)
+    queries = read_queries(plan.queries, name=plan.name, unanswerable=True)
+    if plan.needs or plan.needs_files:
+        queries = with_needs(queries, plan.needs_files or plan.queries, split=plan.split)
+    else:
+        queries = of_split(queries, plan.split)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
     reranker = open_reranker(plan.reranker)
@@ -95,12 +101,16 @@ def _measured(
     missing = missing_gold(queries, known)
     if not plan.allow_missing:
         require_gold(queries, missing)
-    systems = make_systems(_system_names(plan) or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
-    baseline = _baseline(plan.baseline, systems)
+    systems = [
+        (system, asked)
+        for asked, names in _asked(plan).items()
+        for system in make_systems(names, snapshot, engine.encoder, reranker=reranker)
+    ]
+    baseline = _baseline(plan.baseline, [asked_name(system.name, asked) for system, asked in systems])
     graph = _graph(snapshot, queries, plan, progress)
     measured = MeasuredSet(
         queries=queries,
-        runs=tuple(_run(system, queries, plan, snapshot, known, progress) for system in systems),
+        runs=tuple(_run(system, asked, queries, plan, snapshot, known, progress) for system, asked in systems),
         tools=snapshot.tool_count,
         snapshot_id=snapshot.id,
         missing_gold=missing,
@@ -110,8 +120,26 @@ def _measured(
     return measured, engine, baseline
 
 
-def _system_names(plan: EvaluationPlan) -> list[str]:
-    return [name.strip() for names in plan.systems for name in names.split(",") if name.strip()]
+def _asked(plan: EvaluationPlan) -> dict[str, list[str]]:
+    """Return a map from what is sent of a request (:data:`eval.system.ASKED`) to the names of the systems and groups that are sent it."""
+    names = [name.strip() for names in plan.systems for name in names.split(",") if name.strip()]
+    recorded = bool(plan.needs or plan.needs_files)
+    asked: dict[str, list[str]] = {each: [] for each in ASKED}
+    for name in names or DEFAULT_SYSTEMS:
+        system, _, way = name.rpartition("@")
+        if way not in ASKED:
+            system, ways = name, (WHOLE, NEEDS) if recorded else (WHOLE,)
+        elif way == WHOLE or recorded:
+            ways = (way,)
+        else:
+            raise InvalidArgumentError(
+                "no needs are given",
+                subject=name,
+                remedy="Add --needs-file FILE, or --needs where the requests have them",
+            )
+        for each in ways:
+            asked[each].append(system)
+    return {way: systems for way, systems in asked.items() if systems}
 
 
 def _cutoffs(k: int) -> tuple[int, ...]:
@@ -123,8 +151,7 @@ def _cutoffs(k: int) -> tuple[int, ...]:
     return cutoffs
 
 
-def _baseline(chosen: str, systems: Sequence[System]) -> str:
-    names = [system.name for system in systems]
+def _baseline(chosen: str, names: Sequence[str]) -> str:
     if chosen and chosen not in names:
         raise InvalidArgumentError(
             f"the baseline {chosen!r} is not measured", subject="--baseline", remedy=f"Use one of: {', '.join(names)}"
@@ -134,6 +161,7 @@ def _baseline(chosen: str, systems: Sequence[System]) -> str:
 
 def _run(
     system: System,
+    asked: str,
     queries: QuerySet,
     plan: EvaluationPlan,
     snapshot: Snapshot,
@@ -149,8 +177,9 @@ def _run(
         timeout_s=plan.timeout_s,
         progress=progress,
         known=known,
+        asked=asked,
     )
-    measurable = plan.footprint and isinstance(system, LocalSystem)
+    measurable = plan.footprint and isinstance(system, LocalSystem) and asked == WHOLE
     if not measurable or "load_s" in run.resources or run.failure:
         return run
     cost = measure_footprint(
@@ -194,6 +223,7 @@ def _report(
         page=next((file for file in files if file.name == _PAGE), files[0]),
         files=files,
         failed=tuple(run for run in measured.runs if run.failure),
+        notes=needs_notes(measured.queries),
     )
 
 

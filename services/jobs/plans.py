@@ -326,11 +326,33 @@ class EvaluationPlan:
         Option(
             help="Systems: presets, ablations (default-no-…), grpc:HOST:PORT, grpc:HOST:PORT/PRESET, or the "
             "groups paper-four, baselines, ablations, all. Separate them by commas, or repeat the option. Default:"
-            " paper-four,rrf,fusion,default.",
+            " paper-four,rrf,fusion,default. With needs each is measured on whole requests and as NAME@needs; "
+            "NAME@whole, NAME@needs (needs, with the request as context) or NAME@needs-alone is one of them.",
+        ),
+    ] = ()
+    needs: Annotated[
+        bool,
+        Option(
+            "--needs",
+            help="Measure requests by their recorded needs too: the field needs of their rows, or --needs-file. Requests "
+            "without are left out, of all systems, and counted.",
+        ),
+    ] = False
+    needs_files: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--needs-file",
+            metavar="FILE",
+            help="Recorded needs, JSON Lines with id and needs (a list of phrases); the ids are those of the requests. Implies "
+            "--needs. Repeat for several files.",
         ),
     ] = ()
     baseline: Annotated[
-        str, Option(help="Differences are to this system. Default: rrf, or the first system where rrf is not measured.")
+        str,
+        Option(
+            help="Differences are to this system, also between whole requests and needs (rrf@needs). Default: rrf, or the "
+            "first system where rrf is not measured."
+        ),
     ] = ""
     k: Annotated[int, Option("--k", "-k", min=3, max=1_000, help="Number of tools that an answer may have.")] = 30
     timeout_s: Annotated[

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
+from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
@@ -36,6 +36,7 @@ def test_an_extra_is_asked_of_the_wheel_that_a_build_makes() -> None:
 def test_the_shipped_documents_are_those_of_the_examples() -> None:
     examples = ROOT / "examples" / "enterprise"
     assert SHIPPED_REQUESTS.read_bytes() == (examples / "requests.jsonl").read_bytes()
+    assert SHIPPED_NEEDS.read_bytes() == (examples / "needs.jsonl").read_bytes()
     assert sorted(path.name for path in SHIPPED_CATALOG.iterdir()) == sorted(
         path.name for path in (examples / "catalog").iterdir()
     )

@@ -14,6 +14,8 @@ import pytest
 
 from eval.measured_set import MeasuredSet
 from ontology.errors import DocumentError, InvalidArgumentError
+from scripts.bench_needs import TokenCost, read_needs_results, renew_needs, write_needs_results
+from scripts.bench_needs import collect as collect_needs
 from scripts.bench_sets import MACRO_SETS
 from scripts.document_blocks import replace_block
 from scripts.graph_gain import SetGroups, leave_one_out, mean_over_sets, set_differences, share_of, sign_flip_p
@@ -29,7 +31,7 @@ from scripts.published_results import (
     write_results,
 )
 from scripts.quality_gate import KNOWN_LOSSES
-from scripts.result_blocks import graph_blocks, readme_block
+from scripts.result_blocks import graph_blocks, provenance_lines
 from scripts.results_page import renew_documents
 from tests.conftest import ROOT
 from tests.eval.planted import GRAPH, query_set, run_of
@@ -45,7 +47,7 @@ SYSTEMS = (
     "default",
     "default-no-graph",
 )
-_PAGES = ("README.md", "docs/results.md", "docs/does-the-graph-help.md")
+_PAGES = ("docs/results.md", "docs/does-the-graph-help.md")
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +69,39 @@ def test_the_documents_are_the_rendering_of_the_results(published: Results, tmp_
         assert said == rendered, f"{page} is not what docs/results.json says: python -m scripts.results_page"
 
 
-def test_the_readme_names_the_number_of_requests_of_the_nine_sets(published: Results) -> None:
-    requests = sum(known.queries for known in published.nine.sets.values())
-    assert set(published.nine.sets) == set(MACRO_SETS)
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"{requests:,} development requests" in readme
+def test_the_tables_of_needs_are_the_rendering_of_their_results(tmp_path: Path) -> None:
+    pages = ("README.md", "docs/serving.md")
+    (tmp_path / "docs").mkdir()
+    for page in pages:
+        shutil.copy(ROOT / page, tmp_path / page)
+    renew_needs(read_needs_results(), root=tmp_path)
+    for page in pages:
+        said, rendered = ((root / page).read_text(encoding="utf-8") for root in (ROOT, tmp_path))
+        assert said == rendered, f"{page} is not what docs/needs.json says: python -m scripts.bench_needs --render"
+
+
+def test_needs_and_whole_requests_stand_side_by_side(tmp_path: Path) -> None:
+    systems = ("bm25", "rrf", "paper", "default-no-graph", "default")
+    asked = [f"{system}{way}" for system in systems for way in ("", "@needs")]
+    measured = [
+        _measured(name, systems=(*asked, "default@needs-alone"), right=("default@needs",))
+        for name in ("enterprise-test", "real", "apibank", "bfcl")
+    ]
+    cost = {"real": TokenCost(needs=12.4, schemas=2_000, all_schemas=80_000)}
+    results = collect_needs(measured, cost, Provenance(commit="b2", date="2026-01-02", encoder="hashing.v1"))
+    write_needs_results(results, docs=tmp_path)
+    assert read_needs_results(tmp_path) == results
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("<!-- needs -->\n<!-- end -->\n", encoding="utf-8")
+    (tmp_path / "docs" / "serving.md").write_text("<!-- needs-by-set -->\n<!-- end -->\n", encoding="utf-8")
+    renew_needs(results, root=tmp_path)
+    first = (tmp_path / "README.md").read_text(encoding="utf-8")
+    half, whole = "50.0 / 50.0", "100.0 / 100.0"
+    assert f"| **`default`** | {half} | {whole} | {half} | {whole} | {half} | {whole} |" in first
+    assert "+50.0 [0.0, +100.0] / +50.0 [0.0, +100.0]" in first
+    assert "real documents: 12 of needs" in first and "not 80,000 of all 40" in first and "commit `b2`" in first
+    by_set = (tmp_path / "docs" / "serving.md").read_text(encoding="utf-8")
+    assert f"| *mean of the 2 open sets* | 4 | {half} | {half} | {half} | {half} | {whole} |" in by_set
 
 
 def test_default_is_below_the_flat_hybrid_only_where_that_is_known(published: Results) -> None:
@@ -116,11 +146,9 @@ def _collected() -> Results:
     return collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
 
 
-def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
+def test_the_graph_page_shows_what_was_measured() -> None:
     measured = [_measured(name) for name in (*MACRO_SETS, "enterprise", "toollinkos-given")]
     results = collect(measured)
-    assert "| **egotools (`default`)** | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" in readme_block(results)
-    assert "| the paper's hybrid, reranked (`hybrid`) | 50.0 | 50.0 | 50.0 | 0.0 | 0.0 | 0.0 |" in readme_block(results)
     rows = graph_blocks(results)["graph-against-none"].splitlines()
     difference = "+50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] |"
     assert rows[2] == f"| bfcl |  | 2 | {difference}"
@@ -135,12 +163,11 @@ def test_figures_say_with_which_commit_and_encoder_they_were_measured(tmp_path: 
     measured = [_measured(name) for name in (*MACRO_SETS, "enterprise", "taskbench-given")]
     now = Provenance(commit="b2", date="2026-01-02", encoder="hashing.v1")
     results = replace(with_peers(collect(measured), measured), measured={"everything": now, "peers": now})
-    block = readme_block(results)
-    assert "commit `b2`, 2026-01-02, encoder `hashing.v1`" in block and "as of" not in block
+    assert next(provenance_lines(results)) == "Measured with commit `b2`, 2026-01-02, encoder `hashing.v1`."
     write_results(replace(results, measured={**results.measured, "peers": replace(now, commit="a1")}), docs=tmp_path)
-    assert "default as of a1 100.0" in readme_block(read_results(tmp_path))
+    assert "peers: commit `a1`" in next(provenance_lines(read_results(tmp_path)))
     write_results(replace(results, peers={}, measured={"everything": now}), docs=tmp_path)
-    assert "peers: commit `a1`" in readme_block(read_results(tmp_path))  # not measured again
+    assert "peers: commit `a1`" in next(provenance_lines(read_results(tmp_path)))  # not measured again
 
 
 def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold, sample_queries
+from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold, sample_queries, with_needs
 from ontology.errors import DocumentError, InvalidArgumentError
 from tests.eval.planted import query_set
 
@@ -163,8 +163,8 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         ({**GOOD, "tools": ["send", ["pay", ""]]}, "'tools' has an empty id"),
         ({**GOOD, "tools": ["send", ["pay", ["x"]]]}, "a list in it has the tools that would do equally"),
         ({**GOOD, "class": ["single"]}, "'class' must be a text"),
-        ({**GOOD, "query": ""}, "no letter or digit"),
-        ({**GOOD, "query": " ?! "}, "no letter or digit"),
+        ({**GOOD, "query": ""}, "letter or digit"),
+        ({**GOOD, "query": " ?! "}, "a letter or digit"),
         ({**GOOD, "query": "x" * 20_001}, "20001 characters"),
         ('{"id": "q1", "query": "half \\ud800", "tools": ["send"]}', "not valid Unicode"),
         ('{"id": "q1", "query": "half", "tools": ["\\ud800"]}', "'tools' is not valid Unicode"),
@@ -177,6 +177,51 @@ def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, r
     assert caught.value.subject == f"{path}:3"
     assert fault in caught.value.problem
     assert caught.value.remedy == "Correct or remove this row"
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("{", "it is not JSON"),
+        ({"needs": ["pay"]}, "'id' must be a text"),
+        ({"id": "q1", "needs": "pay an invoice"}, "'needs' must be a list of texts"),
+        ({"id": "q1", "needs": [1]}, "'needs' must be a list of texts"),
+        ({"id": "q1", "needs": ["pay"] * 33}, "there are 33 needs"),
+        ({"id": "q1", "needs": ["pay", "x" * 501]}, "needs[1]: a need is a phrase of 1 to 500"),
+        ({"id": "q1", "needs": ["", "pay"]}, "needs[0]: a need is a phrase"),
+        ({"id": "q1", "needs": ["5105600211"]}, "at least one letter"),
+        ({"id": "q0", "needs": ["pay"]}, "the id 'q0' was already used at"),
+    ],
+)
+def test_needs_that_cannot_be_used_are_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:
+    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD)])
+    path = _write(tmp_path / "needs.jsonl", {"id": "q0", "needs": ["pay an invoice"]}, row)
+    with pytest.raises(DocumentError) as caught:
+        with_needs(queries, [path])
+    assert caught.value.subject == f"{path}:2"
+    assert fault in caught.value.problem
+
+
+def test_requests_without_needs_are_left_out_and_counted(tmp_path: Path) -> None:
+    rows = [{**GOOD, "id": f"q{number}", "split": "dev" if number < 4 else "test"} for number in range(6)]
+    queries = read_queries([_write(tmp_path / "mine.jsonl", *rows)])
+    recorded = [
+        {"id": "q5", "needs": ["pay"]},
+        {"id": "q1", "needs": ["send a bill", "pay"]},
+        {"id": "q3", "needs": []},
+    ]
+    path = _write(
+        tmp_path / "needs.jsonl", *recorded, {"id": "gone", "needs": ["pay"]}, {"id": "q0", "of": "another use"}
+    )
+    kept = with_needs(queries, [path], split="dev")
+    assert [(query.id, query.needs) for query in kept.queries] == [("q1", ("send a bill", "pay")), ("q3", ())]
+    assert (kept.without_needs, kept.unknown_needs) == (2, ("gone",))
+    assert (
+        kept.sha256
+        != with_needs(queries, [_write(path, *recorded[:2], {"id": "q3", "needs": ["pay"]})], split="dev").sha256
+    )
+    with pytest.raises(InvalidArgumentError, match="no request has recorded needs"):
+        with_needs(queries, [_write(path, {"id": "gone", "needs": ["pay"]})])
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ class Planted:
     tricks: dict[str, Callable[[], Ranked]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
-        self.asked.append(query)
+    def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
+        self.asked.append("; ".join((query, *needs)))
         trick = self.tricks.get(query)
         return trick() if trick else ranked("t0", "t1")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from eval.queries import read_queries, with_needs
 from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
 
@@ -260,3 +261,20 @@ def test_documentation_is_uneven(catalog: Catalog) -> None:
     explained = sum(bool(parameter.description) for parameter in parameters)
     assert len(silent) >= 5
     assert 0.1 < explained / len(parameters) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("requests", "needs"),
+    [
+        ("enterprise/requests.jsonl", "enterprise/needs.jsonl"),
+        ("enterprise/benchmark/hand.jsonl", "enterprise/benchmark/needs.jsonl"),
+        ("real/requests.jsonl", "real/needs.jsonl"),
+    ],
+)
+def test_every_request_has_needs_without_values(requests: str, needs: str) -> None:
+    examples = FOLDER.parent
+    queries = with_needs(read_queries([examples / requests], unanswerable=True), [examples / needs])
+    assert (queries.without_needs, queries.unknown_needs) == (0, ())
+    phrases = [need for query in queries.asked for need in query.needs or ()]
+    assert all(query.needs for query in queries.asked)
+    assert not any(character.isdigit() for need in phrases for character in need)

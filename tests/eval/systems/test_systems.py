@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, run_system
-from eval.system import Ranked, System
+from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
 from eval.systems import DEFAULT_SYSTEMS, GROUPS, LocalSystem, RemoteSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
@@ -146,20 +147,28 @@ async def test_a_server_is_measured_as_what_it_serves(
     queries = QuerySet(
         name="served",
         queries=tuple(
-            LabelledQuery(id=str(n), text=text, slots=((snapshot.tool_id(n),),)) for n, text in enumerate(REQUESTS)
+            LabelledQuery(id=str(n), text=text, slots=((snapshot.tool_id(n),),), needs=("find an employee", "pay"))
+            for n, text in enumerate(REQUESTS)
         ),
         sha256="d" * 64,
     )
 
-    def run(name: str) -> Run:
+    def run(name: str, asked: str) -> Run:
         (system,) = named([name], snapshot)
-        return run_system(system, queries, tmp_path, snapshot_id=snapshot.id, k=30, timeout_s=20.0)
+        return run_system(system, queries, tmp_path, snapshot_id=snapshot.id, k=30, timeout_s=20.0, asked=asked)
 
     async with serving(engine) as server:
         address = server.address
-        for name, preset in ((f"grpc:{address}", "default"), (f"grpc:{address}/paper", "paper")):
-            remote, local = await asyncio.to_thread(run, name), run(preset)
-            assert (remote.system, remote.config["preset"], remote.config["address"]) == (name, preset, address)
+        served = ((f"grpc:{address}", "default"), (f"grpc:{address}/paper", "paper"))
+        for (name, preset), asked in product(served, ASKED):
+            remote, local = await asyncio.to_thread(run, name, asked), run(preset, asked)
+            differ = len({answer.tools for answer in local.answers.values()}) > 1  # all requests have the same needs
+            assert differ == (asked == WHOLE or (asked, preset) == (NEEDS, "default"))
+            assert (remote.system, remote.config["preset"], remote.config["address"]) == (
+                asked_name(name, asked),
+                preset,
+                address,
+            )
             assert remote.config["models"]["encoder"] == "hashing.v1"
             assert remote.config_hash != local.config_hash
             for query_id, answer in remote.answers.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from eval.system import Ranked
 from eval.systems.local import LocalSystem
@@ -58,12 +59,14 @@ def _count(kind: type[LocalSystem | RemoteSystem], system: str, answers: int, se
     ask = kind.ask
     asked = 0
 
-    def counted(self: LocalSystem | RemoteSystem, query: str, *, k: int, timeout_s: float) -> Ranked:
+    def counted(
+        self: LocalSystem | RemoteSystem, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()
+    ) -> Ranked:
         nonlocal asked
         if self.name == system:
             asked += 1
             if asked > answers:
                 os.kill(pid, sent)
-        return ask(self, query, k=k, timeout_s=timeout_s)  # type: ignore[arg-type]
+        return ask(self, query, k=k, timeout_s=timeout_s, needs=needs)  # type: ignore[arg-type]
 
     kind.ask = counted  # type: ignore[method-assign]

@@ -93,6 +93,55 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
 
 
+def test_systems_are_measured_on_whole_requests_and_on_needs_with_paired_differences(
+    run: Run, store: Path, few: Path, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": "0-0", "needs": ["search cases"]},
+        {"id": "3-0", "needs": ["log time on a task", "submit a timesheet"]},
+    ]
+    needs = write_queries(tmp_path / "needs.jsonl", [*rows, {"id": "gone", "needs": ["pay"]}])
+    systems = (
+        "--systems",
+        "rrf,default@needs,default@needs-alone,default@whole",
+        "--baseline",
+        "rrf@needs",
+        "--no-footprint",
+    )
+    out = tmp_path / "out"
+    code, said, err = run("eval", store, "-q", few, "--needs-file", needs, "-o", out, *systems)
+    assert code == 0, err
+    for told in (
+        "6 requests without recorded needs left out",
+        "1 id with recorded needs of no request, such as 'gone'",
+    ):
+        assert told in said and told in (out / "report.md").read_text(encoding="utf-8")
+    named = ["rrf", "default", "rrf@needs", "default@needs", "default@needs-alone"]
+    measured = read_measured(out)
+    assert [found.system for found in measured.runs] == named
+    assert measured.queries.queries[1].needs == ("log time on a task", "submit a timesheet")
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    figures = [dict(zip(summary["figure_columns"], row, strict=True)) for row in summary["figures"]]
+    paired = {one["system"] for one in figures if one["scope"] == "set" and one["difference_low"] is not None}
+    assert paired == {*named} - {"rrf@needs"}
+    # the rows of the requests may have them, too
+    rows = [request | {"needs": ["search cases"]} for request in requests(1)[:2]]
+    code, said, err = run(
+        "eval",
+        store,
+        "-q",
+        write_queries(tmp_path / "own.jsonl", rows),
+        "--needs",
+        "-o",
+        tmp_path / "own",
+        *QUICK,
+        "--json",
+    )
+    assert code == 0, err
+    systems_measured = json.loads(said)["summary"]["systems"]
+    assert systems_measured == ["semantic", "rrf", "default", "semantic@needs", "rrf@needs", "default@needs"]
+
+
 def test_without_matplotlib_the_plots_are_left_out_and_the_report_says_so(
     run: Run, store: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +255,9 @@ def test_requests_that_spoil_the_measure_are_refused(
     ("options", "exit_code", "told"),
     [
         (("--systems", "defalt"), 2, "default-no-graph"),
+        (("--systems", "default@needs"), 2, "--needs-file"),
+        (("--needs",), 2, "no request has recorded needs"),
+        (("--needs-file", "nowhere.jsonl"), 3, "nowhere.jsonl"),
         (("--systems", "semantic", "--baseline", "rrf"), 2, "'rrf' is not measured"),
         (("--systems", "grpc:127.0.0.1:9"), 14, "127.0.0.1:9"),
         (("--reranker", "nonsense"), 2, "nonsense"),

@@ -92,7 +92,7 @@ class GraphRetriever:
         :param whole: the completed ranking of the whole request.
         """
         rankings, served = [], []
-        for part in context.of_needs(self._encoder):
+        for part in context.of_needs(self._encoder, typed=self._config.typed_values):
             generate_candidates(part, self._config)
             context.entries += part.entries
             with part.stage("rank"):

@@ -246,6 +246,6 @@ def test_without_typed_values_needs_are_matched_as_they_are(snapshot: Snapshot) 
         make_presets(snapshot, Watched())["default"],
         make_ablations(snapshot, Watched())["default-no-typed-values"],
     ):
-        retriever.retrieve(Request(needs=needs))
+        retriever.retrieve(Request(needs=[*needs, needs[0]]))  # equal needs are ranked once
     default, without = (list(texts) for texts in encoded if len(texts) == len(needs))
     assert default != needs and without == needs

@@ -29,7 +29,7 @@ OPTIONS = [QUERY, *(part for need in NEEDS for part in ("--need", need)), "--jso
 
 def told(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer says of needs, and its tools or steps."""
-    return json.loads(
+    seen: dict[str, Any] = json.loads(
         json.dumps(
             {
                 "tools": [(each["id"], each["needs"], each["completes"]) for each in answer.get("tools", ())],
@@ -38,6 +38,7 @@ def told(answer: Mapping[str, Any]) -> dict[str, Any]:
             }
         )
     )
+    return seen
 
 
 async def over_http(address: str, store: Path) -> dict[str, Any]:

@@ -178,11 +178,12 @@ class AsyncClient:
         have: Mapping[str, str] | None = None,
         preset: str = "",
         abstain: bool = False,
+        needs: Sequence[str] = (),
         min_snapshot: str = "",
         timeout_s: float = 10.0,
     ) -> ToolPlan:
         """See :meth:`egotools.Client.plan`."""
-        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain)
+        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain, needs)
         return read_value(ToolPlan, await self._call(self._stub.Plan, message, timeout_s))
 
     async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:

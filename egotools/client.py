@@ -242,19 +242,22 @@ class Client:
         have: Mapping[str, str] | None = None,
         preset: str = "",
         abstain: bool = False,
+        needs: Sequence[str] = (),
         min_snapshot: str = "",
         timeout_s: float = 10.0,
     ) -> ToolPlan:
         """Return the calls that lead to goal tools, in order, with the step, the value or the question that fills each input.
 
-        :param goals: ids of the tools to be called in the end, at most 20; empty: the best tools for ``query``.
-        :param query: the request in plain words, whose values fill inputs; needed without ``goals``.
+        :param goals: ids of the tools to be called in the end, at most 20; empty: the best tool of each need, or
+            else the best tools for ``query``.
+        :param query: the request in plain words, whose values fill inputs; needed without ``goals`` and ``needs``.
         :param done: ids of the tools that were executed for this task already; they supply inputs, and are no steps.
         :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
-        :param abstain: plan nothing where the query is unanswerable and there are no goals.
+        :param abstain: plan nothing where the query is unanswerable and there are no goals, nor for a need that nothing fits.
+        :param needs: what the agent needs, one capability a phrase; see :class:`egotools.Query`.
         :raises NotFoundError: naming a goal that the snapshot does not have.
         """
-        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain)
+        message = requests.plan_request(goals, query, done, have or {}, preset, min_snapshot, abstain, needs)
         return read_value(ToolPlan, self._call(self._stub.Plan, message, timeout_s))
 
     def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:

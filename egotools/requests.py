@@ -110,6 +110,7 @@ def plan_request(
     preset: str,
     min_snapshot: str,
     abstain: bool,
+    needs: Sequence[str],
 ) -> pb.PlanRequest:
     """Return the message of ``plan``."""
     return pb.PlanRequest(
@@ -120,6 +121,7 @@ def plan_request(
         preset=_text("preset", preset),
         min_snapshot=_text("min_snapshot", min_snapshot),
         abstain=_flag("abstain", abstain),
+        needs=_texts("needs", needs),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from egotools.values import may_not_fit
+from egotools.values import NeedResult, may_not_fit
 
 __all__ = ["OpenInput", "PlanInput", "PlanStep", "ToolPlan"]
 
@@ -45,7 +45,7 @@ class PlanStep:
     :param number: from 1.
     :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
         must go first).
-    :param confidence: in [0, 1]: the surest use of it by a later step. Of a goal: 1 where the caller named it, else the probability that the query
+    :param confidence: in [0, 1]: the surest use of it by a later step. Of a goal: 1 where the caller named it, else the probability that the request
         needs it, 0 where not estimated.
     :param inputs: those that are filled or must be.
     """
@@ -91,6 +91,7 @@ class ToolPlan:
     :param fallbacks: what was left out and why, one sentence each; usually empty.
     :param answerable_probability: of the query, as in :class:`egotools.values.Response`; None without one, or where not estimated.
     :param unanswerable: whether no tool fits the query; see ``abstain`` of :meth:`egotools.Client.plan`.
+    :param need_results: for each need, in order, its best tool and how well it is served; empty without needs.
     """
 
     steps: tuple[PlanStep, ...]
@@ -100,15 +101,16 @@ class ToolPlan:
     fallbacks: tuple[str, ...] = ()
     answerable_probability: float | None = None
     unanswerable: bool = False
+    need_results: tuple[NeedResult, ...] = ()
 
     @property
     def guesses(self) -> tuple[PlanStep, ...]:
-        """The goals that nobody named: the query chose them."""
+        """The goals that nobody named: the query or the needs chose them."""
         return tuple(step for step in self.steps if step.kind == "goal" and step.confidence < 1)
 
     @property
     def doubt(self) -> str:
-        """That goals that the query chose may not fit, with the probability that a tool does; else empty."""
+        """That goals that nobody named may not fit, with the probability that a tool does; else empty."""
         return may_not_fit(self.answerable_probability) if self.unanswerable and self.guesses else ""
 
     @property

@@ -18,7 +18,7 @@ from retrieval.query.context import QueryContext
 from retrieval.query.language import unread_language
 from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
-from retrieval.ranking.confidence import ConfidenceModel
+from retrieval.ranking.confidence import Confidence, ConfidenceModel
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.named_first import chosen_first, named_first
 from retrieval.ranking.need_fusion import fuse_needs
@@ -91,21 +91,25 @@ class GraphRetriever:
 
         :param whole: the completed ranking of the whole request.
         """
-        rankings, served = [], []
-        for part in context.of_needs(self._encoder):
-            generate_candidates(part, self._config)
-            context.entries += part.entries
-            with part.stage("rank"):
-                ranking = self._fusion.rank(part)
-                if self._boosts is not None:
-                    ranking = add_boosts(ranking, self._boosts)
-                ranking = named_first(part, ranking)
-                served.append(None if self._confidence is None else self._confidence.estimate(part, ranking))
-                rankings.append(ranking.take(~is_done(part, ranking.tools)))
+        parts = context.of_needs(self._encoder, typed=self._config.typed_values)
+        found = {need: self._rank_need(part) for need, part in parts.items()}
+        rankings, served = zip(*(found[need] for need in context.request.needs), strict=True)
+        context.entries += (entry for part in parts.values() for entry in part.entries)
         with context.stage("rank"):
             fused = fuse_needs(rankings, whole)
         context.fallbacks += unread_language(context.request.text, self._encoder)
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
+
+    def _rank_need(self, part: QueryContext) -> tuple[Ranking, Confidence | None]:
+        """The ranking of one need without executed tools, and how well some tool serves it."""
+        generate_candidates(part, self._config)
+        with part.stage("rank"):
+            ranking = self._fusion.rank(part)
+            if self._boosts is not None:
+                ranking = add_boosts(ranking, self._boosts)
+            ranking = named_first(part, ranking)
+            confidence = None if self._confidence is None else self._confidence.estimate(part, ranking)
+            return ranking.take(~is_done(part, ranking.tools)), confidence
 
     def find_candidates(self, request: Request) -> QueryContext:
         """A request with its candidates, which :meth:`retrieve` would rank.

@@ -94,7 +94,11 @@ class _Interleaved:
         """The best tools of each need, then the second ones, and so on; each tool once."""
         if not request.needs:
             return self._retriever.retrieve(request)
-        answers = [self._retriever.retrieve(replace(request, query=need, needs=())) for need in request.needs]
+        found = {
+            need: self._retriever.retrieve(replace(request, query=need, needs=()))
+            for need in dict.fromkeys(request.needs)
+        }
+        answers = [found[need] for need in request.needs]
         tools: dict[str, RankedTool] = {}
         for same_rank in zip_longest(*(answer.tools for answer in answers)):
             for need, tool in enumerate(same_rank):

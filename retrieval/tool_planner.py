@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
@@ -51,11 +51,11 @@ class ToolPlanner:
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
         """The cheapest plan (:class:`retrieval.completion.call_choices.CallCosts`) for the goals.
 
-        :param retriever: matches the query of the request, if it has one.
+        :param retriever: matches the query and the needs of the request, if it has any.
         :raises NotFoundError: naming a goal that the catalogue does not have.
         :raises DeadlineError: between two stages, when the caller no longer waits.
         """
-        matched = retriever.retrieve(request.retrieval()) if request.query else None
+        matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
         known = _Known.of(request, self._snapshot, self._needs_of)
         certainty = self._goals(request, matched)
         goals = tuple(certainty)
@@ -75,19 +75,31 @@ class ToolPlanner:
             snapshot_id=self._snapshot.id,
             answerable_probability=matched.answerable_probability if matched else None,
             unanswerable=matched is not None and matched.unanswerable,
-            fallbacks=(*(matched.fallbacks if matched else known.fallbacks), *self._left_out(choices, goals)),
+            need_results=matched.need_results if matched else (),
+            fallbacks=(
+                *(matched.fallbacks if matched else known.fallbacks),
+                *_unserved(request, matched),
+                *self._left_out(choices, goals),
+            ),
         )
 
     def _goals(self, request: PlanRequest, matched: Response | None) -> dict[int, float]:
         """The goals, in order, and how certain each is."""
         found = () if matched is None or (request.abstain and matched.unanswerable) else matched.tools
-        chosen = {tool.id: min(tool.probability or 0.0, _MOST_CERTAIN) for tool in found[:_GOAL_RANKS]}
-        named = dict.fromkeys(request.goals, 1.0) or {
-            id_: probability
-            for place, (id_, probability) in enumerate(chosen.items())
-            if place == 0 or probability >= _GOAL_PROBABILITY
-        }
-        return {self._snapshot.tool_number(id_): certainty for id_, certainty in named.items()}
+        certain = {tool.id: min(tool.probability or 0.0, _MOST_CERTAIN) for tool in found}
+        if request.goals:
+            chosen = dict.fromkeys(request.goals, 1.0)
+        elif request.needs:
+            results = matched.need_results if matched else ()
+            best = [each.tool for each in results if each.tool and not (request.abstain and each.unserved)]
+            chosen = {id_: certain.get(id_, 0.0) for id_ in best}
+        else:
+            chosen = {
+                id_: probability
+                for place, (id_, probability) in enumerate([*certain.items()][:_GOAL_RANKS])
+                if place == 0 or probability >= _GOAL_PROBABILITY
+            }
+        return {self._snapshot.tool_number(id_): certainty for id_, certainty in chosen.items()}
 
     def _standing(self, matched: Response | None) -> Callable[[int], float]:
         """How many standard deviations a tool's score is above the mean of those that match best; 0 without a request."""
@@ -112,6 +124,15 @@ class ToolPlanner:
         if not choices.is_cheapest:
             left.append(f"the search ended after {self._costs.tried:,} choices: a cheaper plan may exist")
         return left
+
+
+def _unserved(request: PlanRequest, matched: Response | None) -> Iterator[str]:
+    """Yield a sentence for each need that nothing fits; its best tool is a goal only where the caller does not abstain."""
+    for each in matched.need_results if matched else ():
+        if each.unserved:
+            guessed = each.tool and not request.goals and not request.abstain
+            then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
+            yield f"nothing fits the need {each.need!r}: {then}"
 
 
 @dataclass(frozen=True)

@@ -1949,20 +1949,22 @@ class PlanRequest(_message.Message):
     PRESET_FIELD_NUMBER: _builtins.int
     MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     ABSTAIN_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, as in RetrieveRequest. Its values fill inputs, and of several suppliers of an input it prefers the
-    one that it matches. Empty: nothing but `have` is known. Needed without `goals`.
+    one that it matches. Empty: nothing but `have` is known. Needed without `goals` and `needs`.
     """
     preset: _builtins.str
     """Name of the retriever that matches `query`. Empty: the server's default preset."""
     min_snapshot: _builtins.str
     """As in RetrieveRequest."""
     abstain: _builtins.bool
-    """Whether nothing is planned for an unanswerable `query` without `goals`. Default: false."""
+    """Whether nothing is planned for an unanswerable `query` without `goals`, nor for a need that nothing fits. Default: false."""
     @_builtins.property
     def goals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the tools that are to be called in the end, in the order of importance, at most 20, each 1 to 4,096 characters.
-        Empty: those of the best ten tools for `query` that are needed with a probability of at least 0.5, at least one.
+        Empty: the best tool of each of `needs`; without these, those of the best ten tools for `query` that are needed with a probability of at
+        least 0.5, at least one.
         """
 
     @_builtins.property
@@ -1975,6 +1977,12 @@ class PlanRequest(_message.Message):
     def have(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Values that are known already, as in RetrieveRequest."""
 
+    @_builtins.property
+    def needs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the agent needs, as in RetrieveRequest; `query` is context then, whose values fill inputs, and may be empty. Two needs with the
+        same best tool are one goal.
+        """
+
     def __init__(
         self,
         *,
@@ -1985,10 +1993,11 @@ class PlanRequest(_message.Message):
         preset: _builtins.str = ...,
         min_snapshot: _builtins.str = ...,
         abstain: _builtins.bool = ...,
+        needs: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstain", b"abstain", "done", b"done", "goals", b"goals", "have", b"have", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstain", b"abstain", "done", b"done", "goals", b"goals", "have", b"have", "min_snapshot", b"min_snapshot", "needs", b"needs", "preset", b"preset", "query", b"query"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2007,6 +2016,7 @@ class PlanResponse(_message.Message):
     FALLBACKS_FIELD_NUMBER: _builtins.int
     ANSWERABLE_PROBABILITY_FIELD_NUMBER: _builtins.int
     UNANSWERABLE_FIELD_NUMBER: _builtins.int
+    NEED_RESULTS_FIELD_NUMBER: _builtins.int
     cost: _builtins.float
     """What the plan costs, >= 0: 1 for each step that is no goal, less the better the request matches it, and 0.5 more where it
     looks up by words and the request names nothing, or lists and the request names something; 0.5 for each input that is filled on
@@ -2031,6 +2041,10 @@ class PlanResponse(_message.Message):
     def fallbacks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What was left out and why, one sentence each; usually empty."""
 
+    @_builtins.property
+    def need_results(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedResult]:
+        """As in RetrieveResponse: for each need, in order, its best tool and how well it is served. A need that nothing fits is also named in `fallbacks`."""
+
     def __init__(
         self,
         *,
@@ -2041,10 +2055,11 @@ class PlanResponse(_message.Message):
         fallbacks: _abc.Iterable[_builtins.str] | None = ...,
         answerable_probability: _builtins.float | None = ...,
         unanswerable: _builtins.bool = ...,
+        need_results: _abc.Iterable[Global___NeedResult] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "cost", b"cost", "fallbacks", b"fallbacks", "open_inputs", b"open_inputs", "snapshot_id", b"snapshot_id", "steps", b"steps", "unanswerable", b"unanswerable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "cost", b"cost", "fallbacks", b"fallbacks", "need_results", b"need_results", "open_inputs", b"open_inputs", "snapshot_id", b"snapshot_id", "steps", b"steps", "unanswerable", b"unanswerable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__answerable_probability: _TypeAlias = _typing.Literal["answerable_probability"]  # noqa: Y015
     _WhichOneofArgType__answerable_probability: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability"]  # noqa: Y015

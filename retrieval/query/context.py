@@ -122,25 +122,32 @@ class QueryContext:
             context.fallbacks += unknown
         return context
 
-    def of_needs(self, encoder: Encoder | None) -> list[QueryContext]:
-        """The contexts of the needs of the request, each ranked by itself: what the caller may see and has executed, the timings and
-        the fallbacks are those of this context.
+    def of_needs(self, encoder: Encoder | None, *, typed: bool = False) -> dict[str, QueryContext]:
+        """Need → its context, in order, equal needs once: each is ranked by itself; what the caller may see and has executed, the timings
+        and the fallbacks are those of this context.
+
+        :param typed: as in :meth:`begin`.
         """
-        needs, shapes = self.request.needs, self.snapshot.value_shapes
+        needs, shapes = list(dict.fromkeys(self.request.needs)), self.snapshot.value_shapes
         with self.stage("encode"):
-            values = [find_values(need, shapes) for need in needs]
+            values = [find_values(need, shapes) if typed else None for need in needs]
             analysed = partial(analyse_needs, needs, abbreviations=self.snapshot.abbreviations, values=values)
             queries = self.attempt(lambda: analysed(encoder=encoder), "no semantic matching of needs")
             if queries is None:
                 queries = analysed(encoder=None)
-        return [self._of_need(query) for query in queries]
+        return {query.text: self._of_need(query, typed) for query in queries}
 
-    def _of_need(self, query: Query) -> QueryContext:
+    def _of_need(self, query: Query, typed: bool) -> QueryContext:
         context = QueryContext(
-            request=self.request, snapshot=self.snapshot, fallbacks=self.fallbacks, timings_ms=self.timings_ms
+            request=self.request,
+            snapshot=self.snapshot,
+            fallbacks=self.fallbacks,
+            timings_ms=self.timings_ms,
+            _ego_tools=self._ego_tools,
         )
         context.query, context.allowed, context.done = query, self.allowed, self.done
-        context.named = named_tools(self.snapshot, query.text, self.allowed)
+        if typed:
+            context.named = named_tools(self.snapshot, query.text, self.allowed)
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:

@@ -20,9 +20,9 @@ _MATCHED = 50
 class PlanRequest:
     """What is to be planned, and when the planner stops; the other fields as in :class:`retrieval.query.request.Request`.
 
-    :param goals: ids of the tools to be called in the end; empty: the best tools for ``query``.
+    :param goals: ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``.
     :param query: the request in plain words; empty: nothing but ``have`` is known.
-    :param abstain: plan nothing for an unanswerable query without goals.
+    :param abstain: plan nothing for an unanswerable query without goals, nor for a need that nothing fits.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
@@ -32,6 +32,7 @@ class PlanRequest:
     have: Mapping[str, str] = field(default_factory=dict)
     preset: str = ""
     abstain: bool = False
+    needs: Sequence[str] = ()
     deadline: float | None = None
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
@@ -42,21 +43,29 @@ class PlanRequest:
                 subject="goals",
                 remedy="Give the tools to be called in the end; those before them are planned",
             )
-        if not self.goals and not self.query:
+        if not self.goals and not self.is_matched:
             raise InvalidArgumentError(
-                "there is neither a goal nor a request", subject="goals", remedy="Give the ids of tools, or a query"
+                "there is neither a goal nor a need nor a request",
+                subject="goals",
+                remedy="Give the ids of tools, needs or a query",
             )
         check_task(self.done, self.have)
-        if self.query:
+        if self.is_matched:
             self.retrieval()
 
-    def retrieval(self) -> Request:
-        """The request for the tools that match :attr:`query` best.
+    @property
+    def is_matched(self) -> bool:
+        """Whether there are words to match with tools."""
+        return bool(self.query or self.needs)
 
-        :raises InvalidArgumentError: where the query is not valid.
+    def retrieval(self) -> Request:
+        """The request for the tools that match :attr:`query` and :attr:`needs` best.
+
+        :raises InvalidArgumentError: where they are not valid.
         """
         return Request(
             query=self.query,
+            needs=self.needs,
             k=_MATCHED,
             explain=False,
             done=self.done,

@@ -80,20 +80,20 @@ def analyse_needs(
     encoder: Encoder | None,
     abbreviations: Mapping[str, str],
     *,
-    values: Sequence[Sequence[TypedValue]],
+    values: Sequence[Sequence[TypedValue] | None],
 ) -> list[Query]:
     """Analyse the needs of a request, each by itself and as one clause: a need is one capability. They are encoded in one call.
 
     :param encoder: None for no vectors.
-    :param values: the typed values of each need, in order.
+    :param values: the typed values of each need, in order; None matches it as it is, as in :func:`analyse`.
     :raises ModelError: when the encoder is down.
     """
     vectors: Sequence[Floats1d | None] = [None] * len(needs)
     if encoder is not None:
-        texts = [typed_text(need, found, ((0, len(need)),)) for need, found in zip(needs, values, strict=True)]
+        texts = [typed_text(need, found or (), ((0, len(need)),)) for need, found in zip(needs, values, strict=True)]
         vectors = list(encoder.encode(texts))
     return [
-        _query(_clause(need, found, ((0, len(need)),), vector_D), need, found, abbreviations)
+        _query(_clause(need, found, ((0, len(need)),), vector_D), need, found or (), abbreviations)
         for need, found, vector_D in zip(needs, values, vectors, strict=True)
     ]
 

@@ -9,7 +9,7 @@ third model turns the place of a tool in the ranking into the probability that i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,14 +144,21 @@ class ConfidenceModel:
         if query.vector_D is None or not len(tools):
             return None
         calibration = self._calibration
-        rows_TD = self._vectors.rows(tools)  # read once for the request and all its clauses
-        evidence = self._statistics.evidence(query, lambda vector_D: np.asarray(rows_TD @ vector_D, dtype=np.float32))
+        evidence = self._statistics.evidence(query, self._similarities(context, tools))
         answerable = float(calibration.answerable(evidence))
         return Confidence(
             answerable=answerable,
             unanswerable=answerable < calibration.threshold,
             probabilities=probability(calibration.needed, tool_evidence(ranking.scores, len(query.clauses))),
         )
+
+    def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
+        """Cosines of a vector of the request with the tools."""
+        known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
+        if known is not None:  # a request of one clause is compared once, and its ranking has done so already
+            return lambda vector_D: known
+        rows_TD = self._vectors.rows(tools)  # read once for the request and all its clauses
+        return lambda vector_D: np.asarray(rows_TD @ vector_D, dtype=np.float32)
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from retrieval.ranking.confidence import probability, tool_evidence
@@ -100,12 +99,13 @@ def fuse_needs(rankings: Sequence[Ranking], whole: Ranking) -> FusedNeeds:
 def _gains(served_NT: Floats2d, whole_T: Floats1d) -> Floats1d:
     """What each tool adds where it is taken, float32 [tools]; greedy, of equal ones the first."""
     open_N = np.ones(len(served_NT), dtype=np.float32)
-    gains_T = np.zeros(len(whole_T), dtype=np.float32)
-    left_T: NDArray[np.bool_] = np.ones(len(whole_T), dtype=bool)
+    left_T, taken = whole_T.copy(), {}
     for _ in range(min(_GREEDY, len(whole_T))):
-        added_T = np.where(left_T, open_N @ served_NT + whole_T, -1.0)
+        added_T = open_N @ served_NT
+        added_T += left_T
         best = int(added_T.argmax())
-        gains_T[best], left_T[best] = added_T[best], False
+        taken[best], left_T[best] = added_T[best], -np.inf
         open_N *= 1.0 - served_NT[:, best]
-    gains_T[left_T] = (open_N @ served_NT + whole_T)[left_T]
+    gains_T = open_N @ served_NT + whole_T
+    gains_T[list(taken)] = list(taken.values())
     return gains_T

@@ -62,7 +62,7 @@ class Background:
 class CatalogueStatistics:
     """What one catalogue's tools are to the background texts.
 
-    :param sample_SD: vectors of tools that represent the catalogue, float32 [sample, D].
+    :param mean_D: mean of the vectors of tools that represent the catalogue, float32 [D].
     :param talk_T: for each text of talk, the cosine of the nearest tool, float32 [talk].
     :param tasks_B: the same of each background task, float32 [tasks].
     :param tools_B: the same of each background tool, float32 [background tools].
@@ -70,7 +70,7 @@ class CatalogueStatistics:
     """
 
     background: Background
-    sample_SD: Floats2d
+    mean_D: Floats1d
     talk_T: Floats1d
     tasks_B: Floats1d
     tools_B: Floats1d
@@ -104,7 +104,7 @@ class CatalogueStatistics:
             "probe": float(background.probe[:-1] @ vector_D + background.probe[-1]),
             "best": float(clauses.max()),
             "whole": best,
-            "mean": float((self.sample_SD @ vector_D).mean()),
+            "mean": float(self.mean_D @ vector_D),
             "talk": float(self.talk_T.mean()),
             "task": float(mean_of_nearest(near_B[None])[0]),
             "unserved": float(mean_of_nearest(excess_B[None])[0]),
@@ -122,7 +122,7 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
     np.fill_diagonal(others_TT, -1.0)
     return CatalogueStatistics(
         background=background,
-        sample_SD=snapshot.vectors.rows(snapshot.tool_numbers[::step]),
+        mean_D=snapshot.vectors.rows(snapshot.tool_numbers[::step]).mean(axis=0),
         talk_T=talk_T,
         tasks_B=_served(snapshot, background.tasks_BD),
         tools_B=_served(snapshot, background.tools_BD),

@@ -25,6 +25,8 @@ __all__ = ["PRESETS", "RECALL_K", "probed"]
 
 PRESETS = ("paper", "default")
 RECALL_K = 10
+_NEEDS = (4, 8)  # of a request
+_GROUPS = 30  # requests of so many needs
 _ENCODER = "egotools-minilm-int8.v1"
 _K = 10
 _FIGURES = TypeAdapter(InProcess)
@@ -72,6 +74,7 @@ def _probe(store: Path, rounds: int) -> InProcess:
         recall=_recall(snapshot, queries_ND),
         median_ms=percentile(50),
         p95_ms=percentile(95),
+        **_needs(engine, queries, rounds),
     )
 
 
@@ -87,6 +90,37 @@ def _stages(engine: SnapshotEngine, preset: str, queries: Sequence[str], rounds:
             for stage, ms in response.timings_ms.items() if place else ():
                 stages.setdefault(stage, []).append(ms)
     return stages
+
+
+def _needs(engine: SnapshotEngine, queries: Sequence[str], rounds: int) -> dict[str, dict[int, float]]:
+    """What needs cost, which are clauses of the requests, and what the same words cost as one request.
+
+    They are asked in turns, and the fastest round of each counts: other programs slow a round down, and never speed it up.
+    """
+    import numpy as np
+
+    from retrieval.query.decompose import decompose
+    from retrieval.query.request import MAX_NEED_CHARS, Request
+
+    retriever = engine.retriever("default")
+    clauses = dict.fromkeys(clause for query in queries for clause in decompose(query))
+    phrases = [each for each in clauses if len(each) <= MAX_NEED_CHARS and any(map(str.isalpha, each))]
+
+    def spent(request: Request) -> tuple[float, float]:
+        started = time.thread_time(), time.perf_counter()
+        retriever.retrieve(request)
+        return time.thread_time() - started[0], (time.perf_counter() - started[1]) * 1e3
+
+    figures: dict[str, dict[int, float]] = {"needs_cpu": {}, "needs_ms": {}, "words_ms": {}}
+    for number in _NEEDS:
+        starts = range(0, min(len(phrases), _GROUPS * number) - number + 1, number)
+        asked = [Request(needs=phrases[start : start + number], k=_K) for start in starts]
+        pairs = [(each, Request(query=each.text, k=_K)) for each in asked]
+        times = np.array([[[spent(each) for each in pair] for _ in range(rounds)] for pair in pairs]).min(axis=1)
+        needs_cpu, words_cpu = times[:, :, 0].sum(axis=0)
+        figures["needs_cpu"][number] = float(needs_cpu / words_cpu)
+        figures["needs_ms"][number], figures["words_ms"][number] = np.median(times[:, :, 1], axis=0).tolist()
+    return figures
 
 
 def _recall(snapshot: Snapshot, queries_ND: Floats2d) -> float:

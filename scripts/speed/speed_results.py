@@ -50,6 +50,8 @@ class InProcess:
     :param resident_bytes: resident memory that loading and asking added to code and models.
     :param recall: share of the exact nearest nodes that the index finds, in [0, 1].
     :param median_ms: preset → stage → milliseconds; ``p95_ms`` likewise.
+    :param needs_cpu: number of needs → their processor time as a multiple of that of the same words as one request; ``default``, with reasons.
+    :param needs_ms: number of needs → median milliseconds; ``words_ms``: of the same words as one request.
     """
 
     load_s: float
@@ -58,6 +60,9 @@ class InProcess:
     recall: float
     median_ms: Mapping[str, Mapping[str, float]]
     p95_ms: Mapping[str, Mapping[str, float]]
+    needs_cpu: Mapping[int, float]
+    needs_ms: Mapping[int, float]
+    words_ms: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

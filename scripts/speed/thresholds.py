@@ -22,6 +22,7 @@ _HALF_LOAD = 2.0
 _GROWTH = 2.0
 _KEPT = 0.7
 _QUEUED = 1.5
+_NEEDS_CPU, _NEEDS_MS = 2.5, 2.0
 
 
 class Verdict(NamedTuple):
@@ -43,6 +44,7 @@ def verdicts(results: SpeedResults) -> list[Verdict]:
     sizes = results.sizes
     first, last = sizes[0], sizes[-1]
     found = [verdict for size in sizes for verdict in _building(size)]
+    found += [verdict for size in sizes for verdict in _needs(size)]
     found += _graph_cost(first, last)
     found += [verdict for preset in PRESETS for size in sizes for verdict in _serving(size, preset, results.places)]
     if last.tools > first.tools:
@@ -61,6 +63,20 @@ def _building(size: MeasuredSize) -> Iterator[Verdict]:
     recall = size.in_process.recall
     words = f"recall@{RECALL_K} of the index against exact search is at least {_RECALL}"
     yield Verdict(words, _named(size), f"{recall:.4f}", recall >= _RECALL)
+
+
+def _needs(size: MeasuredSize) -> Iterator[Verdict]:
+    words = f"in process: eight needs take at most {_NEEDS_CPU} x the processor time of the same words as one request"
+    times = size.in_process.needs_cpu[8]
+    yield Verdict(words, _named(size), f"{times:.2f}", times <= _NEEDS_CPU)
+    if size.tools >= _LARGE:
+        words = (
+            f"in process: four needs take at most {_NEEDS_MS:g} x the time of the same words as one request, medians"
+        )
+        needs_ms, request_ms = size.in_process.needs_ms[4], size.in_process.words_ms[4]
+        yield Verdict(
+            words, _named(size), f"{needs_ms:.1f} and {request_ms:.1f} ms", needs_ms <= _NEEDS_MS * request_ms
+        )
 
 
 def _graph_cost(first: MeasuredSize, last: MeasuredSize) -> Iterator[Verdict]:

@@ -15,7 +15,7 @@ import typer
 from ontology.errors import EgotoolsError
 from services.cli.console import show_error
 
-__all__ = ["Json", "On", "Store", "command"]
+__all__ = ["Json", "Needs", "On", "Store", "command"]
 
 Store: TypeAlias = Annotated[
     Path,
@@ -25,6 +25,14 @@ Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON for programs instead of tables; errors too, on the error channel.")
 ]
 
+Needs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--need",
+        help="What is needed, one capability in words of documentation: 'find an employee by name'. Repeat for several; the request may then "
+        "be left out.",
+    ),
+]
 On: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -15,8 +15,8 @@ from ontology.errors import InvalidArgumentError
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions, PlanCalls
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stdout, table
-from services.cli.options import Json, Store
-from services.cli.search import read_have
+from services.cli.options import Json, Needs, Store
+from services.cli.search import read_have, show_needs
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 __all__ = ["plan_tools"]
@@ -25,14 +25,19 @@ _NO_CALLS = PlanCalls()
 
 
 def plan_tools(
-    query: Annotated[str, typer.Argument(help="The request in plain words; not needed with --goal.")] = "",
+    query: Annotated[
+        str, typer.Argument(help="The request in plain words; context beside --need; not needed with --goal.")
+    ] = "",
     store: Store = DEFAULT_STORE,
     server: Annotated[
         str, typer.Option(help="Ask a running server (HOST:PORT). Default: plan over the store in this process.")
     ] = "",
     goals: Annotated[
         list[str] | None,
-        typer.Option("--goal", help="Id of a tool to be called in the end. Default: the best tools for the request."),
+        typer.Option(
+            "--goal",
+            help="Id of a tool to be called in the end. Default: the best tool of each --need, or the best tools for the request.",
+        ),
     ] = None,
     done: Annotated[
         list[str] | None, typer.Option("--done", help="Id of a tool that was executed already: it supplies inputs.")
@@ -44,6 +49,7 @@ def plan_tools(
             help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
         ),
     ] = None,
+    needs: Needs = None,
     preset: Annotated[str, typer.Option(help="Retriever that matches the request.")] = "",
     allowed_models: AllowedModels = (),
     plan_calls: PlanCalls = _NO_CALLS,
@@ -61,6 +67,7 @@ def plan_tools(
         "done": tuple(done or ()),
         "have": read_have(have or []),
         "preset": preset,
+        "needs": tuple(needs or ()),
     }
     if plan_calls.execute:
         _execute(asked, calling, plan_calls, server, store, allowed_models, as_json=as_json)
@@ -148,6 +155,7 @@ def _show(plan: ToolPlan) -> None:
         steps = ", ".join(map(str, each.steps))
         said = f": {plain(each.description)}" if each.description else ""
         stdout.print(f"{each.source} {plain(each.parameter)} (for step {steps}){said}", soft_wrap=True)
+    show_needs(plan.need_results)
     if plan.guesses:
         stdout.print("Nobody named the goals: conf. is the probability that the request needs each.", soft_wrap=True)
     if plan.doubt:

@@ -11,16 +11,16 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from egotools.values import Query, RankedTool, Response
+from egotools.values import NeedResult, Query, RankedTool, Response
 from ontology.errors import InvalidArgumentError
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_id_lines, print_json, stdout, whole_words
 from services.cli.format_reasons import format_reasons
-from services.cli.options import Json, Store
+from services.cli.options import Json, Needs, Store
 from services.cli.printable import printable
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
-__all__ = ["read_have", "search"]
+__all__ = ["read_have", "search", "show_needs"]
 
 _INDENT = "    "  # of evidence below its tool
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
@@ -72,14 +72,7 @@ def search(
             help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
         ),
     ] = None,
-    needs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--need",
-            help="What is needed, one capability in words of documentation: 'find an employee by name'. Repeat for several; REQUEST may then "
-            "be left out.",
-        ),
-    ] = None,
+    needs: Needs = None,
     abstain: Annotated[
         bool, typer.Option("--abstain", help="No tools where probably none of the catalogue fits.")
     ] = False,
@@ -175,17 +168,23 @@ def _show(response: Response, *, why: bool) -> None:
         _show_evidence(response.tools)
     else:
         print_id_lines([(_before(tool), tool.id, tool.explanation) for tool in response.tools])
-    for number, each in enumerate(response.need_results):
+    show_needs(response.need_results)
+    if response.doubt:
+        stdout.print(f"[yellow]{response.doubt}[/]")
+    for reason in response.fallbacks:
+        stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
+
+
+def show_needs(results: Sequence[NeedResult]) -> None:
+    """Print a line for each need: its best tool, or that nothing fits."""
+    for number, each in enumerate(results):
         served = (
             f"[yellow]nothing fits[/] {plain(each.need)}"
             if each.unserved
             else f"{plain(each.need)}: {plain(each.tool)}"
         )
-        stdout.print(f"need {number}: {served} ({_percent(each.probability)})", highlight=False, soft_wrap=True)
-    if response.doubt:
-        stdout.print(f"[yellow]{response.doubt}[/]")
-    for reason in response.fallbacks:
-        stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
+        probability = "" if each.probability is None else f" ({each.probability:.0%})"
+        stdout.print(f"need {number}: {served}{probability}", highlight=False, soft_wrap=True)
 
 
 def _before(tool: RankedTool) -> str:
@@ -250,8 +249,3 @@ def read_have(texts: Sequence[str]) -> dict[str, str]:
             )
         have[name] = value
     return have
-
-
-def _percent(probability: float | None) -> str:
-    """A probability in percent; empty for none."""
-    return "" if probability is None else f"{probability:.0%}"

@@ -231,7 +231,9 @@ class McpGateway:
 
     async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
         goals = [(await self._names.tool(goal)).id for goal in asked.goals]
-        plan = await self._client.plan(goals, query=asked.query, done=self._ids(asked.done), have=asked.have)
+        plan = await self._client.plan(
+            goals, query=asked.query, needs=asked.needs, done=self._ids(asked.done), have=asked.have
+        )
         return _data(plan_reply(plan))
 
     async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:

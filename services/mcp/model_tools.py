@@ -72,7 +72,12 @@ class CallArguments(_Arguments):
 class PlanArguments(_Arguments):
     """Of ``plan_tools``."""
 
-    query: str = Field("", max_length=20_000, description="What is to be done, in plain words; needed without goals.")
+    query: str = Field(
+        "", max_length=20_000, description="What is to be done, in plain words; needed without goals and needs."
+    )
+    needs: list[str] = Field(
+        default_factory=list, max_length=32, description="As in search_tools; the best tool of each becomes a goal."
+    )
     goals: list[str] = Field(
         default_factory=list, max_length=20, description="Ids of tools to be called in the end; default: the best ones."
     )

@@ -95,6 +95,7 @@ def decode_plan(message: pb.PlanRequest) -> PlanRequest:
         have=dict(sorted(message.have.items())),
         preset=message.preset,
         abstain=message.abstain,
+        needs=tuple(message.needs),
     )
 
 

@@ -231,7 +231,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         with self._leased() as engine:
             self._require_snapshot(engine, message.min_snapshot)
             request = decode_plan(message)
-            add_log_fields(goals=len(request.goals), query_chars=len(request.query))
+            add_log_fields(goals=len(request.goals), query_chars=len(request.query), needs=len(request.needs))
             cost = plan_cost(request)
             check_call_cost([cost], self._settings.max_call_cost)
             response = await self._run(context, partial(_plan, engine, request), cost=cost)

@@ -38,9 +38,10 @@ class SignIn(_Form):
 
 
 class ToolsAsked(_Form):
-    """A request for tools."""
+    """A request for tools: words, needs, or both. The service says what is wrong with them."""
 
-    query: _Words
+    query: str = Field(default="", max_length=_MAX_QUERY_CHARS)
+    needs: list[str] = Field(default_factory=list)
     k: int = Field(default=10, ge=1, le=100)
 
 

@@ -20,7 +20,7 @@ async def _retrieve(request: Request) -> JSONResponse:
     context = context_of(request)
     visitor, asked = await context.access.reader(request), await read_body(request, ToolsAsked)
     async with context.open_client(visitor.token, visitor.tenant) as client:
-        return JSONResponse(asdict(await client.retrieve(asked.query, k=asked.k, explain=True)))
+        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k, explain=True)))
 
 
 async def _tool(request: Request) -> JSONResponse:

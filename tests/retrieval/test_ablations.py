@@ -231,3 +231,21 @@ def test_without_clause_fusion_a_request_is_still_decomposed_and_in_paper_it_is_
     assert [_scores(answer) for answer in _answers(without)] != [
         _scores(answer) for answer in _answers(GraphRetriever(snapshot, HashingEncoder()))
     ]
+
+
+def test_without_typed_values_needs_are_matched_as_they_are(snapshot: Snapshot) -> None:
+    encoded: list[Sequence[str]] = []
+
+    class Watched(HashingEncoder):
+        def encode(self, texts: Sequence[str]) -> Floats2d:
+            encoded.append(texts)
+            return super().encode(texts)
+
+    needs = [WITH_A_VALUE, QUERIES[0]]
+    for retriever in (
+        make_presets(snapshot, Watched())["default"],
+        make_ablations(snapshot, Watched())["default-no-typed-values"],
+    ):
+        retriever.retrieve(Request(needs=[*needs, needs[0]]))  # equal needs are ranked once
+    default, without = (list(texts) for texts in encoded if len(texts) == len(needs))
+    assert default != needs and without == needs

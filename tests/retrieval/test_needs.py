@@ -32,6 +32,14 @@ async def test_each_need_is_served_before_one_is_served_twice(engine: SnapshotEn
     assert [tool.id for tool in batch.results[0].response.tools] == [tool.id for tool in answer.tools]
 
 
+async def test_a_plan_leads_to_the_best_tool_of_each_need(engine: SnapshotEngine) -> None:
+    async with serving(engine) as server, connected(server.address) as stub:
+        plan = await stub.Plan(pb.PlanRequest(query="give Jan Novak a spot award", needs=[NEEDS[1], NEEDS[1]]))
+    assert [each.tool for each in plan.need_results] == ["hr/give_spot_award"] * 2
+    assert [step.tool_id for step in plan.steps if step.kind == "goal"] == ["hr/give_spot_award"]
+    assert len(plan.steps) > 1 and plan.steps[-1].confidence < 1
+
+
 async def test_filters_done_and_the_context_hold_for_needs(engine: SnapshotEngine) -> None:
     async with serving(engine) as server, connected(server.address) as stub:
         hidden = pb.RetrieveRequest(needs=NEEDS, filters={"id": pb.StringList(values=["!hr/give_spot_award"])})

@@ -167,7 +167,11 @@ class _Doubtful:
         self._retriever = retriever
 
     def retrieve(self, request: Request) -> Response:
-        return replace(self._retriever.retrieve(request), answerable_probability=0.05, unanswerable=True)
+        answer = self._retriever.retrieve(request)
+        if request.needs:  # the last one
+            *served, last = answer.need_results
+            return replace(answer, need_results=(*served, replace(last, probability=0.05, unserved=True)))
+        return replace(answer, answerable_probability=0.05, unanswerable=True)
 
 
 def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine) -> None:
@@ -184,6 +188,11 @@ def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: SnapshotEngine)
         "the goal is given"
     )
     assert planner.plan(PlanRequest(query=query, abstain=True), shop.retriever()).steps, "some tool fits"
+    needs = ["refund an order", "set a price"]
+    for abstain, found in ((False, ["refund_order", "set_price"]), (True, ["refund_order"])):
+        made = planner.plan(PlanRequest(needs=needs, abstain=abstain), doubtful)
+        assert [step.tool_id.split("/")[1] for step in made.steps if step.kind == "goal"] == found
+        assert [each for each in made.fallbacks if "nothing fits the need 'set a price'" in each]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ type Schemas = components["schemas"];
 /** A request or an answer may leave out what has a default. */
 type Sent<T> = T extends (infer Item)[] ? Sent<Item>[] : T extends object ? { [Key in keyof T]: T[Key] } : T;
 
-export type RetrieveRequest = Partial<Sent<Schemas["RetrieveRequest"]>> & { query: string };
+/** A whole request in `query`, or what the agent needs in `needs`, one capability a phrase; `query` is context then. */
+export type RetrieveRequest = Partial<Sent<Schemas["RetrieveRequest"]>> & ({ query: string } | { needs: string[] });
 export type RetrieveResponse = Schemas["RetrieveResponse"];
 export type RetrieveResult = Schemas["RetrieveResult"];
 export type RankedTool = Schemas["RankedTool"];
+export type NeedResult = Schemas["NeedResult"];
 export type GetToolResponse = Schemas["GetToolResponse"];
 export type NeighborsResponse = Schemas["NeighborsResponse"];
 export type GetCatalogResponse = Schemas["GetCatalogResponse"];

@@ -40,6 +40,19 @@ test("finds tools with their schemas", async () => {
   await client.reportOutcome({ request_id: answer.request_id, used: [tool.id] });
 });
 
+test("serves each need, and plans its calls", async () => {
+  const needs = ["find a customer", "create a sales order"];
+  const answer = await client.retrieve({ needs, k: 5 });
+  assert.deepEqual(answer.need_results.map((each) => each.need), needs);
+  assert.deepEqual(answer.tools.flatMap((tool) => tool.needs).filter((need) => need > 1), []);
+  const best = answer.need_results.map((each) => answer.tools.find((tool) => tool.id === each.tool));
+  best.forEach((tool, need) => assert.ok(tool.needs.includes(need) && !tool.completes));
+  const plan = await client.plan({ needs });
+  assert.deepEqual(plan.need_results, answer.need_results);
+  assert.ok(best.every((tool) => plan.steps.some((step) => step.tool_id === tool.id)));
+  await assert.rejects(client.retrieve({ needs: ["17"] }), { status: 400 });
+});
+
 test("gives each result of several requests", async () => {
   const requests = [{ query: "find a customer" }, { query: "…" }];
   const batch = await client.retrieveBatch(requests);

@@ -51,8 +51,8 @@ def _filter_ms(values: Sequence[str]) -> float:
 
 
 def plan_cost(request: PlanRequest) -> int:
-    """Return the cost of a plan in units: that of the search, which is bounded, and of the retrieval where there is a query."""
-    return _PLAN_UNITS + (request_cost(request.retrieval()) if request.query else 0)
+    """Return the cost of a plan in units: that of the search, which is bounded, and of the retrieval where there is a query or a need."""
+    return _PLAN_UNITS + (request_cost(request.retrieval()) if request.is_matched else 0)
 
 
 def check_call_cost(costs: Sequence[int], most: int) -> None:

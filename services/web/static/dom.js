@@ -7,7 +7,7 @@ function filled(node, attributes, children) {
     if (name === "onclick" || name === "onsubmit") node.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== "" && child !== null && child !== undefined));
+  node.append(...children.filter((child) => child !== "" && child !== false && child !== null && child !== undefined));
   return node;
 }
 

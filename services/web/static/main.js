@@ -62,6 +62,8 @@ async function start() {
   document.body.dataset.ready = "true";
 }
 
+const needs = () => byId("needs").value.split("\n").map((line) => line.trim()).filter(Boolean);
+
 // What can be asked in the chosen domain, until somebody has asked.
 function offer() {
   const examples = EXAMPLES[byId("domain").value] ?? [];
@@ -93,12 +95,14 @@ byId("sign-out").addEventListener("click", () => signIn("", ""));
 byId("request-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const query = byId("request").value.trim();
-  if (!query) return;
+  const wanted = needs();
+  if (!query && !wanted.length) return;
   showProblem(byId("problem"), null);
   byId("examples").hidden = true;
-  retrieval.ask(query);
-  if (planner) run.ask(query, byId("domain").value ?? "");
+  retrieval.ask(query, wanted);
+  if (planner && query) run.ask(query, byId("domain").value ?? "");
 });
+byId("needs").addEventListener("input", () => (byId("request").required = !needs().length));
 byId("domain").addEventListener("change", offer);
 addEventListener("hashchange", show);
 addEventListener("signed-out", () => start());

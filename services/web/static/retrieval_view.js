@@ -15,15 +15,16 @@ export class RetrievalView {
     this.turn = 0;
   }
 
-  async ask(query) {
+  async ask(query, needs) {
     const turn = (this.turn += 1);
     this.graph.clear();
     byId("tools").replaceChildren();
+    byId("tools-needs").replaceChildren();
     byId("tools-node").hidden = true;
     byId("tools-status").textContent = "Looking for tools …";
     let answer;
     try {
-      answer = await post("/api/retrieve", { query, k: 10 });
+      answer = await post("/api/retrieve", { query, needs, k: 10 });
     } catch (failure) {
       if (turn === this.turn) {
         byId("tools-status").textContent = "There is no answer.";
@@ -35,17 +36,31 @@ export class RetrievalView {
     const took = answer.timings_ms.total ? ` in ${Math.round(answer.timings_ms.total)} ms` : "";
     const doubtful = answer.unanswerable ? ` These may not fit: probability ${answer.answerable_probability.toFixed(2)}.` : "";
     byId("tools-status").textContent = `${answer.tools.length} tools${took}.${doubtful} ${answer.fallbacks.join(" ")}`;
-    byId("tools").append(...answer.tools.map((tool) => this.#tool(tool)));
+    byId("tools-needs").append(...answer.need_results.map((each) => this.#need(each)));
+    byId("tools").append(...answer.tools.map((tool) => this.#tool(tool, answer.need_results)));
     const { nodes, links } = drawing(answer.tools);
     await this.graph.show(nodes, links);
   }
 
-  #tool(tool) {
+  #need({ need, tool, probability, unserved }) {
+    const sure = probability === null ? "" : ` (${Math.round(probability * 100)} %)`;
+    if (unserved) return element("li", { class: "fault" }, `Nothing fits: ${need}${sure}`);
+    return element("li", {}, `${need}${sure}: `, this.#link(tool));
+  }
+
+  #link(id) {
+    return element("button", { type: "button", class: "link mono", onclick: () => this.openNode(`tool:${id}`) }, id);
+  }
+
+  #tool(tool, results) {
+    const serves = tool.needs.map((each) => `${results[each].need}${results[each].unserved ? " (nothing fits)" : ""}`).join("; ");
     return element(
       "li",
       { id: `tool-${tool.rank}` },
       element("h3", {}, tool.title || tool.name),
-      element("button", { type: "button", class: "link mono", onclick: () => this.openNode(`tool:${tool.id}`) }, tool.id),
+      this.#link(tool.id),
+      serves && element("p", { class: "serves" }, `Serves: ${serves}`),
+      tool.completes && element("p", { class: "serves" }, "Brought by the graph: another tool of the answer needs it."),
       element("p", { class: "quiet why" }, tool.explanation),
       element("p", { class: "description" }, cut(tool.description, 400)),
       element("details", {}, element("summary", {}, `Reasons (score ${tool.score.toFixed(2)})`), definitions(reasonsOf(tool))),

@@ -39,7 +39,6 @@ from retrieval.ranking.request_evidence import (
 )
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
-from tests.retrieval.conftest import TOOLS
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
 SCORES = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=60)
@@ -277,4 +276,5 @@ class TestShipped:
         assert confidence_model_for(snapshot, "another.v1") is None
 
     def test_the_statistics_are_those_of_the_snapshot(self, snapshot: Snapshot) -> None:
-        assert len(catalogue_statistics(snapshot, background()).sample_SD) == snapshot.tool_count == len(TOOLS)
+        every_TD = snapshot.vectors.rows(np.arange(snapshot.tool_count))
+        assert catalogue_statistics(snapshot, background()).mean_D == pytest.approx(every_TD.mean(axis=0), abs=1e-6)

@@ -77,6 +77,9 @@ def size(tools: int, *, scale: float) -> dict[str, Any]:
             "recall": 0.99,
             "median_ms": {"paper": stages(scale), "default": stages(scale)},
             "p95_ms": {"paper": stages(scale), "default": stages(scale)},
+            "needs_cpu": {"4": 2.0, "8": 2.25},
+            "needs_ms": {"4": 15.0, "8": 30.0},
+            "words_ms": {"4": 8.0, "8": 16.0},
         },
         "serving": {
             "snapshot_id": f"{tools:016x}",

@@ -13,7 +13,7 @@ from tests.scripts.speed.made_up import figures, made_up, results_of
 def test_good_figures_meet_every_threshold() -> None:
     found = verdicts(made_up())
     assert [verdict for verdict in found if not verdict.met] == []
-    assert len({verdict.threshold for verdict in found}) == 14
+    assert len({verdict.threshold for verdict in found}) == 16
     order = [verdict.threshold for verdict in found]
     assert sorted(order, key=order.index) == order  # all of one threshold stand together
 
@@ -28,6 +28,8 @@ POINTS = ("serving", "points", "default")
         ((1, "in_process", "recall"), 0.97, "recall@10", "0.9700"),
         ((0, "in_process", "median_ms", "paper", "entry"), 3.0, "1,000 tools: all but encoding", "3.75 of 4.00 ms"),
         ((1, "in_process", "median_ms", "default", "ego"), 5.0, "44,000 tools: all but encoding", "6.50 of 4.00 ms"),
+        ((0, "in_process", "needs_cpu", "8"), 2.6, "eight needs", "2.60"),
+        ((1, "in_process", "needs_ms", "4"), 16.5, "four needs", "16.5 and 8.0 ms"),
         ((1, "in_process", "resident_bytes"), 44_000 * 9_000, "in process: at most 8,000 bytes", "9,000"),
         ((1, "serving", "memory", "private"), 160_000_000 + 44_000 * 4_500, "a server: at most 4,000 bytes", "4,500"),
         ((1, "in_process", "load_s"), 2.5, "loads in at most", "2.50 s"),

@@ -58,7 +58,7 @@ def test_a_request_alone_is_enough_and_nothing_is_not(run: Run, store: Path) -> 
         code, _, err = run("plan", "reserve a dock slot", "--store", store, *option)
         assert code == 2 and f"{option[0]} would have no effect" in " ".join(err.split())
     code, _, err = run("plan-tools", "--store", store)
-    assert code != 0 and "neither a goal nor a request" in " ".join(err.split())
+    assert code != 0 and "neither a goal nor a need nor a request" in " ".join(err.split())
     code, _, err = run("plan-tools", "--store", store, "--goal", "warehouse/none")
     assert code != 0 and "warehouse/none" in err
 

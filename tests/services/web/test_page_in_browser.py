@@ -46,6 +46,18 @@ async def test_a_request_is_drawn_with_its_tools_and_its_run(opened: Opened) -> 
         assert await tab.page.locator("#results li").count() == 6
 
 
+async def test_tools_say_which_need_they_serve(opened: Opened) -> None:
+    async with opened(errors=("Failed to load resource",)) as tab:
+        await tab.page.fill("#needs", "find a customer by name\n\nreverse a posted document\n")
+        await tab.page.click("#request-form >> text=Ask")
+        await tab.shows("#tools-needs li:nth-child(2)", "reverse a posted document")
+        assert await tab.page.locator("#tools-needs li").count() == 2
+        await tab.shows("#tools", "Serves: find a customer by name")
+        await tab.page.fill("#needs", "4711")
+        await tab.page.click("#request-form >> text=Ask")
+        await tab.shows("#problem", "needs[0]")
+
+
 async def test_what_can_be_asked_is_offered_for_the_chosen_domain(opened: Opened) -> None:
     plan = DemoPlan()
     async with opened(plan) as tab:

@@ -7,6 +7,8 @@ ranking, and completes the answer with the tools that the best ones need. Both a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from egotools.values import Response
 from inference.encoder import Encoder
 from ontology.errors import ModelError
@@ -104,6 +106,7 @@ class GraphRetriever:
                 rankings.append(ranking.take(~is_done(part, ranking.tools)))
         with context.stage("rank"):
             fused = fuse_needs(rankings, whole)
+            fused = replace(fused, ranking=chosen_first(context, fused.ranking))
         context.fallbacks += unread_language(context.request.text, self._encoder)
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 

@@ -120,7 +120,7 @@ class ServerSettings:
     audit_log_bytes: int = 64 * _MIB
     model_wait_s: float = 2.0
     query_model: str = ""
-    query_steps: str = "rewrite,choose"
+    query_steps: str = "rewrite"
     outcomes_mib: int = 256
     keep_requests: str = "terms"
     reports_per_minute: int = 600

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from egotools import NotFoundError
-from services.mcp.catalogue_text import MAX_CHARS
+from egotools.search_tool import MAX_CHARS
 from tests.services.mcp.conftest import ERAS, connected, gateway, text_of
 
 pytestmark = pytest.mark.parametrize("era", ERAS)

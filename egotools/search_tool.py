@@ -19,11 +19,11 @@ __all__ = [
     "MAX_CHARS",
     "MOST_NEEDS",
     "NEEDS_TEXT",
-    "SEARCH_PARAMETERS",
     "SEARCH_TEXT",
     "Asked",
     "read_asked",
     "search_description",
+    "search_parameters",
     "searched_text",
     "slug",
     "usable_needs",
@@ -42,16 +42,6 @@ HOW_TO_WRITE_NEEDS = (
 SEARCH_TEXT = f"Find the tools for a task before any other call. {HOW_TO_WRITE_NEEDS}"
 NEEDS_TEXT = "One short phrase for each capability that the task needs."
 CONTEXT_TEXT = "The task in plain words, with the values and systems that it names: the context of the needs."
-SEARCH_PARAMETERS: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "needs": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NEEDS, "description": NEEDS_TEXT},
-        "query": {"type": "string", "description": CONTEXT_TEXT},
-    },
-    "additionalProperties": False,
-}
-"""The JSON Schema of the arguments: needs, a query, or both."""
-
 _WORD = re.compile(r"[^\W_]+")
 _SLUG = re.compile(r"[\w./-]+")
 _MAX_NAME = 32  # characters of a slug
@@ -64,6 +54,16 @@ class Asked(TypedDict):
 
     query: str
     needs: list[str]
+
+
+def search_parameters() -> dict[str, Any]:
+    """The JSON Schema of the arguments: needs, a query, or both."""
+    phrases = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NEEDS, "description": NEEDS_TEXT}
+    return {
+        "type": "object",
+        "properties": {"needs": phrases, "query": {"type": "string", "description": CONTEXT_TEXT}},
+        "additionalProperties": False,
+    }
 
 
 def search_description(info: CatalogInfo, *, text: str = SEARCH_TEXT, max_chars: int = MAX_CHARS) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from egotools.client_errors import InvalidRequestError
-from egotools.search_tool import SEARCH_PARAMETERS, SEARCH_TEXT, Asked, read_asked
+from egotools.search_tool import SEARCH_TEXT, Asked, read_asked, search_parameters
 from egotools.values import RankedTool, Response
 
 __all__ = [
@@ -39,7 +39,7 @@ def anthropic_search_tool(description: str = SEARCH_TEXT) -> dict[str, Any]:
 
     :param description: with what lies behind the search: ``search_description(client.catalog())`` of :mod:`egotools.search_tool`.
     """
-    return {"name": SEARCH_NAME, "description": description, "input_schema": dict(SEARCH_PARAMETERS)}
+    return {"name": SEARCH_NAME, "description": description, "input_schema": search_parameters()}
 
 
 def anthropic_asked(block: Mapping[str, Any]) -> Asked:
@@ -80,7 +80,7 @@ def openai_search_tool(description: str = SEARCH_TEXT) -> dict[str, Any]:
         "type": "tool_search",
         "execution": "client",
         "description": description,
-        "parameters": dict(SEARCH_PARAMETERS),
+        "parameters": search_parameters(),
     }
 
 

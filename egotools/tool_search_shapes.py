@@ -2,7 +2,7 @@
 
 In both APIs a model calls a search tool, this client executes the search, and the API loads the tools that the result names::
 
-    answer = client.retrieve(anthropic_query(block), auto_k=True, schema_format="anthropic")
+    answer = client.retrieve(**anthropic_asked(block), k=10, schema_format="anthropic")
     tools = [*tools, *anthropic_tools(answer, known=tools)]
     messages.append({"role": "user", "content": [anthropic_result(block["id"], answer)]})
 
@@ -11,47 +11,43 @@ Functions over plain values: nothing is imported and nothing is sent.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from egotools.client_errors import InvalidRequestError
+from egotools.search_tool import SEARCH_TEXT, Asked, read_asked, search_parameters
 from egotools.values import RankedTool, Response
 
 __all__ = [
     "SEARCH_NAME",
-    "anthropic_query",
+    "anthropic_asked",
     "anthropic_result",
     "anthropic_search_tool",
     "anthropic_tools",
-    "openai_query",
+    "openai_asked",
     "openai_result",
     "openai_search_tool",
 ]
 
 SEARCH_NAME = "search_tools"
 """The name of the search tool."""
-_DESCRIPTION = "Find the tools that a task needs. Describe in plain words what is to be done."
-_PARAMETERS = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "What is to be done, in plain words."}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
 _NOTHING = "No tool of this catalogue fits the request."
 
 
-def anthropic_search_tool(description: str = _DESCRIPTION) -> dict[str, Any]:
-    """The search tool for ``tools`` of Anthropic's Messages API; it must be loaded from the start."""
-    return {"name": SEARCH_NAME, "description": description, "input_schema": _PARAMETERS}
+def anthropic_search_tool(description: str = SEARCH_TEXT) -> dict[str, Any]:
+    """The search tool for ``tools`` of Anthropic's Messages API; it must be loaded from the start.
 
-
-def anthropic_query(block: Mapping[str, Any]) -> str:
-    """The request in plain words of a ``tool_use`` block of the search tool.
-
-    :raises InvalidRequestError: when the model gave none.
+    :param description: with what lies behind the search: ``search_description(client.catalog())`` of :mod:`egotools.search_tool`.
     """
-    return _query(block.get("input"))
+    return {"name": SEARCH_NAME, "description": description, "input_schema": search_parameters()}
+
+
+def anthropic_asked(block: Mapping[str, Any]) -> Asked:
+    """What a ``tool_use`` block of the search tool asks for: arguments of :meth:`egotools.Client.retrieve`.
+
+    :raises InvalidRequestError: when it has neither a need nor a query.
+    """
+    return read_asked(block.get("input"))
 
 
 def anthropic_tools(answer: Response, *, known: Iterable[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
@@ -75,17 +71,25 @@ def anthropic_result(tool_use_id: str, answer: Response) -> dict[str, Any]:
     }
 
 
-def openai_search_tool(description: str = _DESCRIPTION) -> dict[str, Any]:
-    """The tool search, executed by the client, for ``tools`` of OpenAI's Responses API."""
-    return {"type": "tool_search", "execution": "client", "description": description, "parameters": _PARAMETERS}
+def openai_search_tool(description: str = SEARCH_TEXT) -> dict[str, Any]:
+    """The tool search, executed by the client, for ``tools`` of OpenAI's Responses API.
 
-
-def openai_query(item: Mapping[str, Any]) -> str:
-    """The request in plain words of a ``tool_search_call`` item.
-
-    :raises InvalidRequestError: when the model gave none.
+    :param description: as of :func:`anthropic_search_tool`.
     """
-    return _query(item.get("arguments"))
+    return {
+        "type": "tool_search",
+        "execution": "client",
+        "description": description,
+        "parameters": search_parameters(),
+    }
+
+
+def openai_asked(item: Mapping[str, Any]) -> Asked:
+    """What a ``tool_search_call`` item asks for: arguments of :meth:`egotools.Client.retrieve`.
+
+    :raises InvalidRequestError: when it has neither a need nor a query.
+    """
+    return read_asked(item.get("arguments"))
 
 
 def openai_result(call_id: str | None, answer: Response) -> dict[str, Any]:
@@ -101,23 +105,6 @@ def openai_result(call_id: str | None, answer: Response) -> dict[str, Any]:
         "status": "completed",
         "tools": [{"type": "function", "strict": False, **function, "defer_loading": True} for function in functions],
     }
-
-
-def _query(arguments: object) -> str:
-    if isinstance(arguments, str):  # models give arguments as JSON text, too
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            arguments = None
-    query = arguments.get("query") if isinstance(arguments, Mapping) else None
-    if not isinstance(query, str) or not query.strip():
-        raise InvalidRequestError(
-            "the model searched without a query",
-            code="INVALID_ARGUMENT",
-            subject="query",
-            remedy="Tell the model so, as the result of its call.",
-        )
-    return query
 
 
 def _offered(answer: Response) -> list[RankedTool]:

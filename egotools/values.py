@@ -163,7 +163,7 @@ class RankedTool:
     :param explanation: one line for a person, at most 25 words: words that match, which value fills which input, which tool to
         call first, and the required inputs that are still open; empty where it was not asked for.
     :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
-    :param needs: which needs of the request it serves, counted from 0, the one it serves best first; empty without needs.
+    :param needs: numbers in ``Response.need_results`` of the needs that it serves, the one it serves best first; empty without needs.
     :param completes: whether the graph brought it: it serves no need, but another tool of the answer needs it.
     """
 
@@ -206,7 +206,7 @@ class RankedTool:
 class NeedResult:
     """How well one need of a request is served.
 
-    :param need: as it was asked.
+    :param need: as it was asked, or as the model of the server's operator wrote it.
     :param tool: id of the tool that serves it best; empty where the caller may see no tool.
     :param probability: in [0, 1], that some tool of the catalogue serves it; None where not estimated.
     :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs reach.
@@ -234,7 +234,8 @@ class Response:
         None where not estimated.
     :param unanswerable: whether that is below the threshold that 95 of 100 answerable requests reach.
     :param request_id: of this request, for :meth:`egotools.Client.report_outcome`; empty where the server keeps no outcomes.
-    :param need_results: for each need, in order, how well it is served; empty without needs.
+    :param need_results: for each need, in order, how well it is served. For a request without needs: of those that the model of the
+        server's operator wrote for it, and without such a model empty.
     """
 
     tools: tuple[RankedTool, ...]

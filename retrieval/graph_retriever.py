@@ -7,6 +7,8 @@ ranking, and completes the answer with the tools that the best ones need. Both a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from egotools.values import Response
 from inference.encoder import Encoder
 from ontology.errors import ModelError
@@ -97,6 +99,7 @@ class GraphRetriever:
         context.entries += (entry for part in parts.values() for entry in part.entries)
         with context.stage("rank"):
             fused = fuse_needs(rankings, whole)
+            fused = replace(fused, ranking=chosen_first(context, fused.ranking))
         context.fallbacks += unread_language(context.request.text, self._encoder)
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 

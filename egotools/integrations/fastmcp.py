@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from egotools.client_errors import ClientError
 from egotools.integrations.supported import framework
 from egotools.integrations.tool_source import ToolSource
+from egotools.search_tool import CONTEXT_TEXT, MOST_NEEDS, NEEDS_TEXT, SEARCH_TEXT, read_asked
 
 with framework("fastmcp"):
     from fastmcp.exceptions import ToolError
@@ -38,21 +39,24 @@ class ToolSourceProvider(Provider):
             source.search_name: Tool.from_function(
                 self._search,
                 name=source.search_name,
-                description=source.offers()[0].description,
+                description=SEARCH_TEXT,
                 annotations=ToolAnnotations(read_only_hint=True),
             ),
             _CALL: Tool.from_function(self._call, name=_CALL, description="Call a tool that a search found."),
         }
 
     async def _list_tools(self) -> Sequence[Tool]:
-        return list(self._tools.values())
+        (search, *_) = await asyncio.to_thread(self._source.offers)
+        found = self._tools[self._source.search_name].model_copy(update={"description": search.description})
+        return [found, self._tools[_CALL]]
 
     async def _get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
         return self._tools.get(name)
 
     async def _search(
         self,
-        query: Annotated[str, Field(description="What is to be done, in plain words.")],
+        needs: Annotated[list[str], Field(description=NEEDS_TEXT, json_schema_extra={"maxItems": MOST_NEEDS})] = [],  # noqa: B006
+        query: Annotated[str, Field(description=CONTEXT_TEXT)] = "",
         done: Annotated[list[str], Field(description="Ids of the tools that were called already.")] = [],  # noqa: B006
         have: Annotated[list[str], Field(description="Names of the values that are known.")] = [],  # noqa: B006
     ) -> dict[str, Any]:
@@ -60,7 +64,8 @@ class ToolSourceProvider(Provider):
         task.done.update(dict.fromkeys(done))
         task.have.update(dict.fromkeys(have, ""))
         try:
-            found = await asyncio.to_thread(task.search, query)
+            asked = read_asked({"needs": needs, "query": query})
+            found = await asyncio.to_thread(task.search, asked["query"], asked["needs"])
         except ClientError as error:
             raise ToolError(str(error)) from error
         self._source.remember(reversed(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +31,8 @@ class ToolSourceAgent(Agent[Any]):
 
     async def get_all_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
         """Return the agent's own tools, the search and the found tools."""
-        return [*await super().get_all_tools(run_context), *function_tools(self.source)]
+        found = await asyncio.to_thread(function_tools, self.source)
+        return [*await super().get_all_tools(run_context), *found]
 
 
 def function_tools(source: ToolSource) -> list[Tool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from egotools.client_errors import ClientError
@@ -40,7 +41,7 @@ class ToolSourceToolset(AbstractToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the search and the remembered tools."""
-        return {offer.name: self._tool(offer) for offer in self._source.offers()}
+        return {offer.name: self._tool(offer) for offer in await asyncio.to_thread(self._source.offers)}
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]

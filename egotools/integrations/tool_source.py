@@ -21,8 +21,9 @@ from egotools.calling.off_loop import off_loop
 from egotools.calling.send_call import send_http
 from egotools.calling.tool_answer import TIMEOUT_S, ToolAnswer
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
-from egotools.client_errors import InvalidRequestError, NotFoundError, ToolRequestError
+from egotools.client_errors import ClientError, InvalidRequestError, NotFoundError, ToolRequestError
 from egotools.integrations.answer_text import answer_text, answered_names
+from egotools.search_tool import SEARCH_TEXT, read_asked, search_description, search_parameters
 from egotools.values import RankedTool, Tool
 
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ AnyTool: TypeAlias = RankedTool | Tool
 Confirm: TypeAlias = Callable[[AnyTool, Mapping[str, Any]], bool | Awaitable[bool]]
 """Asks whoever may decide whether a tool may be called with these arguments."""
 
-_SEARCH = (
-    "Find tools for a task. Search before you say that something cannot be done, and again when a tool is missing."
-)
-_QUERY = {"type": "string", "description": "What is to be done, in plain words, with the values that are known."}
+_SEARCH = f"{SEARCH_TEXT} Search before you say that something cannot be done, and again when a tool is missing."
+_CATALOGUE_S = 2.0  # seconds that a model's turn waits for what is said of the catalogue
 _UNSURE = "call one only if its description says that it does what is needed:"
 _MAX_DONE, _MAX_HAVE = 1_000, 64  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
@@ -98,6 +97,8 @@ class ToolSource:
     _found: dict[str, AnyTool] = field(default_factory=dict, init=False, repr=False)
     _snapshot_id: str = field(default="", init=False)
     _doubt: str = field(default="", init=False)
+    _gaps: tuple[str, ...] = field(default=(), init=False)
+    _described: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if loose := sorted(set(self.credentials) - set(self.servers)):
@@ -125,6 +126,7 @@ class ToolSource:
         Of many ids the last ones count; those that the catalogue no longer has are left out.
         """
         other = replace(self)
+        other._described = self._described  # one catalogue, described once
         known = {tool.id: tool for tool in self._found.values()}
         for id_ in list(ids)[-self.max_remembered :]:
             if tool := known.get(id_) or self._looked_up(id_):
@@ -140,13 +142,15 @@ class ToolSource:
         for name in list(self._found)[: -self.max_remembered]:
             self._found.pop(name, None)
 
-    def search(self, query: str) -> tuple[AnyTool, ...]:
-        """Find tools for a request in plain words, and remember them.
+    def search(self, query: str = "", needs: Sequence[str] = ()) -> tuple[AnyTool, ...]:
+        """Find tools for a request in plain words, or for needs, and remember them.
 
+        :param needs: as for :meth:`Client.retrieve`; the query is their context then, and may be empty.
         :raises ClientError: when the server does not answer.
         """
         answer = self.client.retrieve(
             query,
+            needs=needs,
             k=self.k,
             filters=self.filters,
             preset=self.preset,
@@ -161,23 +165,34 @@ class ToolSource:
             self._found.clear()
             self.remember(kept)
             self._snapshot_id = answer.snapshot_id
+        if answer.snapshot_id not in self._described:
+            self._described.clear()
         self._doubt = answer.doubt
+        self._gaps = tuple(each.need for each in answer.need_results if each.unserved)
         self.remember(reversed(answer.tools))  # the best one last: it is forgotten last
         return answer.tools
 
     def offers(self) -> list[Offer]:
         """Return what a model is given for its next turn: the search, and the remembered tools."""
-        query = {
-            "type": "object",
-            "properties": {"query": _QUERY},
-            "required": ["query"],
-            "additionalProperties": False,
-        }
         found = (
             Offer(name, (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION], _parameters(tool))
             for name, tool in self._found.items()
         )
-        return [Offer(self.search_name, _SEARCH, query), *found]
+        return [Offer(self.search_name, self._description(), search_parameters()), *found]
+
+    def _description(self) -> str:
+        """What the search is for, and what lies behind it; without the latter where filters narrow it, or the server does not answer."""
+        if self.filters:
+            return _SEARCH
+        if not self._described:
+            try:
+                info = self.client.catalog(timeout_s=_CATALOGUE_S)
+                self._described[info.snapshot_id] = search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION)
+            except (
+                ClientError
+            ):  # the next search that is answered has another snapshot than this, and it is tried again
+                self._described[""] = _SEARCH
+        return next(iter(self._described.values()))
 
     def asks(self, name: str) -> bool:
         """Whether a call needs the consent of whoever runs the agent."""
@@ -197,7 +212,7 @@ class ToolSource:
         :raises ClientError: when the tool does not answer.
         """
         if name == self.search_name:
-            return await asyncio.to_thread(self._search_text, str(arguments.get("query", "")))
+            return await asyncio.to_thread(self._search_text, arguments)
         known = self._remembered(name)
         tool = await asyncio.to_thread(self._looked_up, known.id)
         if tool is None:
@@ -212,13 +227,14 @@ class ToolSource:
             self.have.update(dict.fromkeys(new[: _MAX_HAVE - len(self.have)], ""))
         return await off_loop(answer.size, answer_text, tool.id, answer, self.max_bytes)
 
-    def _search_text(self, query: str) -> str:
-        found = {tool.id for tool in self.search(query)}
+    def _search_text(self, arguments: Mapping[str, Any]) -> str:
+        found = {tool.id for tool in self.search(**read_asked(arguments))}
         lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
         if not lines:
             return "No tool fits. Search with other words, or answer without a tool."
         said = f"These {self._doubt}; {_UNSURE}" if self._doubt else "These tools can be called now, best first:"
-        return "\n".join([said, *reversed(lines)])
+        gaps = [f"No tool seems to fit this need: {need}" for need in self._gaps]
+        return "\n".join([said, *reversed(lines), *gaps])
 
     def _remembered(self, name: str) -> AnyTool:
         if name not in self._found:

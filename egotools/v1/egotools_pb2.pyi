@@ -312,7 +312,9 @@ class RetrieveResponse(_message.Message):
 
     @_builtins.property
     def need_results(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedResult]:
-        """For each need of the request, in order, how well it is served. Empty without needs."""
+        """For each need of the request, in order, how well it is served. For a request without needs: of those that the model of the server's
+        operator wrote for it, and without such a model empty.
+        """
 
     def __init__(
         self,
@@ -348,7 +350,7 @@ class NeedResult(_message.Message):
     PROBABILITY_FIELD_NUMBER: _builtins.int
     UNSERVED_FIELD_NUMBER: _builtins.int
     need: _builtins.str
-    """The need as it was asked."""
+    """The need, as it was asked or as the model wrote it."""
     tool: _builtins.str
     """Id of the tool that serves it best; empty where the caller may see no tool."""
     probability: _builtins.float
@@ -442,7 +444,7 @@ class RankedTool(_message.Message):
 
     @_builtins.property
     def needs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The needs of the request that it serves, counted from 0, the one that it serves best first. Empty without needs."""
+        """The needs that it serves, by their number in `need_results`, from 0, the one that it serves best first. Empty without needs."""
 
     def __init__(
         self,

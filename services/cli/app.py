@@ -130,7 +130,7 @@ def serve(
     query_model: Annotated[
         str | None,
         typer.Option(
-            help="Chat model that helps with requests: openai:MODEL@http://HOST:PORT/v1. Default: EGOTOOLS_QUERY_MODEL, or none."
+            help="Chat model that writes the needs of requests without needs: openai:MODEL@http://HOST:PORT/v1. Default: EGOTOOLS_QUERY_MODEL, or none."
         ),
     ] = None,
     on: On = "local",

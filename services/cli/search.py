@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -20,9 +21,15 @@ from services.cli.options import Json, Needs, Store
 from services.cli.printable import printable
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
+if TYPE_CHECKING:
+    from retrieval.engine import Engine
+    from retrieval.query.request import Request
+    from services.server.query_model import Improved
+
 __all__ = ["read_have", "search", "show_needs"]
 
 _INDENT = "    "  # of evidence below its tool
+_MODEL_S = 30.0  # that a chat model has to write needs
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
@@ -73,6 +80,12 @@ def search(
         ),
     ] = None,
     needs: Needs = None,
+    query_model: Annotated[
+        str,
+        typer.Option(
+            help="Chat model that writes the needs of a request of the preset default: openai:MODEL@http://HOST:PORT/v1. A server has its own."
+        ),
+    ] = "",
     abstain: Annotated[
         bool, typer.Option("--abstain", help="No tools where probably none of the catalogue fits.")
     ] = False,
@@ -97,20 +110,51 @@ def search(
         abstain=abstain,
         needs=tuple(needs or ()),
     )
-    response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
+    if address and query_model:
+        remedy = "Start the server with it: egotools serve --query-model"
+        raise InvalidArgumentError(
+            "the model of a server is chosen where it starts", subject="--query-model", remedy=remedy
+        )
+    response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models, query_model)
     if as_json:
         print_json(_to_json(response))
     else:
         _show(response, why=why)
 
 
-def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:
+def _search_store(store: Path, query: Query, allowed_models: Sequence[str], query_model: str) -> Response:
     """Search the published snapshot of a store in this process."""
     from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
     request = Request(**asdict(query))
-    return open_engine(store, allowed_models=allowed_models).retriever(query.preset).retrieve(request)
+    engine = open_engine(store, allowed_models=allowed_models)
+    if not query_model:
+        return engine.retriever(query.preset).retrieve(request)
+    improved = _improved(engine, request, query_model)
+    return improved.told(engine.retriever(query.preset).retrieve(improved.request))
+
+
+def _improved(engine: Engine, request: Request, query_model: str) -> Improved:
+    """The request with the needs that a chat model sees in it.
+
+    :raises InvalidArgumentError: where the request has needs already, or another preset.
+    """
+    from services.server.query_model import QueryModel, open_query_chat, what_is_searched
+
+    model = QueryModel(open_query_chat(query_model))
+    if not model.helps(request):
+        remedy = "Leave out --need and --preset, or this option"
+        raise InvalidArgumentError("it writes needs for the preset default", subject="--query-model", remedy=remedy)
+
+    async def searched() -> str:
+        return what_is_searched(engine)
+
+    async def answer(asked: Request) -> Response:
+        return engine.retriever(asked.preset).retrieve(asked)
+
+    ends = time.monotonic() + 2 * _MODEL_S  # the model has half of it
+    return asyncio.run(model.improve(engine, request, "", ends, searched=searched, answer=answer))
 
 
 def _search_server(address: str, query: Query) -> Response:

@@ -33,10 +33,10 @@ from egotools.calling.changed_tool import ChangedToolError
 from egotools.calling.input_arguments import place_arguments
 from egotools.calling.off_loop import off_loop
 from egotools.calling.tool_answer import ToolAnswer
+from egotools.search_tool import search_description, usable_needs
 from planners.calling.fenced_answer import fence_answer
 from planners.calling.tool_access import ToolAccess
 from services.mcp.callable_here import why_not_callable
-from services.mcp.catalogue_text import search_description
 from services.mcp.consent_question import ASKED_IN, ConsentQuestions, InputNeeded
 from services.mcp.mcp_caller import McpCaller, set_token
 from services.mcp.mcp_settings import McpSettings
@@ -205,13 +205,17 @@ class McpGateway:
         return _data(found_reply(response, self._not_callable))
 
     async def _retrieved(self, asked: SearchArguments) -> Response:
-        """The answer; a filter that no tool can pass is left out and said so, for models invent such filters and then repeat them."""
-        filters, notes = dict(asked.filters), []
+        """The answer. What cannot be asked is left out and said so: a filter that no tool can pass, which models invent and then repeat, and
+        what is no need.
+        """
+        filters = dict(asked.filters)
+        needs, left_out = usable_needs(asked.needs)
+        notes = [f"needs: {left_out}"] if left_out else []
         while True:
             try:
                 response = await self._client.retrieve(
                     asked.query,
-                    needs=asked.needs,
+                    needs=needs,
                     k=asked.k,
                     filters=filters,
                     schema_format="mcp",

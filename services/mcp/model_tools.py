@@ -8,6 +8,7 @@ import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from egotools import InvalidRequestError
+from egotools.search_tool import CONTEXT_TEXT, MOST_NEEDS, NEEDS_TEXT
 
 __all__ = [
     "ARGUMENTS",
@@ -39,13 +40,10 @@ class _Arguments(BaseModel):
 class SearchArguments(_Arguments):
     """Of ``search_tools``."""
 
-    query: str = Field("", max_length=20_000, description="What is to be done, in plain words; needed without needs.")
     needs: list[str] = Field(
-        default_factory=list,
-        max_length=32,
-        description="What the task needs, look-ups included: one capability each, in words of documentation, without values. "
-        "Better than query alone.",
-    )
+        default_factory=list, description=NEEDS_TEXT, json_schema_extra={"maxItems": MOST_NEEDS}
+    )  # of more, the first ones are taken
+    query: str = Field("", max_length=20_000, description=CONTEXT_TEXT)
     k: int = Field(10, ge=1, le=50, description="The most tools to return.")
     filters: dict[str, list[str]] = Field(
         default_factory=dict,

@@ -30,8 +30,13 @@ _UNSURE = (
 
 
 def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]:
-    """The answer of a search."""
+    """The answer of a search; a tool serves needs by their number, counted from 0."""
     reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
+    if response.need_results:
+        reply["needs"] = [
+            {"need": each.need, **({"nothing_fits": True} if each.unserved else {"best": each.tool})}
+            for each in response.need_results
+        ]
     notes = [*response.fallbacks, *_told(response, is_empty=not response.tools)]
     return {**reply, "notes": notes} if notes else reply
 
@@ -95,6 +100,7 @@ def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
         **_head(tool, not_callable),
         "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
         **({"why": tool.explanation} if tool.explanation else {}),
+        **({"serves_needs": list(tool.needs)} if tool.needs else {}),
         "inputSchema": _long(schema) if len(json.dumps(schema)) > _MAX_SCHEMA else schema,
     }
 

@@ -39,7 +39,7 @@ from services.server.encode import catalog_message, ego_graph_message, plan_mess
 from services.server.error_status import answer_too_large, error_message
 from services.server.interceptors import report_incident
 from services.server.limiter import Limiter, Slot
-from services.server.query_model import Improved, QueryModel
+from services.server.query_model import Improved, QueryModel, what_is_searched
 from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
@@ -87,11 +87,11 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         with self._leased() as engine:
             request = self._decode(engine, message)
             add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
-            cost = request_cost(request)
-            check_call_cost([cost], self._settings.max_call_cost)
+            check_call_cost([request_cost(request)], self._settings.max_call_cost)
             deadline = self._deadline(context)
-            improved = await self._improved(engine, request, cost, deadline)
+            improved = await self._improved(engine, request, deadline)
             work = partial(_retrieve, engine, request, self._answering(), improved=improved)
+            cost = request_cost(improved.request)
             response = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
             add_log_fields(unanswerable=response.unanswerable)
@@ -128,19 +128,26 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             async for result in self._each(engine, decoded, costs, self._deadline(context)):
                 yield result
 
-    async def _improved(self, engine: Engine, request: Request, cost: int, deadline: float) -> Improved:
-        """The request after the steps of the query model; as it is without one."""
+    async def _improved(self, engine: Engine, request: Request, deadline: float) -> Improved:
+        """The request after the steps of the query model; as it is without one, and where its needs would cost more than a call may."""
         model = self._query_model
         if model is None or not model.helps(request):
             return Improved(request=request)
+        on_worker = partial(self._limiter.run, deadline=deadline, flow=_flow())
+
+        async def searched() -> str:
+            return await on_worker(lambda slot: what_is_searched(engine))
 
         async def answer(asked: Request) -> Response:
-            work = partial(_answer, engine, asked)
-            return await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost)
+            return await on_worker(partial(_answer, engine, asked), cost=request_cost(asked))
 
-        improved = await model.improve(engine, request, current_call().tenant, answer, deadline)
-        add_log_fields(model_tokens=improved.tokens)
-        return improved
+        tenant = current_call().tenant
+        improved = await model.improve(engine, request, tenant, deadline, searched=searched, answer=answer)
+        add_log_fields(model_tokens=improved.tokens, needs=len(improved.request.needs))
+        if request_cost(improved.request) <= self._settings.max_call_cost:
+            return improved
+        dear = f"no query model: its {len(improved.request.needs)} needs would cost more than a call may"
+        return replace(improved, request=request, fallbacks=(*improved.fallbacks, dear))
 
     def _batch(
         self, engine: Engine, message: pb.RetrieveBatchRequest
@@ -295,13 +302,8 @@ def _answer(engine: Engine, request: Request, slot: Slot) -> Response:
 def _retrieve(
     engine: Engine, request: Request, answering: _Answering, slot: Slot, *, improved: Improved | None = None
 ) -> pb.RetrieveResponse:
-    response = _answer(engine, request if improved is None else improved.request, slot)
-    if improved is not None and improved.spent_ms:
-        response = replace(
-            response,
-            fallbacks=(*response.fallbacks, *improved.fallbacks),
-            timings_ms={**response.timings_ms, "model": improved.spent_ms},
-        )
+    improved = improved or Improved(request=request)
+    response = improved.told(_answer(engine, improved.request, slot))
     return response_message(
         engine,
         replace(response, request_id=answering.issue(response.snapshot_id, request.text)),

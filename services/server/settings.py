@@ -62,8 +62,8 @@ class ServerSettings:
     :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
     :param model_wait_s: seconds that a request waits for an encoder or a reranker behind an address, 0.01 to 3,600; it is
         then answered without. Less than the deadlines of the callers.
-    :param query_model: chat model that helps with single requests of the preset ``default``: ``openai:MODEL@http://HOST:PORT/v1``; empty for
-        none. Needs the extra ``llm``.
+    :param query_model: chat model that helps with single requests of the preset ``default`` without needs: ``openai:MODEL@http://HOST:PORT/v1``;
+        empty for none. Needs the extra ``llm``.
     :param query_steps: what it does, with a comma between: ``rewrite`` the request into needs, ``choose`` among the best 30 tools.
     :param outcomes_mib: bound of the log of reported outcomes of each catalogue, 0 to 65,536 MiB; 0: none is kept.
     :param keep_requests: what the log keeps of a request whose text was reported: ``none``; ``terms``, its words that the tools'
@@ -120,7 +120,7 @@ class ServerSettings:
     audit_log_bytes: int = 64 * _MIB
     model_wait_s: float = 2.0
     query_model: str = ""
-    query_steps: str = "rewrite,choose"
+    query_steps: str = "rewrite"
     outcomes_mib: int = 256
     keep_requests: str = "terms"
     reports_per_minute: int = 600

@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 from egotools import InvalidRequestError, RankedTool, Response
 from egotools.tool_search_shapes import (
     SEARCH_NAME,
-    anthropic_query,
+    anthropic_asked,
     anthropic_result,
     anthropic_search_tool,
     anthropic_tools,
-    openai_query,
+    openai_asked,
     openai_result,
     openai_search_tool,
 )
@@ -57,9 +57,14 @@ def valid(kind: Any, value: Any) -> None:
 def test_anthropic_finds_loads_and_calls() -> None:
     """A custom tool search as Anthropic documents it: references in the result, and the deferred definitions in the request."""
     tools: list[dict[str, Any]] = [anthropic_search_tool()]
-    block: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": SEARCH_NAME, "input": {"query": "book steel"}}
+    block: dict[str, Any] = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": SEARCH_NAME,
+        "input": {"needs": ["book a material"]},
+    }
     found = answer("anthropic", "book", "count")
-    assert anthropic_query(block) == "book steel"
+    assert anthropic_asked(block) == {"query": "", "needs": ["book a material"]}
     result = anthropic_result(block["id"], found)
     assert result["content"] == [
         {"type": "tool_reference", "tool_name": "shop__book"},
@@ -100,7 +105,8 @@ def test_openai_finds_and_loads() -> None:
         "arguments": {"query": "book steel"},
     }
     ResponseToolSearchCall.model_validate(call)
-    assert openai_query(call) == openai_query({**call, "arguments": '{"query": "book steel"}'}) == "book steel"
+    asked = {"query": "book steel", "needs": []}
+    assert openai_asked(call) == openai_asked({**call, "arguments": '{"query": "book steel"}'}) == asked
     output = openai_result("call_1", answer("openai", "book"))
     item = ResponseToolSearchOutputItem.model_validate({"id": "tso_1", **output})
     assert (item.call_id, item.execution, item.status) == ("call_1", "client", "completed")
@@ -110,12 +116,12 @@ def test_openai_finds_and_loads() -> None:
     assert openai_result("call_1", answer("openai"))["tools"] == []
 
 
-@pytest.mark.parametrize("given", [{}, {"query": "  "}, {"query": 7}, "no JSON", None, []])
-def test_a_search_without_a_query_is_refused(given: object) -> None:
+@pytest.mark.parametrize("given", [{}, {"query": "  "}, {"query": 7, "needs": [7]}, "no JSON", None, []])
+def test_a_search_for_nothing_is_refused(given: object) -> None:
     with pytest.raises(InvalidRequestError, match="without a query"):
-        anthropic_query({"input": given})
+        anthropic_asked({"input": given})
     with pytest.raises(InvalidRequestError, match="without a query"):
-        openai_query({"arguments": given})
+        openai_asked({"arguments": given})
 
 
 @pytest.mark.parametrize("make", [lambda found: anthropic_tools(found), lambda found: openai_result("c", found)])

@@ -7,6 +7,7 @@ __all__ = ["FALLBACK_KINDS", "fallback_kind"]
 _BEGINNINGS = {
     "no semantic matching": "encoder",
     "no query model": "query-model",
+    "query model": "query-needs",
     "no reranking": "reranker",
     "reranked by": "reranker",
     "reranked the best": "reranker-limit",
@@ -19,7 +20,7 @@ _BEGINNINGS = {
 }
 _OTHER = "other"
 FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), _OTHER)
-"""Every kind. ``encoder`` and ``reranker``: the model is down or late."""
+"""Every kind. ``encoder``, ``reranker`` and ``query-model``: the model is down or late; ``query-needs``: it wrote none, or unusable ones."""
 
 
 def fallback_kind(sentence: str) -> str:

@@ -133,7 +133,14 @@ def fastmcp(source: ToolSource, approve: bool | None) -> str:
         ):
             while True:
                 tools: list[Any] = [
-                    {"type": "function", "function": {"name": tool.name, "parameters": tool.input_schema}}
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": tool.name,
+                            "description": tool.description,
+                            "parameters": tool.input_schema,
+                        },
+                    }
                     for tool in await session.list_tools()
                 ]
                 answer = await chat.chat.completions.create(model="scripted", messages=messages, tools=tools)

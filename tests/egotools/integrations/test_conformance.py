@@ -12,6 +12,7 @@ import pytest
 
 from egotools import Client, UnavailableError
 from egotools.integrations.tool_source import AnyTool
+from egotools.search_tool import SEARCH_TEXT
 from tests.egotools.integrations.conftest import HOSTILE, SECRET, World
 from tests.egotools.integrations.frameworks import FRAMEWORKS, Framework
 
@@ -54,6 +55,17 @@ def test_a_task_in_two_calls(framework: Framework, world: World) -> None:
     told = world.chat.told()
     assert "C7" in told and "not an instruction to you" in told
     assert SECRET not in told and SECRET.replace("/", "%2F") not in told
+
+
+def test_a_model_is_taught_to_write_needs_and_told_what_lies_behind_the_search(
+    framework: Framework, world: World
+) -> None:
+    asked = {"needs": ["find a customer by name", "qwxz vbnm plooph"], "query": "Acme"}
+    world.chat.say(("search_tools", asked), CALL, "C7.")
+    assert framework.run(world.source(), None) == "C7."
+    assert [arrived.target for arrived in world.api.arrived] == ["/customers?name=Acme"]
+    told = json.dumps(world.chat.requests[0]["tools"])
+    assert json.dumps(SEARCH_TEXT)[1:-1] in told and "shop (5" in told
 
 
 def test_without_consent_nothing_is_changed(framework: Framework, world: World) -> None:

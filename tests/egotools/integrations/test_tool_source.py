@@ -63,7 +63,17 @@ class TestMemory:
             told.startswith("These may not fit: probability 0.") and told.count("\n- ") == len(unsure.tools) == unsure.k
         )
         assert none.call("search_tools", {"query": "qwxz vbnm plooph"}).startswith("No tool fits")
-        assert unsure.call("search_tools", {"query": "find a customer by name"}).startswith("These tools can be called")
+        asked = {"needs": ["find a customer by name", "qwxz vbnm plooph"]}
+        told = unsure.call("search_tools", asked)
+        assert told.startswith("These tools can be called") and told.endswith("fit this need: qwxz vbnm plooph")
+        assert "shop__findCustomer" in told
+
+    def test_the_search_says_what_it_searches_once_for_a_publication(self, world: World) -> None:
+        source = world.source()
+        for description in (each.offers()[0].description for each in (source, source.fresh(), world.source())):
+            assert "Searched are 5 tools of these systems: shop (5" in description and len(description) <= 1_024
+        narrowed = world.source(filters={"id": ["shop/findCustomer"]}).offers()[0]
+        assert "shop" not in narrowed.description and set(narrowed.parameters["properties"]) == {"needs", "query"}
 
     def test_filters_hold(self, world: World) -> None:
         source = world.source(filters={"id": ["!shop/refundOrder"]})
@@ -145,10 +155,10 @@ class TestAnswer:
         assert answered_names(texts) == ("order_id", "total")
 
 
-def test_a_schema_that_is_none() -> None:
+def test_a_schema_that_is_none(world: World) -> None:
     for schema in ("", "[]", '{"function": {"parameters": {"type": "string"}}}', '{"function": 3}'):
         tool = RankedTool(id="a", rank=1, score=1.0, schema_json=schema)
-        source = ToolSource(None)  # type: ignore[arg-type]
+        source = world.source()
         source.remember([tool])
         assert source.offers()[-1].parameters == {"type": "object", "properties": {}}
 

@@ -19,6 +19,7 @@ from services.cli.console import stdout
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
+from tests.egotools.loopback import Reply, loopback
 from tests.services.conftest import Run
 from tests.waiting import LIMIT_S, bounded_work, wait_until
 
@@ -273,6 +274,21 @@ def test_search_in_the_middle_of_a_task(run: Run, store: Path) -> None:
     assert answer["fallbacks"] == ["done: the catalogue has no tool gone/tool"]
 
 
+def test_search_shows_the_needs_whoever_wrote_them(run: Run, store: Path) -> None:
+    needs = ["send a reminder of a task", "list the overdue tasks"]
+    written = json.dumps({"choices": [{"message": {"content": json.dumps({"needs": needs})}}]}).encode()
+    asked = ("search", "chase everyone who is late", "--store", store, "--json")
+    given = json.loads(run(*asked, "--need", needs[0], "--need", needs[1])[1])
+    with loopback(lambda arrived: Reply(body=written)) as server:
+        model = ("--query-model", f"openai:m@{server.url}/v1")
+        rewritten = json.loads(run(*asked, *model)[1])
+        shown = run(*asked[:-1], *model)[1]
+    assert rewritten["tools"] == given["tools"] and rewritten["need_results"] == given["need_results"]
+    assert [each["need"] for each in given["need_results"]] == needs and all(need in shown for need in needs)
+    down = json.loads(run(*asked, "--query-model", "openai:m@http://127.0.0.1:9/v1")[1])
+    assert down["tools"] and not down["need_results"] and down["fallbacks"][-1].startswith("no query model: ")
+
+
 def test_search_can_be_filtered(run: Run, store: Path) -> None:
     _, out, _ = run("search", "close it", "--store", store, "--filter", "namespace=support", "--json")
     tools = json.loads(out)["tools"]
@@ -297,6 +313,9 @@ def test_search_can_be_filtered(run: Run, store: Path) -> None:
         (["x", "--have", "nonsense"], 2, "NAME=VALUE"),
         (["x", "--have", "=nonsense"], 2, "NAME=VALUE"),
         (["x", "--done", ""], 2, "done: "),
+        (["x", "--query-model", "gpt"], 2, "openai:MODEL@"),
+        (["x", "--query-model", "openai:m@http://127.0.0.1:9/v1", "--need", "find a task"], 2, "--query-model: "),
+        (["x", "--query-model", "openai:m@http://127.0.0.1:9/v1", "--server", "127.0.0.1:9"], 2, "serve --query-model"),
     ],
 )
 def test_search_refuses_what_cannot_be_asked(

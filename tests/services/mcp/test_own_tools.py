@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from egotools import NotFoundError
-from services.mcp.catalogue_text import MAX_CHARS
+from egotools.search_tool import MAX_CHARS, SEARCH_TEXT
 from tests.services.mcp.conftest import ERAS, connected, gateway, text_of
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -38,6 +38,20 @@ async def test_one_search_gives_schemas_effects_and_what_cannot_be_called(served
         assert [tool["effect"] for tool in found["tools"] if tool["id"] == "warehouse/count_stock"] in ([], ["read"])
         one = json.loads(text_of(await client.call_tool("get_tool", {"id": "warehouse__book_material"})))
         assert (one["id"], one["inputSchema"]) == (book["id"], book["inputSchema"])
+
+
+async def test_a_model_is_taught_to_write_needs_and_sees_which_are_served(served: str, era: str) -> None:
+    needs = ["find an employee by name", *[f"qwxz plooph {n}" for n in range(40)], "4711"]
+    async with connected(served, era) as client:
+        (search, *_) = (await client.list_tools()).tools
+        told = (await client.call_tool("search_tools", {"needs": needs, "query": "Who is Jan?"})).structured_content
+    assert (search.description or "").startswith(SEARCH_TEXT)
+    assert told is not None and len(told["needs"]) == 32
+    assert told["needs"][0] == {"need": needs[0], "best": "office/find_employee"}
+    assert told["needs"][1] == {"need": needs[1], "nothing_fits": True}
+    (found,) = (tool for tool in told["tools"] if tool["id"] == "office/find_employee")
+    assert 0 in found["serves_needs"]
+    assert told["notes"][0].startswith("needs: only the first 32 of 41 are taken; 1 without a word")
 
 
 async def test_a_tool_without_a_session_is_found_and_said_not_to_be_callable(served: str, era: str) -> None:

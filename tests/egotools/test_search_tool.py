@@ -1,4 +1,4 @@
-"""What the search tool says of its catalogue is bounded, and takes names only."""
+"""What the search tool says of its catalogue is bounded, and takes names only; what a model writes into it is read so that it can be asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from egotools import CatalogInfo, NamespaceSummary, OntologyInfo, Tool
-from services.mcp.catalogue_text import MAX_CHARS, search_description
+from egotools.search_tool import MAX_CHARS, MOST_NEEDS, search_description, usable_needs
+from retrieval.query.request import Request
 from services.mcp.tool_replies import listed_tool, tool_reply
 
 
@@ -76,3 +77,24 @@ def test_it_is_bounded(systems: list[tuple[str, list[str]]]) -> None:
     assert len(text) <= MAX_CHARS
     assert text.endswith(".")
     assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("written", "kept", "told"),
+    [
+        (["Find an employee", " find  an\nemployee ", "`list` orders"], ["Find an employee", "list orders"], ""),
+        ([f"need {n}" for n in range(200)], [f"need {n}" for n in range(32)], "only the first 32 of 200"),
+        (["word " * 4_000], [("word " * 100).strip()], "after 500 characters"),
+        (["", "4711", 3, None, ["a"], {"a": "b"}, "\ud800", "pay"], ["pay"], "7 without a word"),
+        (["\ud83dfind a \udc00ship", "船を探す"], ["find a ship", "船を探す"], ""),
+    ],
+)
+def test_of_what_a_model_writes_the_usable_needs_are_kept(written: list[object], kept: list[str], told: str) -> None:
+    found, left_out = usable_needs(written)
+    assert found == kept and told in left_out and bool(told) == bool(left_out)
+
+
+@given(st.lists(st.text(st.characters(), max_size=40) | st.integers(), max_size=40))
+def test_usable_needs_are_those_of_a_request(written: list[object]) -> None:
+    found, _ = usable_needs(written)
+    assert len(found) <= MOST_NEEDS and Request(query="pay", needs=tuple(found)).needs == tuple(found)

@@ -1,0 +1,164 @@
+"""The search tool that a model is given: what its description says, its arguments, and how what a model wrote into them is read.
+
+Names of the catalogue stand in the description as slugs, with counts: nothing of a document stands there as a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+from egotools.client_errors import InvalidRequestError
+from egotools.values import CatalogInfo, NamespaceSummary
+
+__all__ = [
+    "CONTEXT_TEXT",
+    "HOW_TO_WRITE_NEEDS",
+    "MAX_CHARS",
+    "MOST_NEEDS",
+    "NEEDS_TEXT",
+    "SEARCH_TEXT",
+    "Asked",
+    "read_asked",
+    "search_description",
+    "search_parameters",
+    "searched_text",
+    "slug",
+    "usable_needs",
+]
+
+MAX_CHARS = 1_500
+"""Characters of a description at most."""
+MOST_NEEDS, _MOST_NEED_CHARS = 32, 500  # as the server takes them
+_MOST_READ = 1_000  # texts of a model that are looked at
+HOW_TO_WRITE_NEEDS = (
+    "In `needs` list every capability that the task needs, each a short phrase in words of documentation: a verb and its object. "
+    "Include look-ups and checks that come first. Leave out values (names, ids, dates), guess no tool names, and name a system only "
+    "if the task does."
+)
+"""What a model is told that writes needs: an agent before its search, and the model of an operator."""
+SEARCH_TEXT = f"Find the tools for a task before any other call. {HOW_TO_WRITE_NEEDS}"
+NEEDS_TEXT = "One short phrase for each capability that the task needs."
+CONTEXT_TEXT = "The task in plain words, with the values and systems that it names: the context of the needs."
+_WORD = re.compile(r"[^\W_]+")
+_SLUG = re.compile(r"[\w./-]+")
+_MAX_NAME = 32  # characters of a slug
+_MAX_WORD = 20  # words that are written as one are a sentence too
+_MAX_WORDS = 3  # a longer name may be a sentence, and a sentence an instruction
+
+
+class Asked(TypedDict):
+    """What a model asked the search for; the arguments of :meth:`egotools.Client.retrieve` with these names."""
+
+    query: str
+    needs: list[str]
+
+
+def search_parameters() -> dict[str, Any]:
+    """The JSON Schema of the arguments: needs, a query, or both."""
+    phrases = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NEEDS, "description": NEEDS_TEXT}
+    return {
+        "type": "object",
+        "properties": {"needs": phrases, "query": {"type": "string", "description": CONTEXT_TEXT}},
+        "additionalProperties": False,
+    }
+
+
+def search_description(info: CatalogInfo, *, text: str = SEARCH_TEXT, max_chars: int = MAX_CHARS) -> str:
+    """Return the description of the search tool: how it is used, and what lies behind it.
+
+    :param text: how it is used.
+    :param max_chars: of the description, at least 80 more than the text has.
+    """
+    return f"{text} {searched_text(info.tool_count, info.namespaces, max_chars - len(text) - 1)}"
+
+
+def searched_text(tool_count: int, namespaces: Sequence[NamespaceSummary], max_chars: int) -> str:
+    """Return what lies behind the search, the systems with most tools first.
+
+    :param max_chars: at least 80.
+    """
+    text = f"Searched are {tool_count:,} tools"
+    systems = list(_systems(namespaces))
+    if not systems:
+        return f"{text}."
+    text += " of these systems: "
+    left = len(namespaces)
+    for number, system in enumerate(systems):
+        more = f"; and {left:,} more"
+        if len(text) + len(system) + len(more) + 3 > max_chars:
+            return f"{text}{more.removeprefix('; ') if not number else more}."
+        text += f"; {system}" if number else system
+        left -= 1
+    return f"{text}; and {left:,} more." if left else f"{text}."
+
+
+def _systems(namespaces: Iterable[NamespaceSummary]) -> Iterator[str]:
+    for each in namespaces:
+        name = slug(each.name)
+        objects = [found for found in map(slug, each.objects) if found]
+        if name:
+            yield f"{name} ({each.tool_count:,}{': ' + ', '.join(objects) if objects else ''})"
+
+
+def slug(text: str) -> str:
+    """A name of a document as at most three words without spaces between them, as it is where it has none, because it is the value of
+    a filter; empty for what is longer.
+    """
+    words = _WORD.findall(text)
+    name = text if _SLUG.fullmatch(text) else "-".join(words).casefold()
+    long = len(words) > _MAX_WORDS or len(name) > _MAX_NAME or any(len(word) > _MAX_WORD for word in words)
+    return "" if long or not words else name
+
+
+def read_asked(arguments: object) -> Asked:
+    """Return what a model asked for: of its needs those that a request may have, and the query.
+
+    :param arguments: of its call of the search; models give them as JSON text, too.
+    :raises InvalidRequestError: where they have neither a need nor a query.
+    """
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            arguments = None
+    given = arguments if isinstance(arguments, Mapping) else {}
+    query, needs = given.get("query"), given.get("needs")
+    found, _ = usable_needs([needs] if isinstance(needs, str) else needs if isinstance(needs, list) else ())
+    query = query if isinstance(query, str) and query.strip() else ""
+    if not query and not found:
+        raise InvalidRequestError(
+            "the model searched without a need and without a query",
+            code="INVALID_ARGUMENT",
+            subject="needs",
+            remedy="Tell the model so, as the result of its call.",
+        )
+    return {"query": query, "needs": found}
+
+
+def usable_needs(written: Sequence[object]) -> tuple[list[str], str]:
+    """Return the needs among the texts of a model that a request may have, and in words what was left out; empty for nothing.
+
+    Equal ones count once. One longer than 500 characters is cut; one without a letter is left out, and so are those above 32.
+    """
+    read = written[:_MOST_READ]
+    texts = [_line(each) for each in read if isinstance(each, str)]
+    phrases = [text[:_MOST_NEED_CHARS].rstrip() for text in texts if any(map(str.isalpha, text[:_MOST_NEED_CHARS]))]
+    needs: dict[str, str] = {}
+    for phrase in phrases:
+        needs.setdefault(phrase.casefold(), phrase)
+    told = {
+        f"only the first {MOST_NEEDS} of {len(needs)} are taken": len(needs) > MOST_NEEDS,
+        f"what stands after {_MOST_NEED_CHARS} characters is left out": max(map(len, texts), default=0)
+        > _MOST_NEED_CHARS,
+        f"{len(read) - len(phrases)} without a word are left out": len(read) > len(phrases),
+    }
+    return list(needs.values())[:MOST_NEEDS], "; ".join(text for text, is_so in told.items() if is_so)
+
+
+def _line(text: str) -> str:
+    """The beginning of a text in one line. Half of a pair of surrogates is no character, and backticks would mark code."""
+    text = text[: 4 * _MOST_NEED_CHARS].encode("utf-8", "ignore").decode("utf-8")
+    return " ".join(text.replace("`", " ").split())

@@ -75,7 +75,11 @@ def test_each_interface_says_the_same(run: Run, store_of: BuiltStore) -> None:
             found[f"cli {where[0]} plan"] = json.loads(run("plan-tools", *OPTIONS, *where)[1])
     assert [each["unserved"] for each in answer["need_results"]] == [False, True, False]
     assert {need for _, needs, _ in answer["tools"] for need in needs} == {0, 1, 2}
-    assert [tool["id"] for tool in found.pop("mcp")["tools"]] == [tool for tool, *_ in answer["tools"]]
+    reply = found.pop("mcp")
+    assert [(tool["id"], tool.get("serves_needs", [])) for tool in reply["tools"]] == [
+        (tool, needs) for tool, needs, _ in answer["tools"]
+    ]
+    assert [each.get("nothing_fits", False) for each in reply["needs"]] == [False, True, False]
     assert [step["id"] for step in found.pop("mcp plan")["steps"]] == [step for step, _ in plan["steps"]]
     for name, each in found.items():
         assert told(each) == (plan if name.endswith("plan") else answer), name

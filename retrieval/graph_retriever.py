@@ -20,7 +20,7 @@ from retrieval.query.context import QueryContext
 from retrieval.query.language import unread_language
 from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
-from retrieval.ranking.confidence import Confidence, ConfidenceModel
+from retrieval.ranking.confidence import ConfidenceModel, ServedNeed
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.named_first import chosen_first, named_first
 from retrieval.ranking.need_fusion import fuse_needs
@@ -103,7 +103,7 @@ class GraphRetriever:
         context.fallbacks += unread_language(context.request.text, self._encoder)
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 
-    def _rank_need(self, part: QueryContext) -> tuple[Ranking, Confidence | None]:
+    def _rank_need(self, part: QueryContext) -> tuple[Ranking, ServedNeed | None]:
         """The ranking of one need without executed tools, and how well some tool serves it."""
         generate_candidates(part, self._config)
         with part.stage("rank"):
@@ -111,8 +111,8 @@ class GraphRetriever:
             if self._boosts is not None:
                 ranking = add_boosts(ranking, self._boosts)
             ranking = named_first(part, ranking)
-            confidence = None if self._confidence is None else self._confidence.estimate(part, ranking)
-            return ranking.take(~is_done(part, ranking.tools)), confidence
+            served = None if self._confidence is None else self._confidence.of_need(part, ranking)
+            return ranking.take(~is_done(part, ranking.tools)), served
 
     def find_candidates(self, request: Request) -> QueryContext:
         """A request with its candidates, which :meth:`retrieve` would rank.

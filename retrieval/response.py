@@ -16,7 +16,7 @@ from retrieval.explain.explanation import Explainer
 from retrieval.explain.reasons import entry_match, explain
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.confidence import Confidence
+from retrieval.ranking.confidence import Confidence, ServedNeed
 from retrieval.ranking.need_fusion import NEEDED_OF_NEEDS, FusedNeeds
 from retrieval.ranking.ranking import Ranking
 from retrieval.task_state import is_done
@@ -55,24 +55,24 @@ def respond_to_needs(
     context: QueryContext,
     fused: FusedNeeds,
     rankings: Sequence[Ranking],
-    confidences: Sequence[Confidence | None],
+    served: Sequence[ServedNeed | None],
     *,
     preset: str,
 ) -> Response:
     """Return the response over needs: the best tools of the fused ranking, and how well each need is served.
 
     :param rankings: one for each need.
-    :param confidences: in each of them; None where it is not estimated.
+    :param served: how well each is served; None where it is not estimated.
     """
     ranking = fused.ranking
     results = tuple(
         NeedResult(
             need=need,
             tool=context.snapshot.tool_id(int(of_need.tools[of_need.best(1)[0]])) if len(of_need.tools) else "",
-            probability=None if confidence is None else round(confidence.answerable, 4),
-            unserved=not len(of_need.tools) or (confidence is not None and confidence.unanswerable),
+            probability=None if one is None else round(one.probability, 4),
+            unserved=not len(of_need.tools) or (one is not None and one.unserved),
         )
-        for need, of_need, confidence in zip(context.request.needs, rankings, confidences, strict=True)
+        for need, of_need, one in zip(context.request.needs, rankings, served, strict=True)
     )
     unserved = all(each.unserved for each in results)
     best = _best(context, ranking)

@@ -68,6 +68,11 @@ def main(
     }
     folder = out / encoder.name
     folder.mkdir(parents=True, exist_ok=True)
+    if (
+        known := folder / "confidence.json"
+    ).is_file():  # the model of needs is fitted to needs that were read, not to sets
+        before = json.loads(known.read_text(encoding="utf-8"))
+        calibration |= {name: before[name] for name in ("need", "need_threshold")}
     (folder / "confidence.json").write_text(json.dumps(calibration, indent=1) + "\n", encoding="utf-8")
     texts = {"talk": background.talk_TD, "tasks": background.tasks_BD, "tools": background.tools_BD}
     packed = {name: _packed(rows) for name, rows in texts.items()}

@@ -3,7 +3,8 @@
 Scores of a ranking are comparable within one request only. Whether anything serves the request is estimated from evidence that does not
 depend on the ranking (:mod:`retrieval.ranking.request_evidence`), as a product: it is a task, and a tool serves it. A
 third model turns the place of a tool in the ranking into the probability that it is needed.
-``research/confidence/fit_confidence.py`` fits all three.
+``research/confidence/fit_confidence.py`` fits these three. A fourth says how likely a tool serves one *need*, which is short and always a
+task: four pieces of evidence are enough.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "Calibration",
     "Confidence",
     "ConfidenceModel",
+    "ServedNeed",
     "confidence_model_for",
     "probability",
     "read_calibration",
@@ -51,6 +53,10 @@ ones, at the same completeness.
 """
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
+_USUAL_SUPPORT = 2.3
+"""Graph support of the best supported tool, midway between the means of served needs, 2.8, and of needs that nothing serves, 1.8, of the fit: where a
+ranking has none, it speaks neither for nor against.
+"""
 _REINSTALL = "Install egotools again"
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
@@ -79,13 +85,27 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServedNeed:
+    """How well a need is served.
+
+    :param probability: in [0, 1], that some tool serves it, if every second need were served by none.
+    :param unserved: whether that is below the threshold that 95 of 100 served needs reach.
+    """
+
+    probability: float
+    unserved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The parameters of the three models.
+    """The parameters of the models.
 
     :param task: evidence → weight in the model of tasks; ``""`` is the constant.
     :param served: evidence → weight in the model of served tasks; ``""`` is the constant.
     :param needed: evidence → weight in the model of tools; ``""`` is the constant.
     :param threshold: a request with a lower probability counts as unanswerable.
+    :param need: evidence → weight in the model of served needs; ``""`` is the constant.
+    :param need_threshold: a need with a lower probability counts as served by nothing.
     """
 
     background: Background
@@ -93,6 +113,8 @@ class Calibration:
     served: Mapping[str, float]
     needed: Mapping[str, float]
     threshold: float
+    need: Mapping[str, float]
+    need_threshold: float
 
     def answerable(self, evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
         """The probability that some tool serves each request, float32 [requests]."""
@@ -121,6 +143,8 @@ def read_calibration(folder: Path) -> Calibration:
         served=parameters["served"],
         needed=parameters["needed"],
         threshold=parameters["threshold"],
+        need=parameters["need"],
+        need_threshold=parameters["need_threshold"],
     )
 
 
@@ -151,6 +175,17 @@ class ConfidenceModel:
             unanswerable=answerable < calibration.threshold,
             probabilities=probability(calibration.needed, tool_evidence(ranking.scores, len(query.clauses))),
         )
+
+    def of_need(self, context: QueryContext, ranking: Ranking) -> ServedNeed | None:
+        """How well some tool of a need's ranking serves it; None as for :meth:`estimate`."""
+        query, tools = context.query, ranking.tools
+        if query.vector_D is None or not len(tools):
+            return None
+        evidence = self._statistics.need_evidence(query, self._similarities(context, tools))
+        support = ranking.features.get("graph_support")
+        evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
+        served = float(probability(self._calibration.need, evidence))
+        return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
         """Cosines of a vector of the request with the tools."""

@@ -67,6 +67,7 @@ class CatalogueStatistics:
     :param tasks_B: the same of each background task, float32 [tasks].
     :param tools_B: the same of each background tool, float32 [background tools].
     :param margin_T: for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk].
+    :param log_tools: natural logarithm of the number of tools.
     """
 
     background: Background
@@ -75,6 +76,7 @@ class CatalogueStatistics:
     tasks_B: Floats1d
     tools_B: Floats1d
     margin_T: Floats1d
+    log_tools: float
 
     def evidence(
         self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
@@ -113,6 +115,21 @@ class CatalogueStatistics:
             "level": _standard(best, self.tools_B),
         }
 
+    def need_evidence(self, query: Query, similarities: Callable[[Floats1d], Floats1d]) -> dict[str, float]:
+        """The evidence of one need, without units, but for its graph support: how near the nearest tool is, whether a task that no tool serves is
+        nearer, and of how many tools it is the nearest.
+
+        :param query: with its vector.
+        :param similarities: as for :meth:`evidence`.
+        """
+        vector_D = query.vector_D
+        if vector_D is None:
+            raise ValueError("the need has no vector")
+        near_B = self.background.tasks_BD @ vector_D
+        best = float(similarities(vector_D).max())
+        rival = float(np.minimum(near_B - best, near_B - self.tasks_B).max())
+        return {"best": best, "rival": rival, "tools": self.log_tools}
+
 
 def catalogue_statistics(snapshot: Snapshot, background: Background) -> CatalogueStatistics:
     """The statistics of a snapshot that has at least one tool."""
@@ -127,6 +144,7 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
         tasks_B=_served(snapshot, background.tasks_BD),
         tools_B=_served(snapshot, background.tools_BD),
         margin_T=talk_T - mean_of_nearest(others_TT),
+        log_tools=float(np.log(snapshot.visible_count)),
     )
 
 

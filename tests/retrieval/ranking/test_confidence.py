@@ -75,7 +75,16 @@ def model(snapshot: Snapshot) -> ConfidenceModel:
     task = {name: zero[name] for name in TASK_EVIDENCE} | {"margin": 2.0, "": 0.0}
     served = {name: zero[name] for name in SERVED_EVIDENCE} | {"best": 8.0, "unserved": -8.0, "": 2.0}
     return ConfidenceModel(
-        snapshot, Calibration(background=background(), task=task, served=served, needed=WEIGHTS, threshold=0.5)
+        snapshot,
+        Calibration(
+            background=background(),
+            task=task,
+            served=served,
+            needed=WEIGHTS,
+            threshold=0.5,
+            need={"best": 10.0, "": -5.0},
+            need_threshold=0.5,
+        ),
     )
 
 
@@ -95,6 +104,14 @@ class TestEstimate:
         unserved = self.ask(model, snapshot, text)
         assert 0 <= unserved.answerable < 0.5 < served.answerable <= 1
         assert unserved.unanswerable and not served.unanswerable
+
+    def test_a_need_is_judged_by_its_nearest_tool(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
+        tools = np.arange(snapshot.tool_count)
+        ranking = ranking_of(tools, np.ones(len(tools), dtype=np.float32))
+        texts = ("create a purchase order", "weather forecast rain")
+        served, unserved = (model.of_need(context_of(snapshot, text, HashingEncoder()), ranking) for text in texts)
+        assert served is not None and unserved is not None and not served.unserved and unserved.unserved
+        assert 0 <= unserved.probability < 0.5 < served.probability <= 1
 
     def test_the_same_request_gets_the_same_confidence(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
         first, second = (self.ask(model, snapshot, "create a purchase order") for _ in range(2))

@@ -1,0 +1,208 @@
+"""Recordings of commands, contracts, replies over the wire, and public names."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import grpc
+import httpx
+import typer
+from google.protobuf.json_format import MessageToDict
+from mcp import Client
+from typer.testing import CliRunner
+
+from egotools import AsyncClient
+from egotools.v1 import admin_pb2, egotools_pb2
+from planners.calling.tool_access import ToolAccess
+from retrieval.snapshot_engine import open_engine
+from services.cli.app import app
+from services.mcp.gateway_server import McpGateway
+from services.mcp.mcp_settings import McpSettings
+from services.rest.rest_server import RestSettings, serve_rest
+from services.server.server import Server
+from services.server.settings import ServerSettings
+from tests.golden.answers import Recorder, company_store, digest
+
+__all__ = ["SURFACES"]
+
+_PACKAGES = ("ontology", "inference", "ingest", "retrieval", "datagen", "eval", "planners", "egotools", "services")
+_TOOL = "hr/searchEmployees"
+_TASK = "find Jan Novak and give him a spot award"
+_RUNS: Sequence[str] = (
+    "--version",
+    "search {task} --store {store} --json",
+    "search {task} --store {store} --k 3 --why",
+    "search --need find+an+employee+by+name --need give+a+spot+award --store {store}",
+    "search {task} --store {store} --preset nonsense",
+    "search {task} --store {out}/nothing",
+    "show {tool} --store {store}",
+    "show {tool} --store {store} --json",
+    "plan-tools {task} --store {store} --json",
+    "snapshots --store {store}",
+    "findings list --store {store}",
+    "graph export {out}/graph.json --store {store} --format json",
+    "validate {store}/nothing.json",
+    "validate examples/enterprise/catalog",
+    "call {tool} --store {store} --dry-run --arguments {{}}",
+    "build {out}/nothing --out {out}/empty",
+    "build --out {out}/empty",
+    "eval run {store} --queries {out}/nothing.jsonl --out {out}/report",
+    "solve --demo",
+    "tokens create anna --file {out}/tokens.yaml --days 0",
+    "audit verify {out}/nothing.jsonl",
+    "diff a b --store {store}",
+)
+_BAD: Mapping[str, dict[str, Any]] = {
+    "nothing": {},
+    "k": {"query": "find", "k": 2_000},
+    "preset": {"query": "find", "preset": "nonsense"},
+    "filter": {"query": "find", "filters": {"nonsense": ["x"]}},
+    "done": {"query": "find", "done": ["nobody/knows"]},
+    "needs": {"needs": ["find a tool"] * 33},
+    "long need": {"needs": ["x" * 501]},
+    "long query": {"query": "x" * 20_001},
+    "snapshot": {"query": "find", "min_snapshot": "nonsense"},
+}
+_CHANGING = re.compile(r"\d+(\.\d+)? ?(ms|s|MB|KB|KiB|MiB)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]*|pid \d+|127\.0\.0\.1:\d+")
+
+
+def _commands(folder: Path) -> dict[str, Any]:
+    """Every command: its options, and its help at 80 columns."""
+    runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"})
+    seen: dict[str, Any] = {}
+    for path, command in _walk(typer.main.get_command(app), ()):
+        text = runner.invoke(app, [*path, "--help"]).output
+        seen[" ".join(path)] = [digest(text), *(option.opts[-1] for option in command.params)]
+    return seen
+
+
+def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    under = getattr(command, "commands", None)
+    if not under:
+        yield path, command
+    for name, each in (under or {}).items():
+        yield from _walk(each, (*path, name))
+
+
+def _runs(folder: Path) -> dict[str, Any]:
+    """Exit code, first line, and a hash of all that commands print but for times and places."""
+    places = {"store": str(company_store(folder)), "out": str(folder), "task": _TASK.replace(" ", "+"), "tool": _TOOL}
+    runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"})
+    seen: dict[str, Any] = {}
+    for line in _RUNS:
+        done = runner.invoke(app, [part.format(**places).replace("+", " ") for part in line.split()])
+        text = _CHANGING.sub("~", done.output.replace(str(folder), "OUT"))
+        text = re.sub(r'"timings_ms": \{[^}]*\}', '"timings_ms": {}', text)
+        code = (
+            done.exit_code if done.exception is None or isinstance(done.exception, SystemExit) else repr(done.exception)
+        )
+        seen[line] = [code, text.strip().partition("\n")[0][:100], digest(text)]
+    return seen
+
+
+def _contract(folder: Path) -> dict[str, Any]:
+    """Every message and call of the contract."""
+    seen: dict[str, Any] = {}
+    for module in (egotools_pb2, admin_pb2):
+        for name, message in module.DESCRIPTOR.message_types_by_name.items():
+            seen[name] = [f"{each.number} {each.name} {each.type}" for each in message.fields]
+        for name, service in module.DESCRIPTOR.services_by_name.items():
+            seen[name] = [f"{each.name}({each.input_type.name}) {each.output_type.name}" for each in service.methods]
+    return seen
+
+
+def _names(folder: Path) -> dict[str, Any]:
+    """Public names of the packages, and the settings of the servers."""
+    seen: dict[str, Any] = {name: sorted(getattr(importlib.import_module(name), "__all__", ())) for name in _PACKAGES}
+    for settings in (ServerSettings, RestSettings, McpSettings):
+        seen[settings.__name__] = {
+            each.name: "" if each.default is MISSING else str(each.default)[:60] for each in fields(settings)
+        }
+    return seen
+
+
+@asynccontextmanager
+async def _served(store: Path) -> AsyncIterator[str]:
+    server = Server(ServerSettings(port=0, drain_s=0.0))
+    await server.start()
+    try:
+        await server.load(lambda: open_engine(store))
+        yield server.address
+    finally:
+        await server.stop(grace_s=1.0)
+
+
+def _wire(folder: Path) -> dict[str, Any]:
+    """Replies and errors over gRPC, REST and MCP."""
+    return asyncio.run(_wire_replies(company_store(folder)))
+
+
+async def _wire_replies(store: Path) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    async with _served(store) as address:
+        channel = grpc.aio.insecure_channel(address)
+        retrieve = channel.unary_unary(
+            "/egotools.v1.ToolRetrieval/Retrieve",
+            request_serializer=egotools_pb2.RetrieveRequest.SerializeToString,
+            response_deserializer=egotools_pb2.RetrieveResponse.FromString,
+        )
+        good = {"query": _TASK, "k": 5, "explain": True, "schema_format": "SCHEMA_FORMAT_OPENAI_STRICT"}
+        good_needs = {"needs": ["find an employee by name", "give an employee an award"], "k": 5}
+        for name, body in {"whole": good, "by needs": good_needs, **_BAD}.items():
+            seen[f"grpc {name}"] = await _grpc_reply(retrieve, body)
+        await channel.close()
+        async with serve_rest(address, RestSettings(port=0)) as url, httpx.AsyncClient(base_url=url) as rest:
+            seen["rest document"] = digest((await rest.get("/openapi.json")).json())
+            for name, body in {"whole": good, "by needs": good_needs, **_BAD}.items():
+                reply = await rest.post("/v1/retrieve", json=body)
+                seen[f"rest {name}"] = [reply.status_code, digest(_CHANGING.sub("~", _untimed(reply.text)))]
+        async with AsyncClient(address) as client:
+            gateway = McpGateway(client, ToolAccess(), McpSettings())
+            async with Client(gateway.server, mode="legacy") as mcp:
+                for tool in (await mcp.list_tools()).tools:
+                    seen[f"mcp {tool.name}"] = digest(tool.model_dump_json())
+                for name, arguments in (
+                    ("search_tools", {"query": _TASK}),
+                    ("search_tools", {"needs": ["find an employee by name"]}),
+                    ("search_tools", {}),
+                    ("get_tool", {"id": _TOOL}),
+                    ("plan_tools", {"query": _TASK}),
+                    ("call_tool", {"id": "nobody/knows"}),
+                ):
+                    told = await mcp.call_tool(name, arguments)
+                    seen[f"mcp {name} {json.dumps(arguments)}"] = digest(_untimed(told.model_dump_json()))
+    return seen
+
+
+async def _grpc_reply(retrieve: Any, body: Mapping[str, Any]) -> list[Any]:
+    body = {
+        **body,
+        "filters": {key: egotools_pb2.StringList(values=value) for key, value in body.get("filters", {}).items()},
+    }
+    try:
+        answer = await retrieve(egotools_pb2.RetrieveRequest(**body))
+    except grpc.aio.AioRpcError as error:
+        return [error.code().name, error.details()]
+    seen = MessageToDict(answer, preserving_proto_field_name=True)
+    return [digest({**seen, "timings_ms": {}, "request_id": ""})]
+
+
+def _untimed(text: str) -> str:
+    return re.sub(r'\\?"(timings_ms|timingsMs|request_id|requestId)\\?": ?(\{[^}]*\}|\\?"[^"]*")', "", text)
+
+
+SURFACES: Mapping[str, Recorder] = {
+    "commands": _commands,
+    "runs": _runs,
+    "contract": _contract,
+    "names": _names,
+    "wire": _wire,
+}

@@ -123,7 +123,7 @@ def test_the_typescript_client_compiles_and_asks(url: str, tmp_path: Path) -> No
     assert built.returncode == 0, built.stdout + built.stderr
     tested = _npm("test", folder=folder, url=url)
     assert tested.returncode == 0, tested.stdout + tested.stderr
-    assert re.search(r"# pass 5\n# fail 0", tested.stdout) or re.search(r"pass 5\n.*fail 0", tested.stdout)
+    assert re.search(r"pass [1-9]\d*\n.*fail 0", tested.stdout)
 
 
 def test_the_lock_of_npm_names_no_host() -> None:

@@ -65,7 +65,7 @@ class OpenAIEndpoint:
             timeout=timeout_s,
             max_retries=0,
             default_headers=IDENTITY,
-            http_client=bound_answers(openai.DefaultHttpxClient(), self.address, timeout_s),
+            http_client=bound_answers(openai.DefaultHttpxClient(follow_redirects=False), self.address, timeout_s),
         )
 
     def __repr__(self) -> str:

@@ -41,7 +41,7 @@ _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # RFC 9110, s
 # Section 9.2.2, without the methods that read: a GET that does more than read keeps to no promise.
 _IDEMPOTENT_METHODS = frozenset({"PUT", "DELETE"})
 # A server may take one of these for the method itself.
-_OTHER_METHOD = frozenset({"x-http-method-override", "x-http-method", "x-method-override", "_method"})
+_OTHER_METHOD = frozenset({"x-http-method-override", "x-http-method", "x-method-override", "_method", "-method"})
 _READS = effect_words("reads")
 _VERBS = effect_words("verbs")
 _NOUN_VERBS = effect_words("noun_verbs")
@@ -128,7 +128,7 @@ def _method_among(tool: Described, methods: Collection[str]) -> bool:
     call = _call(tool)
     places = {(each.wire_name or each.name).casefold() for each in call.arguments}
     places |= {key.casefold() for key, _ in _query(call.path)}
-    return call.method in methods and not places & _OTHER_METHOD
+    return call.method in methods and not {each.partition("[")[0].replace("_", "-") for each in places} & _OTHER_METHOD
 
 
 def _is_named_for_a_change(tool: Described) -> bool:

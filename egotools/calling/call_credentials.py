@@ -72,7 +72,8 @@ def bound_credentials(
 
     A document names the server to which its requests go. So a credential goes to the base URL that the caller gave, or, with the
     namespace of the document in its name, to the server of most tools of that namespace. Where a tool has another server, the build has
-    written ``KEY@HOST`` for the keys of its schemes: that needs a credential that names the host too.
+    written ``KEY@HOST`` for the keys of its schemes: that needs a credential that names the host too, and so does a key with a dot, which
+    could be a namespace and a key of another document.
 
     :param credentials: by ``KEY``, or by ``NAMESPACE.KEY`` for the tools of one namespace; either with ``@HOST`` (``api.example:8443``),
         and then for no other host.
@@ -87,16 +88,16 @@ def bound_credentials(
     alternatives = [[scheme.key for scheme in each.schemes] for each in call.security]
     for key in dict.fromkeys(key for keys in alternatives for key in keys):
         plain, foreign, _ = key.partition("@")
-        own = start + plain
-        if own in pinned or (own in given and (server or not foreign)):
+        own, dotted = start + plain, "." in plain  # "hr" and "pay.token" would read as "hr.pay" and "token"
+        if own in pinned or (own in given and not dotted and (server or not foreign)):
             bound[key] = pinned.get(own, given.get(own, ""))
-        elif server and plain in {**given, **pinned} and "." not in plain:
+        elif server and plain in {**given, **pinned} and not dotted:
             bound[key] = pinned.get(plain, given.get(plain, ""))
-        elif own in given or (plain in given and "." not in plain):
-            unsent = unsent or (f"{own}@{host}" if foreign else own)
+        elif own in given or (plain in given and not dotted):
+            unsent = unsent or (f"{own}@{host}" if foreign or dotted else own)
     if unsent and not any(set(keys) <= bound.keys() for keys in alternatives):
         named, foreign, _ = unsent.partition("@")
-        why = f" here: most tools of {namespace} have another" if foreign else ""
+        why = f" here: most tools of {namespace} have another, or the name of its key has a dot" if foreign else ""
         raise ToolRequestError(
             f"the credential {named.removeprefix(start)!r} is not sent to the server that the document names{why}",
             subject="credentials",

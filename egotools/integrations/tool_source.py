@@ -233,7 +233,7 @@ class ToolSource:
         if not lines:
             return "No tool fits. Search with other words, or answer without a tool."
         said = f"These {self._doubt}; {_UNSURE}" if self._doubt else "These tools can be called now, best first:"
-        gaps = [f"No tool seems to fit this need: {need}" for need in self._gaps]
+        gaps = [f"Perhaps no tool fits this need: {need}" for need in self._gaps]
         return "\n".join([said, *reversed(lines), *gaps])
 
     def _remembered(self, name: str) -> AnyTool:

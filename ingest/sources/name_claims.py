@@ -132,7 +132,11 @@ def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
 
 
 def _texts(value: Any) -> list[str]:
-    return [str(each) for each in (value if isinstance(value, (list, tuple)) else (value,))]
+    """The values as a filter reads them."""
+    return [
+        str(each).lower() if isinstance(each, bool) else str(each)
+        for each in (value if isinstance(value, (list, tuple)) else (value,))
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -220,15 +220,12 @@ def _show(response: Response, *, why: bool) -> None:
 
 
 def show_needs(results: Sequence[NeedResult]) -> None:
-    """Print a line for each need: its best tool, or that nothing fits."""
+    """Print a line for each need: its best tool, and whether that may not fit."""
     for number, each in enumerate(results):
-        served = (
-            f"[yellow]nothing fits[/] {plain(each.need)}"
-            if each.unserved
-            else f"{plain(each.need)}: {plain(each.tool)}"
-        )
-        probability = "" if each.probability is None else f" ({each.probability:.0%})"
-        stdout.print(f"need {number}: {served}{probability}", highlight=False, soft_wrap=True)
+        doubt = "; [yellow]may not fit[/]" if each.unserved else ""
+        served = "" if each.probability is None else f" (served: {each.probability:.0%}{doubt})"
+        best = plain(each.tool) or "no tool"
+        stdout.print(f"need {number}: {plain(each.need)}: {best}{served}", highlight=False, soft_wrap=True)
 
 
 def _before(tool: RankedTool) -> str:

@@ -34,7 +34,7 @@ def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]
     reply: dict[str, Any] = {"tools": [_found(tool, not_callable(tool)) for tool in response.tools]}
     if response.need_results:
         reply["needs"] = [
-            {"need": each.need, **({"nothing_fits": True} if each.unserved else {"best": each.tool})}
+            {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
             for each in response.need_results
         ]
     notes = [*response.fallbacks, *_told(response, is_empty=not response.tools)]

@@ -80,7 +80,18 @@ def test_hints_and_verbs(given: Tool, reads: bool) -> None:
 
 
 @pytest.mark.parametrize("place", ["header", "query", "form", "body"])
-@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "x-http-method", "X-METHOD-OVERRIDE", "_method", "_METHOD"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "X-HTTP-Method-Override",
+        "x-http-method",
+        "X-METHOD-OVERRIDE",
+        "_method",
+        "_METHOD",
+        "_method[]",
+        "X_HTTP_Method_Override",
+    ],
+)
 def test_another_method_as_an_argument_is_no_reading_wherever_it_goes(place: Any, name: str) -> None:
     given = http("x", NOTHING, "GET")
     argument = Argument(name="how", location=place, wire_name=name)

@@ -111,7 +111,7 @@ HOSTILE = {
     "odd/below.json": mcp("below", namespace="hr.pay"),
     "odd/list.json": api("several", namespace=["hr", "sales"]),
     "odd/tide.json": api("getTide", department="!People", source="hr", owner="people team"),
-    "odd/star.jsonl": row("star", id="*", department="*"),
+    "odd/star.jsonl": row("star", id="*", department="*", **{"owner=people team": "x", "owner=": "x"}),
 }
 KEPT = {"list/several", "tide/getTide", "*"}
 HR, SALES = {"hr/getPay", "hr/listPeople"}, {"sales/sendQuote"}
@@ -133,6 +133,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ({"filters": {"namespace": ["hr*", "sales"]}}, HR | SALES),
         ({"filters": {"source": ["hr"]}}, HR),
         ({"filters": {"owner": ["people team"]}}, HR),
+        ({"filters": {"owner": ["people team=x"]}}, set()),
         ({"filters": {"department": ["*", "!People"]}}, {*SALES, "tide/getTide", "*"}),
         ({"filters": {"department": ["Nobody", "!People"]}}, set()),
         ({"filters": {"department": ["*"]}, "exclude": {"department": ["People"]}}, {*SALES, "tide/getTide", "*"}),

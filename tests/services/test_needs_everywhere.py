@@ -79,7 +79,7 @@ def test_each_interface_says_the_same(run: Run, store_of: BuiltStore) -> None:
     assert [(tool["id"], tool.get("serves_needs", [])) for tool in reply["tools"]] == [
         (tool, needs) for tool, needs, _ in answer["tools"]
     ]
-    assert [each.get("nothing_fits", False) for each in reply["needs"]] == [False, True, False]
+    assert [each.get("may_not_fit", False) for each in reply["needs"]] == [False, True, False]
     assert [step["id"] for step in found.pop("mcp plan")["steps"]] == [step for step, _ in plan["steps"]]
     for name, each in found.items():
         assert told(each) == (plan if name.endswith("plan") else answer), name

@@ -44,8 +44,8 @@ export class RetrievalView {
 
   #need({ need, tool, probability, unserved }) {
     const sure = probability === null ? "" : ` (${Math.round(probability * 100)} %)`;
-    if (unserved) return element("li", { class: "fault" }, `Nothing fits: ${need}${sure}`);
-    return element("li", {}, `${need}${sure}: `, this.#link(tool));
+    const best = tool ? [this.#link(tool)] : [];
+    return element("li", unserved ? { class: "fault" } : {}, `${need}${sure}${unserved ? ", may not fit" : ""}: `, ...best);
   }
 
   #link(id) {
@@ -53,7 +53,7 @@ export class RetrievalView {
   }
 
   #tool(tool, results) {
-    const serves = tool.needs.map((each) => `${results[each].need}${results[each].unserved ? " (nothing fits)" : ""}`).join("; ");
+    const serves = tool.needs.map((each) => `${results[each].need}${results[each].unserved ? " (may not fit)" : ""}`).join("; ");
     return element(
       "li",
       { id: `tool-${tool.rank}` },

@@ -65,7 +65,7 @@ class TestMemory:
         assert none.call("search_tools", {"query": "qwxz vbnm plooph"}).startswith("No tool fits")
         asked = {"needs": ["find a customer by name", "qwxz vbnm plooph"]}
         told = unsure.call("search_tools", asked)
-        assert told.startswith("These tools can be called") and told.endswith("fit this need: qwxz vbnm plooph")
+        assert told.startswith("These tools can be called") and told.endswith("fits this need: qwxz vbnm plooph")
         assert "shop__findCustomer" in told
 
     def test_the_search_says_what_it_searches_once_for_a_publication(self, world: World) -> None:

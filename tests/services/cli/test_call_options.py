@@ -75,6 +75,14 @@ class TestBoundCredentials:
         assert bound_credentials(KEY, given, namespace="hr", server="https://a.test") == {"key": "2"}
         assert bound_credentials(KEY, given, namespace="x", server="https://a.test") == {"key": "1"}
 
+    def test_a_key_with_a_dot_is_not_another_namespace(self) -> None:
+        scheme = SecurityScheme(key="pay.token", type="apiKey", name="X")
+        call = Call(protocol="http", servers=("https://a.test",), security=(Security(schemes=(scheme,)),))
+        with pytest.raises(ToolRequestError, match="has a dot"):
+            bound_credentials(call, {"hr.pay.token": "1"}, namespace="hr", server="")
+        pinned = {"hr.pay.token@a.test": "1"}
+        assert bound_credentials(call, pinned, namespace="hr", server="") == {"pay.token": "1"}
+
     def test_to_a_server_of_a_document_only_by_its_name(self) -> None:
         assert bound_credentials(KEY, {"hr.key": "2"}, namespace="hr", server="") == {"key": "2"}
         with pytest.raises(ToolRequestError, match="not sent to the server that the document names") as caught:

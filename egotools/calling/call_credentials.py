@@ -13,7 +13,7 @@ from egotools.call import Call, Security, SecurityScheme
 from egotools.calling.caller_headers import is_settable
 from egotools.client_errors import ToolRequestError
 
-__all__ = ["Credential", "Injected", "bound_credentials", "inject_credentials"]
+__all__ = ["Credential", "Injected", "bound_credentials", "host_of", "inject_credentials"]
 
 Credential: TypeAlias = str | tuple[str, str]
 """An API key, a token, or user and password."""
@@ -80,7 +80,7 @@ def bound_credentials(
     :param server: the base URL that the caller gave; empty where the document's own is taken.
     :raises ToolRequestError: when only a credential without a namespace, or without this host, would do.
     """
-    host = _host(server or next(iter(call.servers), ""))
+    host = host_of(server or next(iter(call.servers), ""))
     given, pinned = _of_host(credentials, host)
     start = f"{namespace}."
     bound: dict[str, Credential] = {}
@@ -113,7 +113,8 @@ def _of_host(credentials: Mapping[str, Credential], host: str) -> tuple[dict[str
     return given, {name: each for name, at, named, each in split if at and named.lower() == host}
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """Return host and port of an address, in lower case, as credentials name them; empty where it has none."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2].lower()
     except ValueError:

@@ -188,10 +188,10 @@ class ToolSource:
             try:
                 info = self.client.catalog(timeout_s=_CATALOGUE_S)
                 self._described[info.snapshot_id] = search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION)
-            except (
-                ClientError
-            ):  # the next search that is answered has another snapshot than this, and it is tried again
-                self._described[""] = _SEARCH
+            except ClientError:
+                self._described[""] = (
+                    _SEARCH  # until a search is answered: its snapshot is another, and it is tried again
+                )
         return next(iter(self._described.values()))
 
     def asks(self, name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from egotools.call import Call
+from egotools.calling.call_credentials import host_of
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
 from ingest.sources.source_entry import SourceEntry
@@ -180,9 +181,6 @@ def _bound(tool: Tool, usual: str | None) -> Tool:
 
 def _origin(call: Call) -> tuple[str, str]:
     """Return scheme and host of the server that a call goes to, and the host; empty for none of its own."""
-    try:
-        parts = urlsplit(call.servers[0] if call.servers else "")
-    except ValueError:
-        return "", ""
-    host = parts.netloc.rpartition("@")[2].lower()
-    return (f"{parts.scheme.lower()}://{host}", host) if host else ("", "")
+    url = next(iter(call.servers), "")
+    host = host_of(url)
+    return (f"{urlsplit(url).scheme.lower()}://{host}", host) if host else ("", "")

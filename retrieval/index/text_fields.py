@@ -54,9 +54,8 @@ def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
     """Yield the keys and values by which a tool can be filtered: its effect, scalars of its metadata, and items of lists."""
     yield EFFECT_KEY, effect_of(tool)
     for key, value in tool.metadata.items():
-        if (
-            key == EFFECT_KEY or "=" in key
-        ):  # no document says that its tools only read; the table of filters has "key=value"
+        # no document says that its tools only read; a key with = would be a value of another key in the table of filters
+        if key == EFFECT_KEY or "=" in key:
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
             text = _plain(one)

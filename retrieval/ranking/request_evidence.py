@@ -110,7 +110,7 @@ class CatalogueStatistics:
             "talk": float(self.talk_T.mean()),
             "task": float(mean_of_nearest(near_B[None])[0]),
             "unserved": float(mean_of_nearest(excess_B[None])[0]),
-            "rival": float(np.minimum(near_B - best, excess_B).max()),
+            "rival": _rival(near_B, best, self.tasks_B),
             "foreign": float(mean_of_nearest((background.tools_BD @ vector_D - self.tools_B)[None])[0]),
             "level": _standard(best, self.tools_B),
         }
@@ -127,8 +127,7 @@ class CatalogueStatistics:
             raise ValueError("the need has no vector")
         near_B = self.background.tasks_BD @ vector_D
         best = float(similarities(vector_D).max())
-        rival = float(np.minimum(near_B - best, near_B - self.tasks_B).max())
-        return {"best": best, "rival": rival, "tools": self.log_tools}
+        return {"best": best, "rival": _rival(near_B, best, self.tasks_B), "tools": self.log_tools}
 
 
 def catalogue_statistics(snapshot: Snapshot, background: Background) -> CatalogueStatistics:
@@ -146,6 +145,11 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
         margin_T=talk_T - mean_of_nearest(others_TT),
         log_tools=float(np.log(snapshot.visible_count)),
     )
+
+
+def _rival(near_B: Floats1d, best: float, tasks_B: Floats1d) -> float:
+    """By how much a background task is nearer than the best tool, and nearer than any tool is to that task."""
+    return float(np.minimum(near_B - best, near_B - tasks_B).max())
 
 
 def mean_of_nearest(cosines: Floats2d) -> Floats1d:

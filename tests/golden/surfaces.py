@@ -6,8 +6,7 @@ import asyncio
 import importlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,13 @@ from typer.testing import CliRunner
 from egotools import AsyncClient
 from egotools.v1 import admin_pb2, egotools_pb2
 from planners.calling.tool_access import ToolAccess
-from retrieval.snapshot_engine import open_engine
 from services.cli.app import app
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_settings import McpSettings
 from services.rest.rest_server import RestSettings, serve_rest
-from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.golden.answers import Recorder, company_store, digest
+from tests.planners.library_server import serving
 
 __all__ = ["SURFACES"]
 
@@ -129,17 +127,6 @@ def _names(folder: Path) -> dict[str, Any]:
     return seen
 
 
-@asynccontextmanager
-async def _served(store: Path) -> AsyncIterator[str]:
-    server = Server(ServerSettings(port=0, drain_s=0.0))
-    await server.start()
-    try:
-        await server.load(lambda: open_engine(store))
-        yield server.address
-    finally:
-        await server.stop(grace_s=1.0)
-
-
 def _wire(folder: Path) -> dict[str, Any]:
     """Replies and errors over gRPC, REST and MCP."""
     return asyncio.run(_wire_replies(company_store(folder)))
@@ -147,7 +134,8 @@ def _wire(folder: Path) -> dict[str, Any]:
 
 async def _wire_replies(store: Path) -> dict[str, Any]:
     seen: dict[str, Any] = {}
-    async with _served(store) as address:
+    async with serving(store) as server:
+        address = server.address
         channel = grpc.aio.insecure_channel(address)
         retrieve = channel.unary_unary(
             "/egotools.v1.ToolRetrieval/Retrieve",

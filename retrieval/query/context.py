@@ -105,7 +105,8 @@ class QueryContext:
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
             if request.needs:
-                analysed = partial(analyse_needs, texts, values=values)
+                needs = len(set(request.needs))
+                analysed = partial(analyse_needs, texts, values=values, needs=needs, decomposed=decomposed)
             else:
                 analysed = partial(analyse, request.query, values=values[0], decomposed=decomposed)
             known = snapshot.abbreviations

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-import numpy as np
-
 from inference.arrays import Floats1d
 from inference.clause_vectors import encode_clauses
 from inference.encoder import Encoder
@@ -19,8 +17,6 @@ from retrieval.query.typed_text import split_at_values, typed_text
 from retrieval.query.typed_values import TypedValue
 
 __all__ = ["Clause", "Query", "analyse", "analyse_needs"]
-
-_SMALLEST = 1e-12  # the mean of vectors that cancel out has no direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,34 +84,42 @@ def analyse_needs(
     abbreviations: Mapping[str, str],
     *,
     values: Sequence[Sequence[TypedValue] | None],
+    needs: int,
+    decomposed: bool = False,
 ) -> Query:
-    """Analyse a request over needs: each part by itself and as one clause, for a need is one capability, and all of them as one text.
+    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of them as one text.
 
-    The vector of the whole is the mean of those of its parts, so that no text is encoded twice.
-
-    :param parts: as in :attr:`retrieval.query.request.Request.parts`.
+    :param parts: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are needs.
     :param encoder: None for no vectors.
     :param values: the typed values of each part, in order; None matches it as it is, as in :func:`analyse`.
+    :param decomposed: whether the clauses of the query are analysed too.
     :raises ModelError: when the encoder is down.
     """
+    queries = [
+        analyse(part, encoder, abbreviations, values=of_part, decomposed=decomposed)
+        for part, of_part in zip(parts[:-needs], values, strict=False)
+    ]
     text = ". ".join(parts) + "."
     starts = [0, *accumulate(len(part) + len(". ") for part in parts)]
-    everything, *spans = ((0, len(text)),), *(((at, at + len(part)),) for at, part in zip(starts, parts, strict=False))
+    spans: list[Spans] = [((at, at + len(part)),) for at, part in zip(starts, parts, strict=False)]
     placed = [
         replace(value, start=start + value.start, end=start + value.end)
         for start, of_part in zip(starts, values, strict=False)
         for value in of_part or ()
     ]
-    vectors: Sequence[Floats1d | None] = [None] * (1 + len(parts))
+
+    def part_of(span: Spans, vector_D: Floats1d | None) -> Query:
+        clause = _clause(text, None if None in values else placed, span, vector_D)
+        return _query(clause, text, placed, abbreviations, span)
+
+    analysed = [*spans[-needs:], ((0, len(text)),)] if len(parts) > 1 else spans
+    vectors: Sequence[Floats1d | None] = [None] * len(analysed)
     if encoder is not None:
-        parts_ND = encoder.encode([typed_text(text, placed, span) for span in spans])
-        sum_D = parts_ND.sum(axis=0)
-        vectors = [sum_D / max(float(np.linalg.norm(sum_D)), _SMALLEST), *parts_ND]
-    whole, *rest = (
-        _query(_clause(text, None if None in values else placed, span, vector_D), text, placed, abbreviations, span)
-        for span, vector_D in zip((everything, *spans), vectors, strict=True)
-    )
-    return replace(whole, clauses=tuple(rest) if len(rest) > 1 else (), parts=tuple(rest))
+        vectors = list(encoder.encode([typed_text(text, placed, span) for span in analysed]))
+    found = [part_of(span, vector_D) for span, vector_D in zip(analysed, vectors, strict=True)]
+    every = (*queries, *found[:needs])
+    clauses = tuple(clause for part in every for clause in part.clauses or (part,)) if len(every) > 1 else ()
+    return replace(found[-1], clauses=clauses, parts=every)
 
 
 def _query(

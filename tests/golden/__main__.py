@@ -68,6 +68,8 @@ def compare(only: Only = None) -> None:
         if seen is None:  # told already
             faults += bool(only)
             continue
+        if name not in known and name not in _OPTIONAL:
+            continue  # told already
         found = list(_differences(name, json.loads(json.dumps(seen))))
         faults += len(found)
         typer.echo(f"{name}: {f'{len(found)} differences' if found else f'{len(seen)} places are equal'}")
@@ -93,9 +95,8 @@ def _seen(only: list[str] | None) -> Iterator[tuple[str, dict[str, Any] | None]]
 def _differences(name: str, seen: dict[str, Any]) -> Iterator[str]:
     path = FOLDER / f"{name}.json"
     if not path.is_file():
-        if name in _OPTIONAL:
-            yield f"{path.name} is missing: record it on the tree before the change"
-        return  # else told already
+        yield f"{path.name} is missing: record it on the tree before the change"
+        return
     try:
         recorded = json.loads(path.read_text(encoding="utf-8"))
         known, of_encoder, sum_ = recorded["seen"], recorded["encoder"], recorded["sum"]

@@ -23,7 +23,20 @@ __all__ = ["PLANNED"]
 _ROOT = Path(__file__).resolve().parents[2]
 _WALKS = _ROOT / "planners" / "dfs" / "requests"
 _QUESTIONS = _ROOT / "planners" / "graphseek" / "tasks" / "tool_graph.jsonl"
-_TIMED = {"at", "sum", "seconds", "ms", "took_s", "timings_ms", "journal", "request_id", "elapsed_ms", "written", "n", "key"}
+_TIMED = {
+    "at",
+    "sum",
+    "seconds",
+    "ms",
+    "took_s",
+    "timings_ms",
+    "journal",
+    "request_id",
+    "elapsed_ms",
+    "written",
+    "n",
+    "key",
+}
 _SOLVED: Mapping[str, Any] = {
     "next_step": [
         {"query_type": "INSERT", "content": "read the text and the tables in a file: sales.csv"},

@@ -35,7 +35,8 @@ from retrieval.task_state import after_done, is_done
 
 __all__ = ["GraphRetriever"]
 
-BEST_OF_NEED = 50
+_BEST_OF_NEED = 50
+"""The best tools of each need that are candidates of the whole request; with 100 nothing changes by more than .1 point on 15 development sets."""
 
 
 class GraphRetriever:
@@ -98,9 +99,9 @@ class GraphRetriever:
             return self.complete(context, ranking, margin=self._margin)
 
     def _answer_needs(self, context: QueryContext) -> Response:
-        """Each need is ranked by itself, all encoded in one call; the rankings are fused with that of the whole request.
+        """Each need is ranked by itself; the rankings are fused with that of the whole request.
 
-        What the whole request is matched with is what its parts are: its entry nodes are theirs, its candidates the best of theirs.
+        The whole request is not searched for again: its entry nodes are those of its parts, its candidates the best of theirs.
         """
         parts = context.parts(typed=self._config.typed_values)
         for part in parts:
@@ -110,7 +111,7 @@ class GraphRetriever:
         rankings, served = zip(*(found[need] for need in context.request.needs), strict=True)
         context.entries += dict.fromkeys(entry for part in parts for entry in part.entries)
         context.named = tuple(dict.fromkeys(tools for part in parts for tools in part.named))
-        best = [ranking.tools[ranking.best(BEST_OF_NEED)] for ranking, _ in found.values()]
+        best = [ranking.tools[ranking.best(_BEST_OF_NEED)] for ranking, _ in found.values()]
         context.candidates = np.unique(np.concatenate([*best, *(part.candidates for part in parts[: -len(needs)])]))
         whole = self._rank(context)
         with context.stage("rank"):

@@ -158,7 +158,7 @@ class Tree:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
             process = subprocess.Popen(command, cwd=self.root, env=env, stdout=said, stderr=said, process_group=0)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(30 * limit)  # the machine may be busy
+                process.wait(3 * limit)  # the machine may be busy
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()

@@ -6,8 +6,6 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from retrieval.snapshot_engine import SnapshotEngine
-from services.server.admission.cost import request_cost
-from services.server.decode import decode_request
 from tests.services.server.memory_engine import serving
 from tests.services.server.test_admission import INVALID, connected
 from tests.services.server.test_server import failure, told
@@ -73,8 +71,3 @@ async def test_odd_needs_are_answered(engine: SnapshotEngine, need: str) -> None
     async with serving(engine) as server, connected(server.address) as stub:
         answer = await stub.Retrieve(pb.RetrieveRequest(needs=[need, NEEDS[1]], auto_k=True))
     assert len(answer.need_results) == 2 and answer.tools
-
-
-def test_needs_count_in_the_cost_of_a_call() -> None:
-    one, many = (decode_request(pb.RetrieveRequest(needs=["find a document by its title " * 10] * n)) for n in (1, 32))
-    assert request_cost(many) >= 8 * request_cost(one)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,66 +48,6 @@ QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 def test_the_suite_covers_every_preset(engine: SnapshotEngine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-class TestEveryPreset:
-    def test_answers_are_ranked_explained_and_repeatable(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
-        again = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
-        assert response.tools == again.tools
-        assert response.snapshot_id == engine.snapshot_id
-        assert response.preset == preset
-        assert 1 <= len(response.tools) <= 4
-        assert [tool.rank for tool in response.tools] == list(range(1, len(response.tools) + 1))
-        scores = [tool.score for tool in response.tools]
-        assert scores == sorted(scores, reverse=True)
-        assert len({tool.id for tool in response.tools}) == len(response.tools)
-        assert all(tool.reasons.features for tool in response.tools)
-        assert response.timings_ms["total"] >= max(v for stage, v in response.timings_ms.items() if stage != "total")
-
-    def test_finds_the_obvious_tool(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query="give a spot award to an employee", k=3))
-        assert "hr/give_spot_award" in [tool.id for tool in response.tools]
-
-    def test_filters_hold_before_matching(self, engine: SnapshotEngine, preset: str) -> None:
-        request = Request(query=QUERY, k=10, filters={"line_of_business": ("HR",)})
-        found = {tool.id for tool in engine.retriever(preset).retrieve(request).tools}
-        assert found <= {"hr/search_employees", "hr/get_employee", "hr/give_spot_award"}
-        if preset in ("default", "semantic"):
-            assert len(found) == 3, "a filtered request still gets all that it may see"
-
-    def test_a_filter_that_no_tool_can_meet_is_refused(self, engine: SnapshotEngine, preset: str) -> None:
-        for filters in ({"line_of_business": ("Space",)}, {"no_such_key": ("x",)}, {"line_of_business": ()}):
-            with pytest.raises(InvalidArgumentError):
-                engine.retriever(preset).retrieve(Request(query=QUERY, filters=filters))
-
-    @pytest.mark.parametrize("k", [1, 3, MAX_K])
-    def test_k_bounds_the_answer(self, engine: SnapshotEngine, preset: str, k: int) -> None:
-        assert len(engine.retriever(preset).retrieve(Request(query=QUERY, k=k)).tools) <= min(k, 6)
-
-    @pytest.mark.parametrize(
-        "query", ["显示所有采购订单", "заказ", "a", "42", "x" * 20_000, "no\x00word", "select 🎉 suppliers"]
-    )
-    def test_any_words_are_answered(self, engine: SnapshotEngine, preset: str, query: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=query, k=5))
-        assert all(np.isfinite(tool.score) for tool in response.tools)
-
-    def test_a_passed_deadline_stops_before_the_first_stage(self, engine: SnapshotEngine, preset: str) -> None:
-        with pytest.raises(DeadlineError):
-            engine.retriever(preset).retrieve(Request(query=QUERY, deadline=time.monotonic() - 1))
-
-    def test_threads_do_not_disturb_each_other(self, engine: SnapshotEngine, preset: str) -> None:
-        queries = [QUERY, "give a spot award", "list items of purchase orders", "who is the manager of Jan"] * 4
-        retriever = engine.retriever(preset)
-        alone = [retriever.retrieve(Request(query=query)).tools for query in queries]
-        with ThreadPoolExecutor(8) as pool:
-            together = list(pool.map(lambda query: retriever.retrieve(Request(query=query)).tools, queries))
-        assert alone == together
-
-    def test_without_explain_there_are_no_reasons(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=QUERY, explain=False))
-        assert all(not tool.reasons.entries and not tool.reasons.bindings for tool in response.tools)
 
 
 @pytest.mark.parametrize("preset", ["bm25-regex", "bm25-whitespace-title", "hybrid"])
@@ -173,16 +111,6 @@ def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine
     query = " ".join(words)
     response = engine.retriever("paper").retrieve(Request(query=query, k=MAX_K))
     assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
-
-
-def test_fusion_ranks_by_the_sum_of_its_standardised_features(engine: SnapshotEngine) -> None:
-    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=MAX_K))
-    weights = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
-    total = np.zeros(len(response.tools))
-    for name, weight in weights.items():
-        values = np.asarray([tool.reasons.features[name] for tool in response.tools])
-        total += weight * (values - values.mean()) / (values.std() or 1.0)
-    np.testing.assert_allclose([tool.score for tool in response.tools], total, atol=1e-3)
 
 
 def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
@@ -252,11 +180,6 @@ def test_a_dead_encoder_degrades_and_says_so(snapshot: Snapshot, preset: str) ->
     assert all("cosine_text" not in tool.reasons.features for tool in response.tools)
 
 
-def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
-    with pytest.raises(ModelError):
-        make_presets(snapshot, _DeadEncoder())["semantic"].retrieve(Request(query=QUERY))
-
-
 @pytest.mark.parametrize(
     ("preset", "said"),
     [
@@ -273,16 +196,6 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
     response = make_presets(snapshot, HashingEncoder(), _DeadReranker())[preset].retrieve(Request(query=QUERY, k=3))
     assert response.tools == plain.tools
     assert response.fallbacks == said
-
-
-def test_a_reranker_takes_a_second_look_in_default_and_none_in_fast(snapshot: Snapshot) -> None:
-    plain, looked = make_presets(snapshot, HashingEncoder()), make_presets(snapshot, HashingEncoder(), _ShortestFirst())
-    request = Request(query=QUERY, k=10)
-    assert plain["default"].retrieve(request).tools == plain["fast"].retrieve(request).tools
-    assert looked["fast"].retrieve(request).tools == plain["fast"].retrieve(request).tools
-    answer = looked["default"].retrieve(request)
-    assert all(tool.reasons.features["reranker"] < 0 for tool in answer.tools), "minus the length of each text"
-    assert [tool.score for tool in answer.tools] != [tool.score for tool in plain["default"].retrieve(request).tools]
 
 
 def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:
@@ -326,17 +239,6 @@ def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotCo
         assert said["predicate"] == theirs[edge]["predicate"]
         assert said["provenance"] == theirs[edge]["provenance"]
         assert said["confidence"] == pytest.approx(theirs[edge]["confidence"])
-
-
-def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
-    found = ngrams(["Sending reminders about the overdue POs"], {"po": "purchase order"})
-    assert "send reminder" in found
-    assert "purchase order" not in found, "the plural of an abbreviation is a word of its own until it is singular"
-    assert "overdue" in found
-    assert "the" not in found
-    assert "about the" not in found
-    assert found == list(dict.fromkeys(found))
-    assert "purchase order" in ngrams(["the PO"], {"po": "purchase order"})
 
 
 def test_a_snapshot_is_only_served_with_the_encoder_that_made_it(store: Path) -> None:

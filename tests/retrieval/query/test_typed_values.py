@@ -103,20 +103,6 @@ def _shapes(folder: Path) -> ValueShapes:
     return ValueShapes(folder, 2)
 
 
-def test_the_shapes_of_a_snapshot_say_what_a_value_identifies(tmp_path: Path) -> None:
-    case, terms = find_values("close C-21066, then Z030", _shapes(tmp_path))
-    assert [match.entities for match in case.matches] == [("case",)]
-    assert [match.uses[0].tool for match in terms.matches] == [1]
-
-
-@settings(max_examples=100)
-@given(text=requests)
-def test_the_shapes_of_a_snapshot_move_no_value(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    shapes = _shapes(tmp_path_factory.mktemp("shapes"))
-    spans = {(value.start, value.end) for value in find_values(text, shapes)}
-    assert spans >= {(value.start, value.end) for value in find_values(text)}
-
-
 @pytest.mark.parametrize(
     "unit",
     [

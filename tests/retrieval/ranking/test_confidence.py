@@ -16,7 +16,6 @@ from inference.registry import ENCODER_NAMES
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
-from retrieval.query.query import analyse
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
@@ -25,7 +24,6 @@ from retrieval.ranking.confidence import (
     Confidence,
     ConfidenceModel,
     confidence_model_for,
-    probability,
     read_calibration,
     tool_evidence,
 )
@@ -35,7 +33,6 @@ from retrieval.ranking.request_evidence import (
     TASK_EVIDENCE,
     Background,
     catalogue_statistics,
-    mean_of_nearest,
 )
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -142,52 +139,6 @@ class TestEstimate:
         assert np.allclose(found.talk_T, (rows @ texts.talk_TD.T).max(axis=0), atol=1e-6)
         assert np.array_equal(found.tools_B, found.tasks_B)
         assert np.allclose(found.tasks_B, (rows @ texts.tasks_BD.T).max(axis=0), atol=1e-6)
-
-
-class TestRequestEvidence:
-    """The evidence of a request, against the small catalogue."""
-
-    def evidence(self, snapshot: Snapshot, text: str, *, without: int | None = None) -> dict[str, float]:
-        query = analyse(text, HashingEncoder(), {}, decomposed=True)
-        tools = np.arange(snapshot.tool_count)
-        return catalogue_statistics(snapshot, background()).evidence(
-            query, lambda vector_D: snapshot.vectors.similarities(vector_D, tools), without=without
-        )
-
-    def test_it_has_the_names_of_both_models_in_their_order(self, snapshot: Snapshot) -> None:
-        assert tuple(self.evidence(snapshot, "create a purchase order")) == (*TASK_EVIDENCE, *SERVED_EVIDENCE)
-
-    def test_talk_has_no_margin_unless_it_is_left_out(self, snapshot: Snapshot) -> None:
-        known, without = (self.evidence(snapshot, TALK[0], without=number) for number in (None, 0))
-        served = self.evidence(snapshot, "create a purchase order with a supplier")
-        assert known["margin"] < without["margin"] < served["margin"]
-
-    def test_a_clause_that_is_a_task_makes_a_polite_request_one(self, snapshot: Snapshot) -> None:
-        talk = self.evidence(snapshot, "thanks a lot")
-        both = self.evidence(snapshot, "thanks a lot, and then create a purchase order with a supplier")
-        assert both["margin"] > talk["margin"] and both["best"] > talk["best"]
-
-    def test_a_task_of_another_system_counts_against_the_catalogue(self, snapshot: Snapshot) -> None:
-        foreign, own = (self.evidence(snapshot, text) for text in ("rain weather", "create a purchase order"))
-        assert foreign["rival"] > 0 > own["rival"]
-        assert foreign["unserved"] > own["unserved"]
-
-    def test_a_request_without_vector_is_refused(self, snapshot: Snapshot) -> None:
-        query = analyse("create an order", None, {}, decomposed=True)
-        with pytest.raises(ValueError, match="no vector"):
-            catalogue_statistics(snapshot, background()).evidence(query, lambda _: np.zeros(1, dtype=np.float32))
-
-    def test_the_nearest_are_averaged(self) -> None:
-        rows = np.asarray([[0.1, 0.9, 0.6, 0.3], [0.0, 0.0, 0.0, 0.0]], dtype=np.float32)
-        assert np.allclose(mean_of_nearest(rows), [0.6, 0.0])
-        assert np.allclose(mean_of_nearest(rows[:, :1]), [0.1, 0.0])
-
-
-class TestProbability:
-    @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-    def test_it_grows_with_evidence_of_positive_weight_and_stays_a_probability(self, one: float, other: float) -> None:
-        low, high = (float(probability({"best": 2.0, "": -1.0}, {"best": value})) for value in sorted((one, other)))
-        assert 0 <= low <= high <= 1
 
 
 class TestAnswers:

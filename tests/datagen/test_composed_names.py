@@ -8,8 +8,7 @@ from functools import cache
 import pytest
 
 from datagen.composed_names import needed_collections, said_collections
-from datagen.generation import RulesGenerator
-from datagen.interfaces import GeneratedText, RequestValidator
+from datagen.interfaces import RequestValidator
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SampleValue, SyntheticRequest
 from datagen.tool_links import ToolLinks
@@ -91,31 +90,6 @@ def _name(pattern: str, description: str = "") -> Parameter:
 def test_the_parts_of_a_composed_name(name: Parameter, needed: tuple[str, ...], said: tuple[str, ...]) -> None:
     assert needed_collections(name) == needed
     assert said_collections(name) == said
-
-
-def _generated(tool: Tool, path: ToolPath | None = None, label: str = SINGLE) -> list[SyntheticRequest]:
-    generator, path = RulesGenerator(_catalogue()), path or ToolPath(tools=(tool.id,))
-    texts = [generator.generate(path, label, seed=seed) for seed in range(8)]
-    return [
-        SyntheticRequest(id="1", text=one.text, request_class=label, path=path, values=one.values, generator="rules.v2")
-        for one in texts
-        if isinstance(one, GeneratedText)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("tool", "parts"), [(GET, 2), (DELETE, 2), (LIST, 2), (SINKS, 1), (FOLDER_SINKS, 1), (IMAGE, 2)]
-)
-def test_every_part_is_said_and_noted(tool: Tool, parts: int) -> None:
-    requests = _generated(tool)
-    assert requests
-    for request in requests:
-        values = {value.value for value in request.values}
-        assert len(values) == parts
-        assert all(value in request.text for value in values)
-        for check, validator in _validators().items():
-            verdict = validator.validate(request)
-            assert verdict.passed, (check, request.text, verdict.reason)
 
 
 @pytest.mark.parametrize(

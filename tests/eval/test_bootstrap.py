@@ -18,16 +18,6 @@ def _means(*columns: NDArray[np.float32], resamples: int = 2_000, stratum: str =
     return resampled_means(np.stack(columns, axis=1), resamples=resamples, seed=0, stratum=stratum)
 
 
-def test_the_draws_are_the_seeds_and_the_stratums() -> None:
-    column = _bernoulli(0.5, 80, seed=1)
-    first = _means(column)
-    assert np.array_equal(first, _means(column))
-    assert np.array_equal(first[0], _means(column, 1 - column)[0])
-    assert not np.array_equal(first, _means(column, stratum="another"))
-    other_seed = resampled_means(column[:, None], resamples=2_000, seed=1, stratum="set")
-    assert not np.array_equal(first, other_seed)
-
-
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     """300 samples of 120 requests; a share covered near .95 has a standard error of .0126."""
     covered = 0

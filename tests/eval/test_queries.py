@@ -80,13 +80,6 @@ def test_a_faulty_row_without_tools_is_named(tmp_path: Path, row: str, fault: st
     assert caught.value.subject == f"{path}:2" and fault in caught.value.problem
 
 
-def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    plain = read_queries([_write(path, GOOD)])
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n\r\n")
-    assert read_queries([path]) == plain
-
-
 def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
     other = {**GOOD, "id": "q2"}
     base = read_queries([_write(tmp_path / "a.jsonl", GOOD, other)])

@@ -9,7 +9,7 @@ import pytest
 
 from egotools.values import RankedTool, Response
 from inference import HashingEncoder
-from retrieval.ablations import ABLATIONS, make_ablations
+from retrieval.ablations import ABLATIONS
 from retrieval.config import DEFAULT, PAPER, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import make_presets
@@ -28,11 +28,6 @@ QUERIES = (
 WITH_A_VALUE = "approve the items of AW-20418 in award/budget-2025.xlsx"  # the baselines match it as words
 STAGES = [field.name for field in fields(RetrievalConfig)]
 PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
-
-
-@pytest.fixture(scope="module")
-def ablations(snapshot: Snapshot) -> dict[str, Retriever]:
-    return make_ablations(snapshot, HashingEncoder())
 
 
 def _answers(retriever: Retriever, queries: Sequence[str] = QUERIES) -> list[Response]:
@@ -70,17 +65,6 @@ def test_no_stage_and_no_weight_is_without_effect(
         monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", pool)
         differs |= _ranked(without) != _ranked(default)
     assert differs
-
-
-@pytest.mark.parametrize(
-    ("ablation", "kinds"),
-    [("default-no-semantic-entries", {"ngram"}), ("default-no-ngrams", {"semantic"}), ("default-no-graph", set())],
-)
-def test_entry_nodes_that_are_taken_away_lead_to_no_tool(
-    ablations: dict[str, Retriever], ablation: str, kinds: set[str]
-) -> None:
-    answers = _answers(ablations[ablation])
-    assert {entry.kind for answer in answers for tool in answer.tools for entry in tool.reasons.entries} == kinds
 
 
 def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_flat_fusion(snapshot: Snapshot) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
-from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
+from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.analysis import name_key, ngrams
@@ -48,15 +47,6 @@ QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 def test_the_suite_covers_every_preset(engine: SnapshotEngine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
-
-
-@pytest.mark.parametrize("preset", ["bm25-regex", "bm25-whitespace-title", "hybrid"])
-def test_a_long_request_of_rank_bm25_stops_amid_its_words(engine: SnapshotEngine, preset: str) -> None:
-    looks = itertools.count(1)
-    retriever = engine.retriever(preset)
-    with pytest.raises(DeadlineError):
-        retriever.retrieve(Request(query="employee manager " * 1_000, cancelled=lambda: next(looks) > 50))
-    assert next(looks) < 55, "no work goes on after it"
 
 
 @pytest.mark.parametrize("k", [0, -1, MAX_K + 1, 10_000])
@@ -165,13 +155,6 @@ class _DeadReranker:
         raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
 
 
-class _ShortestFirst:
-    name = "shortest"
-
-    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        return -np.asarray([len(document) for document in documents], dtype=np.float32)
-
-
 @pytest.mark.parametrize("preset", ["default", "paper", "hybrid"])
 def test_a_dead_encoder_degrades_and_says_so(snapshot: Snapshot, preset: str) -> None:
     response = make_presets(snapshot, _DeadEncoder())[preset].retrieve(Request(query=QUERY, k=3))
@@ -198,13 +181,6 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
     assert response.fallbacks == said
 
 
-def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:
-    response = make_presets(snapshot, HashingEncoder(), _ShortestFirst())["paper"].retrieve(Request(query=QUERY, k=10))
-    sizes = [tool.reasons.features["reranker"] for tool in response.tools]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not response.fallbacks
-
-
 def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content: SnapshotContent) -> None:
     for key in list(content.graph)[::3]:
         ego = engine.neighbors(key, limit=10_000)
@@ -213,17 +189,6 @@ def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content
         assert ego.center.degree == content.graph.degree(key)
         assert {node.key for node in ego.nodes} == set(nx.all_neighbors(content.graph, key)) - {key}
         assert not ego.truncated
-
-
-def test_neighbors_can_be_narrowed_and_cut(engine: SnapshotEngine) -> None:
-    ego = engine.neighbors("procurement/create_purchase_order", predicates=["has_parameter"], limit=1)
-    assert [edge.predicate for edge in ego.edges] == ["has_parameter"]
-    assert ego.truncated
-    assert ego.total_degree == 2
-    with pytest.raises(NotFoundError):
-        engine.neighbors("business_object:unicorn")
-    with pytest.raises(InvalidArgumentError, match="has_parameter"):
-        engine.neighbors("procurement/create_purchase_order", predicates=["nonsense"])
 
 
 def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotContent) -> None:

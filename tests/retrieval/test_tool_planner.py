@@ -211,12 +211,6 @@ def test_a_short_number_is_the_identifier_only_where_the_request_says_so(
     assert _inputs(plan, "refund_order")["order_id"].value == value
 
 
-def test_an_object_is_asked_for_by_its_required_fields_where_it_is_required_itself(shop: SnapshotEngine) -> None:
-    assert shop.plan(PlanRequest(goals=["shop/add_filter"])).open_inputs == ()
-    asked = shop.plan(PlanRequest(goals=["shop/set_price"])).open_inputs
-    assert [each.parameter for each in asked] == ["price.amount", "price.currency"]
-
-
 @pytest.mark.parametrize("query", ["", "refund the order of Acme"])
 def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, query: str) -> None:
     for goal in TOOLS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datagen.generation.lexicon import load_lexicon
-from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
+from datagen.generation.tool_frame import ToolFrame, parse_tool
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import catalogue_of, enterprise
 
@@ -37,34 +37,6 @@ def test_the_frame_of_a_tool(tool: str, kind: str, noun: str, identity: str, own
 
 def _parsed(tool: Tool) -> ToolFrame:
     return parse_tool(catalogue_of(tool), tool.id, load_lexicon())
-
-
-def test_a_tool_about_oneself_is_own() -> None:
-    assert _parsed(Tool(id="x", name="getMyProfile", description="Returns the profile of the caller.")).own
-    assert _parsed(Tool(id="x", name="listCalendars", description="Returns the caller's calendars.")).own
-    assert not _frame("hr/getEmployee").own
-
-
-def test_pages_and_sessions_are_no_arguments() -> None:
-    tool = Tool(
-        id="list",
-        name="list_orders",
-        description="Lists the orders.",
-        parameters=tuple(Parameter(name=name) for name in ("page", "pageSize", "session_id", "apiKey", "city")),
-    )
-    frame = _parsed(tool)
-    assert [one.names[0] for one in frame.arguments] == ["city"]
-
-
-def test_a_decision_is_told_from_other_choices() -> None:
-    inputs = (
-        Parameter(name="requestId", required=True),
-        Parameter(name="decision", enum=("approve", "reject"), required=True),
-    )
-    tool = Tool(id="x", name="decideRequest", description="Approves or rejects a request.", parameters=inputs)
-    decision = _parsed(tool).decision
-    assert decision is not None
-    assert decision.choices == ("approve", "reject")
 
 
 def _call(name: str, description: str, *inputs: str, path: str = "") -> Tool:
@@ -100,35 +72,3 @@ def test_what_is_done_to_which_thing_and_to_what_it_belongs(
     frame = _parsed(tool)
     assert (frame.kind, frame.preposition) == (kind, preposition)
     assert phrase in frame.phrases
-
-
-def _update(*inputs: Parameter, name: str = "UpdateStack") -> Tool:
-    text = Parameter(name="State", enum=("active", "paused"), description="The state of the stack.")
-    return Tool(id=name, name=name, description="Updates a stack.", parameters=(*inputs, text))
-
-
-_NAME = Parameter(name="Name", required=True, description="The name of the stack.")
-_DELETE = Tool(id="DeleteStack", name="DeleteStack", description="Deletes a stack.", parameters=(_NAME,))
-
-
-@pytest.mark.parametrize(
-    ("others", "is_identity"),
-    [
-        ((), True),
-        ((Parameter(name="NewName"),), True),  # which need not be given
-        ((Parameter(name="StackId", required=True),), False),
-        ((Parameter(name="Arn", required=True),), False),
-        ((Parameter(name="CurrentName", required=True),), False),
-        ((Parameter(name="ref", required=True, location="path"),), False),
-    ],
-)
-def test_a_required_name_tells_which_thing_is_changed_where_nothing_else_does(
-    others: tuple[Parameter, ...], is_identity: bool
-) -> None:
-    tool = _update(_NAME, *others)
-    try:
-        frame = parse_tool(catalogue_of(tool, _DELETE), tool.id, load_lexicon().for_things({"stack"}))
-    except GenerationError:
-        assert not is_identity  # nobody says the key, or two new values at once
-        return
-    assert (frame.identity is not None and frame.identity.names == ("Name",)) is is_identity

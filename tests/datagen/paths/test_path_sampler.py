@@ -89,22 +89,6 @@ def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_the
         assert len(filled) == len(set(filled))
 
 
-def test_steps_hang_together_and_every_one_passed_the_validator(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    rp, found = made
-    validator = RulesSequence(shipped, rp)
-    for path in _paths(found, *STEPPED):
-        pairs = {(edge.source, edge.target) for edge in path.edges}
-        reached = {path.tools[0]}
-        for _ in path.tools:
-            reached |= {end for pair in pairs if reached & set(pair) for end in pair}
-        assert reached == set(path.tools)
-        for pair in pairs:
-            between = [edge for edge in path.edges if (edge.source, edge.target) == pair]
-            assert any(validator.validate(edge).passed or _is_check(edge, shipped) for edge in between)
-
-
 def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
     shapes = Counter[str]()
     for path in _paths(made[1], *STEPPED):
@@ -118,20 +102,6 @@ def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
         else:
             assert path.shape == "fan" and out == {path.tools[0]: len(path.tools) - 1} and len(path.tools) >= 3
     assert set(shapes) == {"chain", "join", "fan"}
-
-
-def test_tools_of_several_wants_need_nothing_of_each_other(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    rp, found = made
-    alike, groups = 0, Counter[int]()
-    for path in _paths(found, "multi-intent"):
-        assert path.shape == "set" and 2 <= len(path.tools) <= 4
-        assert all(edge.kind == "P-P" for edge in path.edges)
-        assert not any(rp.between(one, other) for one in path.tools for other in path.tools)
-        alike += bool(path.edges)
-        groups[len({shipped.group(tool_id) for tool_id in path.tools})] += 1
-    assert alike and groups[1]
 
 
 def test_coverage_is_even_and_unused_tools_have_reasons(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datagen.run.class_mix import equal_mix, named_mixes, read_mix
+from datagen.run.class_mix import equal_mix, read_mix
 from datagen.synthetic_request import CLASSES
 from ontology.errors import InvalidArgumentError
 
@@ -63,21 +63,3 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
         with pytest.raises(InvalidArgumentError, match="no regular file"):
             read_mix(path, 5)
-
-
-def test_the_mix_of_the_paper_has_its_shares_and_its_micro_average() -> None:
-    """Found at 3, 5 and 10 tools by the graph in the paper's Table 3, in percent, and the micro-averages it prints."""
-    found = {
-        "conditional-multi-step": (58.75, 72.50, 92.50),
-        "explicit-multi-step": (77.48, 85.59, 98.20),
-        "implicit-multi-step": (37.84, 47.30, 71.62),
-        "ir-multi-intent": (62.82, 74.36, 87.18),
-        "multi-intent": (90.59, 94.12, 98.82),
-        "single-intent": (90.67, 96.00, 98.67),
-    }
-    mix = named_mixes()["paper"]
-    for at, printed in enumerate((70.58, 79.13, 91.85)):
-        average = sum(mix[name] * values[at] for name, values in found.items()) / sum(mix.values())
-        assert average == pytest.approx(printed, abs=0.01)
-    counts = read_mix(Path("paper"), 100)
-    assert sum(counts.values()) == 600 and counts["explicit-multi-step"] == 132

@@ -123,15 +123,6 @@ def test_a_request_without_an_answer_is_lost_and_said() -> None:
     assert "left requests without an answer, 0 before and 1 after; each scores 0" in comparison_to_markdown(comparison)
 
 
-def test_cutoffs_beyond_the_answers_are_left_out_unless_the_catalogue_ends_there() -> None:
-    short = measured(AFTER, k=5)
-    comparison = compare([measured(BEFORE)], [short], resamples=100)
-    assert list(points_of(comparison)) == [3, 5]
-    assert "answers do not reach k = 10 in both; left out" in top(comparison_to_markdown(comparison))
-    whole = compare([measured(BEFORE)], [replace(short, tools=5)], resamples=100)
-    assert list(points_of(whole)) == [3, 5, 10]
-
-
 def test_what_has_nothing_in_common_is_refused() -> None:
     before = measured(BEFORE)
     with pytest.raises(InvalidArgumentError, match="no set of requests in common"):

@@ -10,7 +10,6 @@ import pytest
 
 from eval.analysis.failures import CAUSES, Failure, analyse_failures, failed_requests
 from eval.analysis.graph_evidence import GraphEvidence
-from eval.answers import Answer, Run
 from eval.gold_slots import gold_slots
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
@@ -89,10 +88,6 @@ def only(snapshot: Snapshot, system: str, query: LabelledQuery, *, k: int) -> Fa
     return failure
 
 
-def with_run(measured_set: MeasuredSet, run: Run) -> MeasuredSet:
-    return replace(measured_set, runs=(run,))
-
-
 def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, SEARCH]), k=2)
     assert failure.cause == "linked by an edge but not boosted"
@@ -109,13 +104,6 @@ def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -
     assert failure.last_features["bm25_text"] >= missing.features["bm25_text"] >= 0
     assert ("ngram", "award") in {(entry.kind, entry.text) for entry in failure.entries}
     assert [entry.kind for entry in failure.entries].count("semantic") == 10
-
-
-def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:
-    failure = only(snapshot, "semantic", request([GET], "One employee with manager and department"), k=1)
-    [missing] = failure.missing
-    assert failure.cause == "near-duplicate ranked above it"
-    assert (missing.rank, missing.near_duplicate) == (2, DUPLICATE.id)
 
 
 def test_a_candidate_that_is_ranked_too_low(snapshot: Snapshot) -> None:
@@ -138,16 +126,6 @@ def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
         (),
         "",
     )
-
-
-def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
-    query = request([AWARD])
-    asked = measured(snapshot, "paper", query)
-    broken = Answer(query_id="q", tools=(), error="DeadlineError: too late.")
-    dead = replace(asked.runs[0], answers={"q": broken})
-    for run, error in ((dead, broken.error), (replace(dead, answers={}), "it was not sent")):
-        [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, run), "paper", k=3, limit=1)
-        assert (failure.cause, failure.error, failure.entries) == ("no answer", error, ())
 
 
 def test_complete_requests_are_no_failures_and_each_class_has_its_share(snapshot: Snapshot) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import struct
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +14,6 @@ from eval.answers import Answer
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import (
-    averages_picture,
     difference_table,
     measure_table,
     per_query_rows,
@@ -27,7 +24,6 @@ from eval.report import (
 from eval.report.abstention_table import abstention_table
 from eval.report.facts import cost_table, latency_table
 from eval.report.numbers import percent, points
-from eval.report.plots import averages_figure
 from eval.summary import Summary, summarise, summary_from_json
 from ontology.markdown_text import escape_markdown
 from tests.eval.planted import query_set, run_of, with_unanswerable
@@ -277,15 +273,3 @@ def bars(axes: Any) -> list[float]:
 
 def groups_of_bars(axes: Any) -> list[Any]:
     return [container for container in axes.containers if isinstance(container, BarContainer)]
-
-
-def test_a_picture_is_a_png_of_its_size_that_names_what_it_shows_and_no_date() -> None:
-    picture = averages_picture(summary_of(planted()), "hr", name="figure3.png")
-    figure = averages_figure(summary_of(planted()), "hr")
-    width, height = struct.unpack(">II", picture.png[16:24])
-    assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
-    assert (width, height) == tuple(int(inches * figure.dpi) for inches in figure.get_size_inches())
-    assert width > 1_000 and height > 200
-    assert b"Snapshot s1; config hash of flat ffffffffffff, graph aaaaaaaaaaaa." in picture.png
-    assert not re.search(rb"Software|Creation Time|tIME", picture.png)
-    assert picture.png == averages_picture(summary_of(planted()), "hr", name="figure3.png").png

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from retrieval.completion.complete import Completion, place_supporting
-from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES
+from retrieval.completion.needs import RESOLVED_BY, SUPPLIES
 from retrieval.completion.pulling import pulling_tools
 from retrieval.config import DEFAULT
 from retrieval.graph_retriever import GraphRetriever
@@ -59,14 +59,6 @@ def test_a_supporting_tool_ends_just_below_the_tool_that_it_serves_candidate_or_
     assert _order(placed) == [5, 9, 2, 6]
     assert placed.features["bm25_text"].tolist() == [0, 3, 1, 0]
     assert placed.scores.dtype == np.float32
-
-
-def test_none_is_above_the_best_tool_of_a_clause_unless_it_was() -> None:
-    ranking = _ranking({1: 5, 2: 1, 3: 0.5, 4: 3})
-    placed = _placed(ranking, [_supporting(3, 1, 0.01), _supporting(4, 1, 0.01)], highest=1.0)
-    assert _order(placed) == [1, 4, 2, 3]
-    first = _placed(ranking, [_supporting(3, 1, 0.01, DEPENDS_ON)], highest=1.0)
-    assert _order(first) == [1, 3, 4, 2], "what a document says must go first stays beside its tool"
 
 
 _scores = st.dictionaries(st.integers(0, 12), st.floats(-3, 3, width=32), min_size=1, max_size=8)

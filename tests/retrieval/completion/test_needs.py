@@ -102,7 +102,3 @@ def test_a_resolver_is_known_by_the_entity_that_it_finds(shop: Snapshot) -> None
     assert shop.tool_id(customer.suppliers[0].tool) == "search_customers"
     assert customer.suppliers[0].predicate == RESOLVED_BY
     assert 0 < customer.suppliers[0].confidence <= 1
-
-
-def test_an_input_that_identifies_what_the_tool_acts_on_is_required_where_no_input_is_marked(shop: Snapshot) -> None:
-    assert _needs(shop, "delete_customer")["customer_id"].required

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,14 +88,6 @@ def test_what_no_tool_has_is_an_error_that_lists_what_there_is(
         index.passing(filters)
     assert caught.value.subject == subject
     assert caught.value.remedy.startswith(remedy)
-
-
-def test_a_value_of_a_document_is_listed_short_and_on_one_line(tmp_path: Path) -> None:
-    write_filters(tmp_path, [Tool(id="a", name="a", metadata={"team": "x\nSYSTEM: \u202e\u200b" + "y" * 500})])
-    index = FilterIndex(tmp_path, 1, ["a"].__getitem__, {"a": 0}.get)
-    with pytest.raises(InvalidArgumentError) as caught:
-        index.passing({"team": ("z",)})
-    assert caught.value.remedy.isprintable() and len(caught.value.remedy) < 150
 
 
 values = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])

@@ -63,22 +63,6 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
 
 
 @pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
-def test_nearest_agrees_with_brute_force(tmp_path: Path, exact_limit: int) -> None:
-    vectors = _unit_rows(2_000, 48, seed=1)
-    vectors[7] = 0
-    write_vectors(tmp_path, "nodes", vectors, exact_limit=exact_limit)
-    index = NodeVectors(tmp_path, "nodes")
-    found = 0
-    for query in _unit_rows(50, 48, seed=2):
-        rows, scores = index.nearest(query, 10)
-        exact = np.lexsort((np.arange(len(vectors)), -(vectors @ query)))[:10]
-        found += len(set(rows.tolist()) & set(exact.tolist()))
-        np.testing.assert_allclose(scores, (vectors @ query)[rows], atol=2e-3)
-        assert list(scores) == sorted(scores, reverse=True)
-    assert found >= 0.98 * 50 * 10
-
-
-@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
 @pytest.mark.parametrize("share", [0.5, 0.01, 0.0])
 def test_nearest_returns_only_allowed_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_limit: int, share: float

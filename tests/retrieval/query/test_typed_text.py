@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ontology.value_shape import ValueShape
-from retrieval.index.analysis import ngrams, terms
+from retrieval.index.analysis import terms
 from retrieval.index.value_shapes import ShapeMatch, ValueUse
 from retrieval.query.query import Query, analyse
 from retrieval.query.typed_text import noun_of, typed_text
@@ -53,13 +53,6 @@ def test_a_value_is_encoded_as_what_it_says(text: str, typed: str) -> None:
 )
 def test_what_the_snapshot_knows_a_value_to_identify_is_its_noun(value: TypedValue, noun: str) -> None:
     assert noun_of(value) == noun
-
-
-def test_no_ngram_has_a_word_of_a_value_or_reaches_over_one() -> None:
-    query = _query("close order C-21066 of acme/web today")
-    assert "order" in query.ngrams and "today" in query.ngrams
-    assert not [ngram for ngram in query.ngrams if {"acme", "web", "21066"} & set(ngram.split())]
-    assert "order today" not in query.ngrams and "order of" not in ngrams(["order", "of"], {})
 
 
 @pytest.mark.parametrize(

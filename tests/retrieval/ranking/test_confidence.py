@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from inference import HashingEncoder
@@ -19,7 +17,6 @@ from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
-    NEEDED,
     Calibration,
     Confidence,
     ConfidenceModel,
@@ -38,7 +35,6 @@ from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
-SCORES = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=60)
 WEIGHTS = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "fifth": 0.0, "tenth": 0.0, "clauses": 0.0, "": 0.0}
 TALK = ("thanks a lot", "tell me a joke", "what is the capital of France", "see you tomorrow")
 TASKS = ("weather forecast rain", "forecast rain", "rain weather", "weather rain tonight", "feed the dog")
@@ -175,36 +171,6 @@ class TestAnswers:
         none = retriever.retrieve(Request(query=query, abstain=True))
         assert none.tools == () and none.unanswerable and "no tool fits" in none.fallbacks[0]
         assert f"{none.answerable_probability:.2f}" in none.fallbacks[0]
-
-
-class TestTools:
-    @given(SCORES)
-    def test_probabilities_fall_with_the_rank_and_do_not_depend_on_the_scale(self, scores: list[float]) -> None:
-        plain = np.asarray(scores, dtype=np.float32)
-        evidence = tool_evidence(plain)
-        order = np.argsort(-plain, kind="stable")
-        assert np.allclose(np.exp(evidence["rank"][order]), np.arange(1, len(plain) + 1), rtol=1e-4)
-        assert np.all(np.diff(evidence["gap"][order]) >= 0) and np.all(evidence["gap"] >= 0)
-        doubled = tool_evidence(2 * plain)
-        if plain.std() > 1e-3:
-            assert all(np.allclose(doubled[name], evidence[name], rtol=1e-3, atol=1e-3) for name in evidence)
-
-    @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=30), st.integers(1, 30))
-    def test_enough_is_the_beginning_that_is_probably_needed(self, chances: list[float], most: int) -> None:
-        ranked = sorted(chances, reverse=True)
-        kept = confidence(ranked).sufficient(np.arange(len(ranked))[:most])
-        assert list(kept) == list(range(len(kept))) and 1 <= len(kept) <= most
-        assert all(np.float32(chance) >= NEEDED for chance in ranked[1 : len(kept)])
-        assert all(np.float32(chance) < NEEDED for chance in ranked[len(kept) : most])
-
-    @given(SCORES, st.integers(1, 9))
-    def test_what_all_candidates_share_does_not_change_their_order(self, scores: list[float], clauses: int) -> None:
-        evidence = tool_evidence(np.asarray(scores, dtype=np.float32), clauses)
-        for name in ("lead", "fifth", "tenth", "clauses"):
-            assert np.ptp(evidence[name]) == 0, name
-
-    def test_of_no_candidate_none_is_kept(self) -> None:
-        assert list(confidence([]).sufficient(np.arange(0))) == []
 
 
 class TestShipped:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,34 +61,6 @@ def test_a_build_that_works_is_left_alone_and_what_a_killed_one_left_is_removed(
     with staging_folder(store):
         pass
     assert not list(store.glob(".building-*"))
-
-
-def test_a_build_of_another_machine_is_alive_while_its_heart_beats(tmp_path: Path) -> None:
-    """Its lock may not be seen here: the boot id tells that, and then only the heartbeat counts."""
-    folder, lease = tmp_path / ".building-0123", tmp_path / ".building-0123.lease"
-    folder.mkdir()
-    lease.write_text(json.dumps({"boot_id": "another kernel", "host": "b", "pid": 7}), encoding="utf-8")
-    remove_unfinished(tmp_path)
-    assert folder.exists()
-    hours_ago = time.time() - 7_200
-    os.utime(lease, (hours_ago, hours_ago))
-    remove_unfinished(tmp_path)
-    assert not folder.exists()
-    assert not lease.exists()
-
-
-def test_a_store_can_be_read_by_others_as_the_mask_allows(tmp_path: Path, content: SnapshotContent) -> None:
-    before = os.umask(0o022)
-    try:
-        folder = published(tmp_path / "open", content)
-        os.umask(0o077)
-        hidden = published(tmp_path / "hidden", content)
-    finally:
-        os.umask(before)
-    assert folder.stat().st_mode & 0o777 == 0o755
-    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o644}
-    assert (tmp_path / "open" / "CURRENT").stat().st_mode & 0o777 == 0o644
-    assert hidden.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import pytest
 
 from egotools.values import Response
-from inference import Floats1d, HashingEncoder
+from inference import HashingEncoder
 from ontology.errors import (
     InvalidArgumentError,
-    ModelError,
     SnapshotCorruptError,
     SnapshotError,
     SnapshotVersionError,
@@ -25,7 +23,6 @@ from ontology.errors import (
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.query.request import Request
-from retrieval.ranking.rerank import CrossEncoderRanker
 from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import content_id
@@ -155,19 +152,6 @@ def test_only_the_default_preset_takes_the_weights(tmp_path: Path, content: Snap
         assert answers(new.retriever(preset)) == answers(old.retriever(preset)), preset
 
 
-def test_where_another_ranker_is_down_the_snapshots_own_weights_rank(snapshot: Snapshot) -> None:
-    class Dead:
-        name = "dead.v1"
-
-        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-            raise ModelError("it does not answer")
-
-    ranker = CrossEncoderRanker(Dead())
-    for weights in (PARAMETERS, SHIPPED):
-        fused = GraphRetriever(snapshot, HashingEncoder(), weights=weights)
-        assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=weights)) == answers(fused)
-
-
 @pytest.mark.parametrize("links", [True, False], ids=["linked", "copied"])
 def test_a_version_has_the_same_content_and_its_own_id(
     tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch, links: bool
@@ -197,35 +181,8 @@ def test_a_snapshot_published_meanwhile_is_not_hidden(tmp_path: Path, content: S
     assert not list(tmp_path.glob(".building*"))
 
 
-def test_a_file_altered_since_it_was_opened_is_not_published(tmp_path: Path, content: SnapshotContent) -> None:
-    before = published(tmp_path, content)
-    old = open_snapshot(tmp_path)
-    with open(before / "nodes.jsonl", "a", encoding="utf-8") as file:
-        file.write("{}\n")
-    with pytest.raises(SnapshotCorruptError, match="altered"):
-        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
-    (before / "tools.jsonl").unlink()
-    with pytest.raises(SnapshotCorruptError, match="the file is missing"):
-        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
-    assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [old.id]
-
-
 def _refusing(code: int) -> Callable[..., None]:
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(code, os.strerror(code))
 
     return refuse
-
-
-def _kill_at(store: Path, moment: int) -> None:
-    """Runs in a child: publish a version, and die by SIGKILL at the ``moment``-th fsync."""
-    fsync, counter = os.fsync, iter(range(1, 1_000))
-
-    def dying(descriptor: Any) -> None:
-        if next(counter) == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-        fsync(descriptor)
-
-    os.fsync = dying  # type: ignore[assignment]
-    snapshot = open_snapshot(store)
-    publish_reweighted(snapshot, store, ranking_section(PARAMETERS), replaces=snapshot.id)

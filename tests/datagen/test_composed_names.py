@@ -7,20 +7,13 @@ from functools import cache
 
 import pytest
 
-from datagen.composed_names import has_composed_name, is_in_another, is_of_any, needed_collections, said_collections
-from datagen.generation import RulesGenerator
-from datagen.generation.clause import clause_of
-from datagen.generation.tool_frame import GenerationError
-from datagen.generation.tool_wording import ToolWording
-from datagen.interfaces import GeneratedText, RequestValidator
+from datagen.composed_names import needed_collections, said_collections
+from datagen.interfaces import RequestValidator
 from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SampleValue, SyntheticRequest
 from datagen.tool_links import ToolLinks
-from datagen.tool_path import PathEdge, ToolPath
-from datagen.validation.parsed_request import parse_request
-from datagen.validation.rivals import Rivals
+from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_validators
-from datagen.validation.tool_slots import CatalogueSlots
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import catalogue_of
 
@@ -99,52 +92,6 @@ def test_the_parts_of_a_composed_name(name: Parameter, needed: tuple[str, ...], 
     assert said_collections(name) == said
 
 
-def test_collections_tell_composed_names_apart() -> None:
-    any_case, project, folder = (_name(f"^{front}/[^/]+/sinks/[^/]+$") for front in ("[^/]+", "projects", "folders"))
-    assert is_in_another(project, folder)
-    assert not is_in_another(any_case, folder)
-    assert is_of_any(any_case, folder)
-    assert not is_of_any(project, folder)
-
-
-def _generated(tool: Tool, path: ToolPath | None = None, label: str = SINGLE) -> list[SyntheticRequest]:
-    generator, path = RulesGenerator(_catalogue()), path or ToolPath(tools=(tool.id,))
-    texts = [generator.generate(path, label, seed=seed) for seed in range(8)]
-    return [
-        SyntheticRequest(id="1", text=one.text, request_class=label, path=path, values=one.values, generator="rules.v2")
-        for one in texts
-        if isinstance(one, GeneratedText)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("tool", "parts"), [(GET, 2), (DELETE, 2), (LIST, 2), (SINKS, 1), (FOLDER_SINKS, 1), (IMAGE, 2)]
-)
-def test_every_part_is_said_and_noted(tool: Tool, parts: int) -> None:
-    requests = _generated(tool)
-    assert requests
-    for request in requests:
-        values = {value.value for value in request.values}
-        assert len(values) == parts
-        assert all(value in request.text for value in values)
-        for check, validator in _validators().items():
-            verdict = validator.validate(request)
-            assert verdict.passed, (check, request.text, verdict.reason)
-
-
-def test_nothing_is_said_for_a_name_that_ends_in_a_fixed_part() -> None:
-    assert ToolWording(_catalogue()).reason(CONFIG.id) or not _generated(CONFIG)
-
-
-def test_a_step_that_takes_the_name_from_another_says_no_part_of_it() -> None:
-    edge = PathEdge(kind="R-P", source=GET.id, target=DELETE.id, output="name", parameter="name", confidence=1.0)
-    path = ToolPath(tools=(GET.id, DELETE.id), edges=(edge,), shape="chain")
-    requests = _generated(GET, path, "conditional-multi-step")
-    assert requests
-    for request in requests:
-        assert {value.tool for value in request.values} == {GET.id}
-
-
 @pytest.mark.parametrize(
     ("text", "values", "passes"),
     [
@@ -163,43 +110,3 @@ def test_a_text_that_leaves_a_part_open_is_rejected(text: str, values: tuple[str
         values=tuple(SampleValue(tool=DELETE.id, parameter="name", value=value) for value in values),
     )
     assert all(validator.validate(request).passed for validator in _validators().values()) == passes
-
-
-def test_a_tool_for_any_container_has_one_for_each_container_as_a_rival() -> None:
-    of_any = _tool("sinks.list", "any", "Lists sinks.", "parent", "^[^/]+/[^/]+/locations/[^/]+$", "sinks[].name")
-    of_one = _tool(
-        "sinks.list", "projects", "Lists sinks.", "parent", "^projects/[^/]+/locations/[^/]+$", "sinks[].name"
-    )
-    catalogue = catalogue_of(of_any, of_one)
-    rivals = Rivals(catalogue, CatalogueSlots(catalogue))
-    text = "List the sinks in the location eu-west-1"
-    request = SyntheticRequest(
-        id="1",
-        text=text,
-        request_class=SINGLE,
-        path=ToolPath(tools=(of_any.id,)),
-        values=(SampleValue(tool=of_any.id, parameter="parent", value="eu-west-1"),),
-    )
-    assert of_one.id in rivals.find_open_choice(request, parse_request(text))
-
-
-def test_a_text_does_not_name_what_a_step_before_it_gives() -> None:
-    """The pool ``db-1`` of the cluster ``orders``, for the first cluster: which cluster?"""
-    pools = Tool(
-        id="garden/pools.get",
-        name="pools.get",
-        description="Gets a pool.",
-        parameters=(
-            Parameter(name="name", required=True, pattern=f"{GARDEN[:-1]}/pools/[^/]+$"),
-            Parameter(name="clusterId"),
-        ),
-        metadata={"namespace": "garden", "method": "GET"},
-    )
-    wording = ToolWording(catalogue_of(LIST, pools))
-    with pytest.raises(GenerationError, match="a step before it gives"):
-        clause_of(wording.frame(pools.id), {"clusterId": "the first cluster"}, wording.sampler("1"))
-
-
-def test_a_part_that_is_a_fixed_number_makes_no_composed_name() -> None:
-    assert not has_composed_name(Parameter(name="name", pattern="^projects/[^/]+/versions/1$"))
-    assert has_composed_name(Parameter(name="name", pattern="^projects/[^/]+/versions/[0-9]+$"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -44,15 +43,6 @@ def test_tools_that_would_do_equally_are_one_slot(tmp_path: Path) -> None:
     assert query.least_tools == 2  # what fills the first two may fill the third
 
 
-def test_a_gold_set_without_alternatives_has_the_hash_that_it_always_had(tmp_path: Path) -> None:
-    rows = [["q1", "send an invoice", ["send", "pay"], "single"]]
-    known = hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()
-    for tools in (["send", "pay"], [["send"], ["pay"]], ["send", ["pay"], "send"]):
-        assert read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": tools})]).sha256 == known
-    other = read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": [["send", "pay"]]})])
-    assert other.sha256 != known
-
-
 def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path) -> None:
     none = {"id": "n1", "query": "play some music", "tools": [], "class": "none", "kind": "other-domain"}
     by_class = {"id": "n2", "query": "thank you", "tools": [], "class": "chit-chat", "split": "test"}
@@ -73,13 +63,6 @@ def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path)
         read_queries([path])
 
 
-def test_the_kind_of_a_request_without_tools_counts_in_the_hash(tmp_path: Path) -> None:
-    row = {"id": "n1", "query": "play some music", "tools": []}
-    paths = [_write(tmp_path / f"{kind}.jsonl", row | {"kind": kind}) for kind in ("chit-chat", "other-domain")]
-    first, second = (read_queries([path], unanswerable=True).sha256 for path in paths)
-    assert first != second
-
-
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
@@ -95,38 +78,6 @@ def test_a_faulty_row_without_tools_is_named(tmp_path: Path, row: str, fault: st
     with pytest.raises(DocumentError) as caught:
         read_queries([path], unanswerable=True)
     assert caught.value.subject == f"{path}:2" and fault in caught.value.problem
-
-
-def test_an_unknown_alternative_is_found_as_any_other_tool() -> None:
-    queries = query_set({"q1": [["a", "typo"], "b"]})
-    assert missing_gold(queries, ["a", "b"]) == {"q1": ("typo",)}
-
-
-def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    plain = read_queries([_write(path, GOOD)])
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n\r\n")
-    assert read_queries([path]) == plain
-
-
-@pytest.mark.parametrize(
-    ("files", "name", "expected"),
-    [
-        (["gtc/queries.jsonl"], "", "gtc"),
-        (["gtc/requests.jsonl"], "", "requests"),
-        (["gtc/queries.jsonl", "bfcl/queries.jsonl"], "", "gtc+bfcl"),
-        (["gtc/queries.jsonl"], "mine", "mine"),
-    ],
-)
-def test_the_name_comes_from_the_files(tmp_path: Path, files: list[str], name: str, expected: str) -> None:
-    paths = [_write(tmp_path / file, {**GOOD, "id": f"q{number}"}) for number, file in enumerate(files)]
-    assert read_queries(paths, name=name).name == expected
-
-
-def test_a_bare_file_name_takes_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _write(tmp_path / "orders" / "queries.jsonl", GOOD)
-    monkeypatch.chdir(tmp_path / "orders")
-    assert read_queries([Path("queries.jsonl")]).name == "orders"
 
 
 def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
@@ -224,26 +175,12 @@ def test_requests_without_needs_are_left_out_and_counted(tmp_path: Path) -> None
         with_needs(queries, [_write(path, {"id": "gone", "needs": ["pay"]})])
 
 
-def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(json.dumps(GOOD).encode() + b'\n{"id": "\xff"}\n')
-    with pytest.raises(DocumentError, match="it is not UTF-8") as caught:
-        read_queries([path])
-    assert caught.value.subject == f"{path}:2"
-
-
 def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -> None:
     first, second = _write(tmp_path / "a.jsonl", GOOD), _write(tmp_path / "b.jsonl", {**GOOD, "id": "q0"}, GOOD)
     with pytest.raises(DocumentError, match="the id 'q1' was already used at") as caught:
         read_queries([first, second])
     assert caught.value.subject == f"{second}:2"
     assert f"{first}:1" in caught.value.problem
-
-
-def test_the_same_file_twice_is_refused_not_counted_twice(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", GOOD)
-    with pytest.raises(DocumentError, match="was already used"):
-        read_queries([path, path])
 
 
 def test_all_faults_are_counted_and_the_first_ten_named(tmp_path: Path) -> None:
@@ -299,12 +236,6 @@ def test_missing_gold_is_found_and_refused_by_name() -> None:
     require_gold(queries, {})
 
 
-def test_many_missing_are_counted_and_ten_named() -> None:
-    queries = query_set({f"q{number:02}": [f"t{number}"] for number in range(15)})
-    with pytest.raises(InvalidArgumentError, match=r"15 of 15 requests need 15 tools .*'q09' needs 't9'; and 5 more"):
-        require_gold(queries, missing_gold(queries, ()))
-
-
 def test_a_sample_keeps_the_order_and_grows_by_adding() -> None:
     queries = query_set({f"q{number:02}": ["t"] for number in range(40)})
     small, large = sample_queries(queries, 10), sample_queries(queries, 20)
@@ -316,27 +247,6 @@ def test_a_sample_keeps_the_order_and_grows_by_adding() -> None:
     assert sample_queries(queries, 99).queries == queries.queries
     with pytest.raises(InvalidArgumentError, match="at least one request"):
         sample_queries(queries, 0)
-
-
-def test_a_whole_set_sampled_is_the_same_set(tmp_path: Path) -> None:
-    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD, {**GOOD, "id": "q2"})])
-    assert sample_queries(queries, 2) == queries
-
-
-def test_the_shipped_requests_are_well_formed() -> None:
-    root = Path(__file__).resolve().parents[2]
-    queries = read_queries([root / "examples" / "enterprise" / "requests.jsonl"], name="enterprise")
-    assert len(queries.queries) >= 30
-    assert all(query.request_class for query in queries.queries)
-
-
-def test_every_open_set_reads(shared: Path) -> None:
-    files = sorted((shared / "bench").glob("*/queries.jsonl"))
-    assert files
-    for path in files:
-        queries = read_queries([path])
-        assert queries.name == path.parent.name
-        assert queries.queries
 
 
 def test_a_split_is_read_alone_and_an_unknown_one_says_which_there_are(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from ontology.errors import (
     ModelError,
     NotFoundError,
     NotReadyError,
-    StorageError,
 )
 from tests.eval.planted import GRAPH
 
@@ -85,13 +84,6 @@ def test_every_request_is_asked_once_and_the_first_once_more_to_warm_up(tmp_path
     assert read_runs(tmp_path) == (done,)
 
 
-def test_a_finished_run_is_not_asked_again(tmp_path: Path) -> None:
-    first = run(Planted(), tmp_path)
-    again = Planted()
-    assert run(again, tmp_path) == first
-    assert again.asked == []
-
-
 @pytest.mark.parametrize("error", [DeadlineError("too late"), InvalidArgumentError("not this one")])
 def test_a_request_that_fails_scores_nothing_stops_nothing_and_is_asked_again(
     tmp_path: Path, error: EgotoolsError
@@ -128,11 +120,6 @@ def test_a_system_that_lies_gets_an_error_for_it(tmp_path: Path, tools: tuple[st
     assert sum(bool(answer.error) for answer in done.answers.values()) == 1
 
 
-def test_a_system_may_have_fewer_tools_than_were_asked_for(tmp_path: Path) -> None:
-    done = run(Planted(tricks={"request 2": lambda: ranked()}), tmp_path, k=1_000)
-    assert done.answers["q2"].tools == () and not done.answers["q2"].error
-
-
 @pytest.mark.parametrize("error", [ModelError("dead"), NotReadyError("stopping"), ZeroDivisionError(), OSError("gone")])
 def test_a_system_that_is_gone_stops_its_run_and_resumes(tmp_path: Path, error: Exception) -> None:
     gone = {f"request {number}": failing(error) for number in range(2, 8)}
@@ -146,24 +133,6 @@ def test_a_system_that_is_gone_stops_its_run_and_resumes(tmp_path: Path, error: 
     second = run(again, tmp_path)
     assert again.asked[1:] == [f"request {number}" for number in range(2, 8)]
     assert second.failure == "" and not any(answer.error for answer in second.answers.values())
-
-
-def test_a_system_that_comes_back_goes_on(tmp_path: Path) -> None:
-    gone = {f"request {number}": failing(ModelError("blinked")) for number in (1, 2, 4, 5, 7)}
-    done = run(Planted(tricks=gone), tmp_path)
-    assert done.failure == "" and len(done.answers) == 8
-
-
-def test_a_system_that_never_answered_is_dead_however_few_the_requests(tmp_path: Path) -> None:
-    few = replace(QUERIES, queries=QUERIES.queries[:2], sha256="b" * 64)
-    gone = {query.text: failing(NotReadyError("nobody there")) for query in few.queries}
-    assert "nobody there" in run(Planted(tricks=gone), tmp_path, queries=few).failure
-
-
-def test_a_request_that_a_system_never_survives_does_not_make_it_dead(tmp_path: Path) -> None:
-    for _ in range(2):
-        done = run(Planted(tricks={"request 5": failing(ZeroDivisionError())}), tmp_path)
-        assert done.failure == "" and done.answers["q5"].error == "ZeroDivisionError"
 
 
 class Stopped(BaseException):
@@ -223,18 +192,6 @@ def test_rows_without_their_header_are_not_believed(tmp_path: Path) -> None:
         assert len(system.asked) == 9
 
 
-def test_names_of_systems_never_share_a_file(tmp_path: Path) -> None:
-    names = ["grpc:127.0.0.1:50051/paper", "grpc_127.0.0.1_50051_paper", "grpc:127.0.0.1:50051_paper", "../up", "A+b-1"]
-    for name in names:
-        run(Planted(name=name), tmp_path)
-    assert [found.system for found in read_runs(tmp_path)] == sorted(names)
-    assert {path.parent for path in tmp_path.rglob("*.jsonl")} == {tmp_path / "runs"}
-    for name in names:
-        assert read_run(tmp_path, name).system == name
-    with pytest.raises(NotFoundError, match=r"A\+b-1"):
-        read_run(tmp_path, "nobody")
-
-
 def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
     run(Planted(), tmp_path)
     header, rows = run_files(tmp_path, "planted")
@@ -249,34 +206,11 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
         read_runs(tmp_path)
 
 
-def test_two_processes_do_not_write_in_one_folder(tmp_path: Path) -> None:
-    def second() -> Ranked:
-        with pytest.raises(StorageError, match="another process"):
-            run(Planted(name="other"), tmp_path)
-        return ranked("t2")
-
-    assert run(Planted(tricks={"request 1": second}), tmp_path).answers["q1"].tools == ("t2",)
-
-
-def test_a_disk_that_refuses_is_an_error_of_ours(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StorageError, match="file"):
-        run(Planted(), tmp_path / "file")
-
-
 def test_what_a_system_cost_is_kept_with_its_run(tmp_path: Path) -> None:
     first = run(Planted(), tmp_path, resources={"build_s": 2.0})
     kept = keep_resources(tmp_path, first, {"load_s": 0.25})
     assert kept.resources == {**first.resources, "load_s": 0.25}
     assert read_run(tmp_path, "planted") == kept == run(Planted(), tmp_path)
-
-
-def test_whatever_a_system_says_can_be_written(tmp_path: Path) -> None:
-    odd = "half \ud800 character, \n new line"
-    tricks = {"request 1": failing(InvalidArgumentError(odd)), "request 2": lambda: ranked("t1", odd)}
-    done = run(Planted(name="注文, twice\n", tricks=tricks), tmp_path, known=None)
-    assert odd in done.answers["q1"].error and done.answers["q2"].tools == ("t1", odd)
-    assert read_runs(tmp_path) == (done,)
 
 
 def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -17,13 +17,6 @@ def spend(budget: Budget, read: int, written: int) -> None:
         room.settle(prompt_tokens=read, completion_tokens=written)
 
 
-def test_without_caps_all_is_recorded() -> None:
-    budget = Budget(usd_per_1k_prompt=1.0, usd_per_1k_completion=2.0)
-    spend(budget, 500, 250)
-    spend(budget, 500, 0)
-    assert budget.spent == Spend(calls=2, prompt_tokens=1000, completion_tokens=250, usd=1.5)
-
-
 def test_exactly_the_cap_fits_and_one_more_does_not() -> None:
     budget = Budget(max_tokens=100)
     spend(budget, 60, 40)
@@ -32,25 +25,12 @@ def test_exactly_the_cap_fits_and_one_more_does_not() -> None:
     assert budget.spent.tokens == 100
 
 
-def test_money_is_capped() -> None:
-    budget = Budget(max_usd=0.01, usd_per_1k_prompt=0.1, usd_per_1k_completion=0.2)
-    spend(budget, 50, 20)
-    with pytest.raises(BudgetExceededError, match=r"0\.0090 of 0\.0100 USD"):
-        spend(budget, 0, 6)
-    spend(budget, 0, 5)
-
-
 def test_what_is_not_settled_is_given_back() -> None:
     budget = Budget(max_tokens=10)
     with pytest.raises(RuntimeError, match="call failed"), budget.reserve(prompt_tokens=10, completion_tokens=0):
         raise RuntimeError("call failed")
     assert budget.spent == Spend()
     spend(budget, 10, 0)
-
-
-def test_a_zero_cap_refuses_the_first_call() -> None:
-    with pytest.raises(BudgetExceededError):
-        spend(Budget(max_tokens=0), 1, 0)
 
 
 def test_many_threads_never_pass_the_cap() -> None:

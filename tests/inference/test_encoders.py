@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from inference import (
     SentenceTransformersEncoder,
     load_encoder,
 )
-from inference.clause_vectors import SpanEncoder, encode_clauses
+from inference.clause_vectors import encode_clauses
 from inference.joined_calls import JoinedCalls
 from inference.recent_vectors import with_recent_vectors
 from tests.inference.conftest import Serve
@@ -55,23 +55,11 @@ def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
     return makers[request.param]()
 
 
-def test_is_an_encoder_with_a_name(encoder: Encoder) -> None:
-    assert isinstance(encoder, Encoder)
-    assert encoder.name
-    assert encoder.dimensions > 0
-
-
 def test_shape_dtype_and_length(encoder: Encoder) -> None:
     rows = encoder.encode(["purchase order", "list suppliers", "a"])
     assert rows.shape == (3, encoder.dimensions)
     assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-
-
-def test_nothing_gives_no_rows(encoder: Encoder) -> None:
-    rows = encoder.encode([])
-    assert rows.shape == (0, encoder.dimensions)
-    assert rows.dtype == np.float32
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0"])
@@ -112,51 +100,6 @@ def test_the_row_of_a_request_does_not_depend_on_its_clauses(encoder: Encoder) -
         rows[0].tobytes() == encode_clauses(encoder, REQUEST, [])[0].tobytes() == encoder.encode([REQUEST])[0].tobytes()
     )
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-
-
-def test_the_row_of_a_clause_is_near_to_that_of_its_text(encoder: Encoder) -> None:
-    rows, alone = encode_clauses(encoder, REQUEST, CLAUSES)[1:], encoder.encode(CLAUSES)
-    assert (rows @ alone.T).argmax(axis=1).tolist() == [0, 1, 2]
-
-
-def test_clauses_that_are_no_part_of_the_request_are_encoded_by_themselves(encoder: Encoder) -> None:
-    other = ["list suppliers", "mail the invoice to Jan"]
-    assert encode_clauses(encoder, REQUEST, other).tobytes() == encoder.encode([REQUEST, *other]).tobytes()
-
-
-@pytest.mark.parametrize("request_", ["", " ", "order paper", "\ud800 torn, order paper"])
-def test_a_clause_without_content_gives_zeros(encoder: Encoder, request_: str) -> None:
-    rows = encode_clauses(encoder, request_, ["", request_])
-    assert not rows[1].any()
-    assert rows[2].any() == rows[0].any() == bool(request_.strip())
-
-
-@pytest.mark.parametrize("name", ["minilm-l6-int8.v1", "egotools-minilm-int8.v1"])
-def test_the_embedded_encoders_read_a_request_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(load_encoder(name), SpanEncoder)
-    encoder: Any = load_encoder(name)
-    run, passes = encoder._run, []
-
-    def counted(ids: Sequence[int], outputs: list[str]) -> Any:
-        passes.append(len(ids))
-        return run(ids, outputs)
-
-    monkeypatch.setattr(encoder, "_run", counted)
-    encode_clauses(encoder, REQUEST, CLAUSES)
-    assert len(passes) == 1
-
-
-@pytest.mark.parametrize("name", ["minilm-l6-int8.v1", "egotools-minilm-int8.v1"])
-def test_a_clause_beyond_the_token_limit_is_encoded_by_itself(name: str) -> None:
-    encoder = load_encoder(name)
-    long, last = "order " * 400, "book a flight"
-    rows = encode_clauses(encoder, f"{long}, {last}", [long, last])
-    assert rows[2].tobytes() == encoder.encode([last])[0].tobytes()
-
-
-def test_likeness_of_spelling_is_seen_by_hashing() -> None:
-    rows = HashingEncoder().encode(["get purchase order", "getPurchaseOrders list", "weather in Rome"])
-    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
 
 
 def test_hashing_is_the_same_everywhere() -> None:

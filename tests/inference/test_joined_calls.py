@@ -59,19 +59,6 @@ def test_those_that_wait_are_encoded_together() -> None:
     assert all(np.array_equal(vectors[0], row) for vectors, row in zip(found, expected, strict=True))
 
 
-def test_no_joined_call_is_larger_than_its_bound() -> None:
-    encoder = Held()
-    joined = JoinedCalls(encoder, max_texts=4)
-    with ThreadPoolExecutor(6) as pool:
-        futures = [pool.submit(joined.encode, ["first"])]
-        assert encoder.entered.acquire(timeout=LIMIT_S)
-        futures += [pool.submit(joined.encode, ["a", "b", "c"][:size]) for size in (3, 3, 1, 2)]
-        waiting(joined, 4)
-        encoder.go.release(5)
-        assert sorted(len(future.result(LIMIT_S)) for future in futures) == [1, 1, 2, 3, 3]
-    assert max(encoder.calls) <= 4
-
-
 def test_an_error_reaches_each_caller_and_the_next_call_runs() -> None:
     encoder = Held(fails=True)
     joined = JoinedCalls(encoder)

@@ -31,34 +31,6 @@ def test_weights_are_those_of_the_card() -> None:
     assert CARD["source"]["sha256"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
-def test_the_notice_names_the_model() -> None:
-    notice = (WEIGHTS.parents[2] / "NOTICE").read_text(encoding="utf-8")
-    assert "all-MiniLM-L6-v2" in notice
-    assert "Apache License, Version 2.0" in notice
-
-
-def test_the_known_cosine(encoder: MiniLmEncoder) -> None:
-    first, second = encoder.encode(["That is a happy person", "That is a very happy person"])
-    assert float(first @ second) == pytest.approx(0.9429, abs=0.02)
-
-
-def test_meaning_beats_spelling(encoder: MiniLmEncoder) -> None:
-    query, right, wrong = encoder.encode(
-        [
-            "who approves my holiday",
-            "Returns the manager responsible for vacation requests",
-            "Approves a holiday offer ad",
-        ]
-    )
-    far = encoder.encode(["Rotate the TLS certificate of a server"])[0]
-    assert query @ right > query @ far + 0.2
-    assert query @ wrong > query @ far
-
-
-def test_name_and_width(encoder: MiniLmEncoder) -> None:
-    assert (encoder.name, encoder.dimensions) == ("minilm-l6-int8.v1", 384)
-
-
 @pytest.mark.parametrize("workers", [2, 5])
 def test_any_number_of_workers_gives_the_same_bytes(encoder: MiniLmEncoder, workers: int) -> None:
     texts = [
@@ -99,26 +71,6 @@ def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
         MiniLmEncoder(folder)
     assert caught.value.subject == str(folder / name)
     assert caught.value.remedy
-
-
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "card.json"])
-def test_an_absent_file_is_named(tmp_path: Path, name: str) -> None:
-    folder = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
-    (folder / name).unlink()
-    with pytest.raises(ModelError) as caught:
-        MiniLmEncoder(folder)
-    assert caught.value.subject == str(folder / name)
-
-
-@pytest.mark.parametrize(
-    "card", ["", "[]", "{", "{}", json.dumps({**CARD, "files": {}}), json.dumps({**CARD, "files": 3})]
-)
-def test_a_card_that_says_too_little_is_refused(tmp_path: Path, card: str) -> None:
-    (tmp_path / "card.json").write_text(card, encoding="utf-8")
-    for name in CARD["files"]:
-        (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(ModelError, match="card"):
-        MiniLmEncoder(tmp_path)
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"max_tokens": 2}, {"max_tokens": 257}])

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from inference import HashingEncoder, MiniLmEncoder
 from inference.arrays import Floats2d
@@ -36,13 +35,6 @@ def test_a_text_that_was_asked_is_not_encoded_again() -> None:
     assert np.array_equal(first, HashingEncoder().encode(["order paper"]))
 
 
-def test_texts_are_told_apart_however_they_are_joined() -> None:
-    recent = with_recent_vectors(HashingEncoder())
-    assert len(recent.encode(["a", "bc"])) == 2
-    assert len(recent.encode(["ab", "c"])) == 2
-    assert not np.array_equal(recent.encode(["a", "bc"]), recent.encode(["ab", "c"]))
-
-
 def test_a_request_and_its_clauses_keep_their_bits() -> None:
     encoder = MiniLmEncoder()
     recent = with_recent_vectors(encoder)
@@ -65,28 +57,11 @@ def test_it_is_bounded_and_drops_what_was_not_used_for_longest() -> None:
     assert recent.rows <= 3
 
 
-def test_callers_cannot_change_what_is_kept() -> None:
-    recent = with_recent_vectors(HashingEncoder())
-    with pytest.raises(ValueError, match="read-only"):
-        recent.encode(["order paper"])[0, 0] = 7.0
-
-
 def test_no_text_stays_in_it() -> None:
     recent = with_recent_vectors(HashingEncoder())
     recent.encode(["the salary of Ada is 7,000"])
     kept = [name for name in gc.get_referents(recent.__dict__) if isinstance(name, dict)]
     assert kept and not any("salary" in repr(each) for each in kept)
-
-
-def test_two_memories_do_not_share_keys() -> None:
-    one, other = (with_recent_vectors(HashingEncoder()) for _ in range(2))
-    assert isinstance(one, RecentVectors) and isinstance(other, RecentVectors)
-    assert one._key(["order paper"]) != other._key(["order paper"])
-
-
-def test_none_where_none_is_wanted() -> None:
-    encoder = HashingEncoder()
-    assert with_recent_vectors(encoder, max_rows=0) is encoder
 
 
 def test_many_threads_get_the_right_vectors() -> None:

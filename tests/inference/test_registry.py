@@ -43,16 +43,6 @@ def test_a_name_gives_the_encoder_that_bears_it(name: str, kind: type[Encoder]) 
     assert encoder.name == name
 
 
-def test_sentence_transformers_by_folder(tiny_sentence_transformer: Path) -> None:
-    encoder = load_encoder(f"sentence-transformers:{tiny_sentence_transformer}")
-    assert encoder.name == f"sentence-transformers:{tiny_sentence_transformer}"
-    assert encoder.dimensions == 16
-
-
-def test_cross_encoder_by_folder(tiny_cross_encoder: Path) -> None:
-    assert load_reranker(f"cross-encoder:{tiny_cross_encoder}").name == f"cross-encoder:{tiny_cross_encoder}"
-
-
 @pytest.mark.parametrize("name", [f"http:{URL}/rerank", f"http:BAAI/bge@{URL}/rerank"])
 def test_http_reranker_by_address(name: str) -> None:
     assert load_reranker(name).name == name
@@ -74,12 +64,6 @@ def test_an_unknown_reranker_lists_the_known(name: str) -> None:
         load_reranker(name)
     assert caught.value.subject == "reranker"
     assert all(known in str(caught.value) for known in RERANKER_NAMES)
-
-
-def test_an_unknown_name_with_a_password_does_not_show_it() -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_encoder("nothing:m@http://user:hunter2@host/v1")
-    assert "hunter2" not in str(caught.value)
 
 
 MISSING: dict[str, tuple[str, str, Callable[[], object]]] = {

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import logging
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -23,22 +21,6 @@ def test_what_was_put_is_got_by_kind_and_key_also_after_reopening(tmp_path: Path
         assert cache.get("extraction", "a") == b"{}"
         assert cache.get("extraction", "b") is None
     assert [file.name for file in path.parent.iterdir()] == ["cache.sqlite"]
-
-
-def test_many_keys_come_back_in_the_order_asked(tmp_path: Path) -> None:
-    keys = [f"k{number}" for number in range(1_700)]
-    with ResultCache(tmp_path / "cache.sqlite") as cache:
-        cache.put_many("vector", {key: key.encode() for key in reversed(keys)})
-        found = cache.get_many("vector", [*keys, "absent", "k3"])
-    assert list(found) == keys
-    assert found["k1699"] == b"k1699"
-
-
-def test_a_value_is_replaced() -> None:
-    cache = ResultCache()
-    cache.put("kind", "key", b"old")
-    cache.put("kind", "key", b"new")
-    assert cache.get("kind", "key") == b"new"
 
 
 @pytest.mark.parametrize("content", [b"this is no database at all " * 50, b"SQLite format 3\x00" + b"\xff" * 5_000])
@@ -119,21 +101,3 @@ def test_a_killed_process_leaves_whole_calls_only(tmp_path: Path) -> None:
     assert done.returncode == 9
     with ResultCache(path) as cache:
         assert cache.get_many("kind", ["a", "b", "c"]) == {"a": b"1", "b": b"2"}
-
-
-def test_threads_share_one_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
-    with ResultCache(tmp_path / "cache.sqlite") as cache:
-
-        def work(number: int) -> None:
-            for step in range(20):
-                cache.put("kind", f"{number}-{step}", bytes([number, step]))
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        keys = [f"{number}-{step}" for number in range(6) for step in range(20)]
-        assert len(cache.get_many("kind", keys)) == 120
-    assert not caplog.records

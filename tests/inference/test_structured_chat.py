@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from inference import (
     FailureBudget,
     Message,
     ResultCache,
-    Sample,
     SchemaParser,
     ScriptedChat,
     StructuredChat,
@@ -86,25 +84,6 @@ def test_the_key_depends_on_everything_that_the_answer_depends_on() -> None:
     assert len(keys | {REQUEST.key("other", "1"), REQUEST.key("m", "2")}) == 6
     again = StructuredRequest(messages=REQUEST.messages, schema=json.loads(json.dumps(SCHEMA)), schema_name="n")
     assert again.key("m", "1") == REQUEST.key("m", "1")
-
-
-def test_each_sample_has_a_key_and_the_default_one_that_of_old_caches() -> None:
-    samples = [Sample(), *(Sample(seed=seed, temperature=0.7) for seed in range(4)), Sample(temperature=0.5)]
-    assert len({replace(REQUEST, sample=sample).key("m", "1") for sample in samples}) == 6
-    assert REQUEST.key("m", "1") == "48a33497c70086d8e163d71a6743c5c2b6493cac47164c4761544990a93e42b0"
-
-
-def test_the_sample_reaches_the_model_in_each_attempt() -> None:
-    model, drawn = ScriptedChat(["no", '{"n": 1}']), Sample(seed=4, temperature=0.7)
-    assert _chat(model).call(replace(REQUEST, sample=drawn), "key", PARSER.parse).value == {"n": 1}
-    assert model.samples == [drawn, drawn]
-
-
-def test_as_many_attempts_as_were_set() -> None:
-    model = ScriptedChat(["no"] * 5)
-    chat = StructuredChat(model, kind="test", repair_prompt=str, cache=None, attempts=4)
-    assert "rejected 4 times" in chat.call(REQUEST, "key", PARSER.parse).problem
-    assert len(model.calls) == 4
 
 
 def test_the_third_failure_in_a_row_is_raised() -> None:

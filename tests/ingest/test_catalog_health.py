@@ -80,11 +80,6 @@ def test_tools_that_differ_are_no_near_duplicates(one: Tool, other: Tool) -> Non
     assert near_duplicates([one, other]) == ()
 
 
-def test_near_duplicates_form_groups_in_any_order() -> None:
-    tools = [tool(f"get_order_v{number}", "", "id") for number in (1, 2, 3)]
-    assert near_duplicates(tools) == near_duplicates(tools[::-1]) == (tuple(one.id for one in tools),)
-
-
 def test_ten_thousand_texts_of_one_template_are_compared_with_bounded_work() -> None:
     tools = [tool(f"list_x{number}", LONG.replace("releases", f"x{number}")) for number in range(10_000)]
     with bounded_work():

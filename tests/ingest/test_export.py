@@ -11,11 +11,10 @@ import networkx as nx
 import pytest
 
 from ingest.export import EXPORT_FORMATS, NODE_LABEL, export_graph
-from ingest.graph import build_graph
-from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, clean, edge_rows, node_rows, relations
+from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, clean
 from ingest.stores import Counts
 from ingest.stores.graph_store import counts_of
-from ontology import InvalidArgumentError, StorageError, load_ontology
+from ontology import InvalidArgumentError, StorageError
 from tests.ingest.graphs import nasty_graph, small_graph
 
 if TYPE_CHECKING:
@@ -79,10 +78,6 @@ READERS: dict[str, Callable[[Path], tuple[Counts, set[str]]]] = {
 }
 
 
-def test_every_format_is_read_back() -> None:
-    assert set(READERS) == set(EXPORT_FORMATS)
-
-
 @GRAPHS
 @pytest.mark.parametrize("format", EXPORT_FORMATS)
 def test_a_file_holds_the_same_nodes_and_edges(tmp_path: Path, format: str, make: Callable[[], Graph]) -> None:
@@ -104,32 +99,6 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path: Path, format: str) -> Non
     for name in ("one", "two"):
         export_graph(nasty_graph(), tmp_path / name, format)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-@pytest.mark.parametrize("format", EXPORT_FORMATS)
-def test_an_empty_graph_is_a_whole_file(tmp_path: Path, format: str) -> None:
-    export_graph(build_graph([], [], load_ontology()), tmp_path / "graph", format)
-    counts, _ = READERS[format](tmp_path / "graph")
-    assert counts == Counts(nodes=0, edges=0)
-
-
-def test_json_keeps_provenance_phrases_and_surface_forms_as_lists(tmp_path: Path) -> None:
-    export_graph(small_graph(), tmp_path / "graph.json", "json")
-    data = json.loads((tmp_path / "graph.json").read_text(encoding="utf-8"))
-    edge = next(edge for edge in data["edges"] if edge["predicate"] == "has_entity")
-    assert edge["provenance"] == [["list_orders", "Purchase Order", "rules.v1", 3, 9]]
-    assert edge["phrases"] == ["Purchase Order"]
-    node = next(node for node in data["nodes"] if node["type"] == "business_object")
-    assert node["surface_forms"] == [["Purchase Order", 2], ["other", 1]]
-    assert data["graph"]["ontology"] == "egotools-default"
-
-
-def test_keys_that_differ_only_in_what_cannot_be_written_stay_apart() -> None:
-    graph = nasty_graph()
-    keys = [row["key"] for row in node_rows(graph)]
-    assert len(set(keys)) == len(keys) == graph.number_of_nodes()
-    assert {end for row in edge_rows(graph) for end in (row["head"], row["tail"])} <= set(keys)
-    assert relations(graph) == ["HAS_ENTITY", "HAS_PARAMETER", "SUPPLIES"]
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ingest.graph import MAX_PROVENANCE, build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Provenance, Tool, Triple, load_ontology
-from ontology.tool_text import MAX_TEXT_CHARS, tool_text
 
 ONTOLOGY = load_ontology()
 
@@ -50,21 +49,6 @@ def test_every_tool_is_a_node_even_without_a_triple() -> None:
         "degree": 0,
         "surface_forms": (),
     }
-
-
-def test_an_entity_is_labelled_by_its_most_frequent_form_and_matched_by_its_canonical_name() -> None:
-    key = "business_object:purchase order"
-    forms = {key: (("Purchase Orders", 3), ("PO", 3), ("purchase order", 1))}
-    graph = build_graph([Tool(id="a", name="A")], [triple("a", "has_entity", "purchase order")], ONTOLOGY, forms)
-    node = graph.nodes[key]
-    assert (node["type"], node["id"], node["name"], node["text"]) == (
-        "business_object",
-        "purchase order",
-        "PO",
-        "purchase order",
-    )
-    assert node["surface_forms"] == forms[key]
-    assert node["degree"] == 1
 
 
 def test_evidence_of_one_assertion_is_gathered_on_one_edge() -> None:
@@ -122,13 +106,6 @@ def test_a_triple_about_a_tool_outside_the_catalogue_is_left_out_and_said(caplog
     graph = build_graph([Tool(id="a", name="A")], [triple("a", "depends_on", "gone", types=("tool", "tool"))], ONTOLOGY)
     assert list(graph) == ["tool:a"]
     assert "1 triple(s)" in caplog.text
-
-
-def test_a_long_text_is_cut_at_a_word() -> None:
-    text = tool_text(Tool(id="a", name="A", description="word " * 5_000))
-    assert text.startswith("A. word word") and text.endswith("word")
-    assert MAX_TEXT_CHARS - 10 < len(text) <= MAX_TEXT_CHARS
-    assert len(tool_text(Tool(id="a", name="x" * 3_000))) == MAX_TEXT_CHARS
 
 
 NAMES = st.sampled_from(["order", "supplier", "invoice", "user", "a:b", "é"])

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import stat
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import pytest
 
 from ingest.graph import build_graph
 from ingest.graph_rows import node_rows
-from ingest.linking.derived_edge import DerivedEdge
-from ingest.stores import Counts, GraphStore, LadybugStore, MemoryStore, Neo4jStore, open_store
+from ingest.stores import Counts, GraphStore, LadybugStore, Neo4jStore, open_store
 from ingest.stores.graph_store import counts_of
 from ingest.stores.ladybug_building import building_ladybug
-from ingest.stores.ladybug_connection import open_ladybug
-from ontology import InvalidArgumentError, MissingExtraError, StorageError, Tool, load_ontology
+from ontology import InvalidArgumentError, MissingExtraError, StorageError, load_ontology
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph
 
@@ -51,11 +43,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> GraphStore:
     return open_store(f"neo4j:bolt://neo4j:secret@127.0.0.1:{server.port}")
 
 
-def test_a_store_has_a_versioned_name_and_starts_empty(store: GraphStore) -> None:
-    assert store.name.endswith(".v1")
-    assert store.counts() == Counts(nodes=0, edges=0)
-
-
 @pytest.mark.parametrize("make", [small_graph, nasty_graph], ids=["plain", "nasty"])
 def test_a_store_holds_what_was_written(store: GraphStore, make: Callable[[], Graph]) -> None:
     graph = make()
@@ -70,13 +57,6 @@ def test_writing_again_replaces(store: GraphStore) -> None:
     assert store.write(empty) == store.counts() == Counts(nodes=0, edges=0)
 
 
-def test_memory_keeps_a_copy() -> None:
-    store, graph = MemoryStore(), small_graph()
-    store.write(graph)
-    graph.clear()
-    assert store.counts() == counts_of(small_graph())
-
-
 def test_ladybug_files_are_built_aside_in_folders_of_their_own_and_those_of_dead_processes_are_removed(
     tmp_path: Path,
 ) -> None:
@@ -89,23 +69,6 @@ def test_ladybug_files_are_built_aside_in_folders_of_their_own_and_those_of_dead
         other.write_text("other", encoding="utf-8")
     assert path.read_text(encoding="utf-8") == "one", "the outer block ends last"
     assert {each.name for each in tmp_path.iterdir()} == {"graph.db", f".other.{os.getpid()}-abcd_123.part"}
-
-
-def test_one_ladybug_database_is_opened_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    ladybug = pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
-    both, met = threading.Barrier(2), []
-
-    class Slow(mock.Mock):
-        def __init__(self, *_: object, **__: object) -> None:
-            super().__init__()
-            with contextlib.suppress(threading.BrokenBarrierError):
-                met.append(both.wait(0.05))
-
-    monkeypatch.setattr(ladybug, "Database", Slow)
-    monkeypatch.setattr(ladybug, "Connection", mock.Mock())
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(open_ladybug, [None, None]))
-    assert met == []
 
 
 def test_ladybug_answers_cypher(tmp_path: Path) -> None:
@@ -126,34 +89,6 @@ def test_ladybug_answers_cypher(tmp_path: Path) -> None:
     columns = ("key", "name", "text", "degree", "surface_forms")
     assert sorted(nodes) == sorted([row[column] for column in columns] for row in node_rows(nasty_graph()))
     assert rows == [["tool", "tool", 1.0, "id"]] * 2
-
-
-def test_ladybug_takes_more_rows_than_one_of_its_blocks(tmp_path: Path) -> None:
-    pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
-    tools = [Tool(id=f"t{number}", name=f"tool {number}", description="words " * 50) for number in range(9_000)]
-    edges = [
-        DerivedEdge(
-            source=f"t{number}",
-            predicate=predicate,
-            target=f"t{number // 2}",
-            parameter="x",
-            output="",
-            entity="x",
-            field="id",
-            confidence=0.5,
-        )
-        for number in range(1, 9_000)
-        for predicate in ("supplies", "resolved_by")
-    ]
-    graph = build_graph(tools, [], load_ontology(), derived=edges)
-    store = LadybugStore(tmp_path / "it's a graph.db")
-    assert store.write(graph) == Counts(nodes=9_000, edges=2 * 8_999) == store.counts()
-
-
-def test_ladybug_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
-    with pytest.raises(StorageError, match="cannot be written"):
-        LadybugStore(tmp_path / "no" / "graph.db").write(small_graph())
 
 
 def test_ladybug_on_a_file_that_is_no_database(tmp_path: Path) -> None:
@@ -252,8 +187,3 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, address: str,
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=rf"requirements/{extra}\.txt"):
         open_store(address)
-
-
-def test_opening_nothing_imports_no_database() -> None:
-    code = "import ingest.stores, sys; sys.exit('ladybug' in sys.modules or 'neo4j' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0

@@ -25,15 +25,6 @@ def file(path: Path) -> Iterator[int]:
     os.close(descriptor)
 
 
-def test_a_disk_that_writes_a_part_at_a_time_gets_all_of_it(
-    path: Path, file: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pwrite = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda descriptor, data, at: pwrite(descriptor, data[:2], at))
-    assert append(file, b"two\n", 4) == 8
-    assert path.read_bytes() == b"one\ntwo\n"
-
-
 @pytest.mark.parametrize("call", ["pwrite", "fsync"])
 def test_a_disk_that_fails_keeps_nothing_of_it(
     path: Path, file: int, monkeypatch: pytest.MonkeyPatch, call: str

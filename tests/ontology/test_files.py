@@ -51,14 +51,6 @@ def test_an_error_of_the_network_is_one_of_the_disk_unless_the_block_talks_to_se
             raise error
 
 
-@pytest.mark.parametrize("path", ["/", ".", ""])
-def test_a_path_without_a_name_cannot_be_written(path: str) -> None:
-    with pytest.raises(StorageError, match="Is a directory"), disk_errors(Path(path)), replacing(Path(path)):
-        raise AssertionError("there is nothing to write to")
-    with pytest.raises(StorageError, match="Is a directory"):
-        write_file(Path(path), "new")
-
-
 def test_an_error_of_the_disk_names_the_path_that_was_given(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -73,12 +65,6 @@ def test_an_error_of_the_disk_names_the_path_that_was_given(tmp_path: Path) -> N
     with pytest.raises(StorageError) as caught:
         write_file(long_name, "new")
     assert caught.value.subject == str(long_name)
-
-
-def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StorageError), only_writer(tmp_path / "file"):
-        raise AssertionError("it must not be held")
 
 
 def test_two_writers_of_one_folder_are_one_too_many(tmp_path: Path) -> None:

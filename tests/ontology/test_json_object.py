@@ -26,25 +26,6 @@ def test_it_is_the_mapping_of_its_text() -> None:
         kept["absent"]
 
 
-@pytest.mark.parametrize("own", [{}, VALUE])
-def test_definitions_that_are_kept_apart_change_nothing(own: dict[str, object]) -> None:
-    definitions: dict[str, object] = {"b": VALUE, 'ä "': {"$ref": "#/$defs/b"}}
-    whole = {**own, "$defs": definitions}
-    apart = JsonObject(canonical_text(own), {name: canonical_text(each) for name, each in definitions.items()})
-    assert apart.text == canonical_text(whole)
-    assert apart == JsonObject(canonical_text(whole)) == whole
-    assert pickle.loads(pickle.dumps(apart)).text == apart.text
-    again = JsonObject("{}", {"b": canonical_text(dict(VALUE))})
-    assert again.definitions[0][1] is apart.definitions[0][1]
-
-
-def test_changing_a_parsed_value_changes_nothing() -> None:
-    kept = JsonObject(canonical_text(VALUE))
-    kept.parsed()["type"] = "string"
-    kept["properties"].clear()
-    assert kept == VALUE
-
-
 def test_the_canonical_text_of_a_tool_is_that_of_its_json() -> None:
     plain = Tool(id="a", name="a", metadata={"z": [1, {"b": 1, "a": "ü"}]}, input_schema=VALUE, output_schema={})
     kept = Tool(

@@ -7,12 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from spacy.lookups import Lookups
 
 import ontology.names
-from ontology.names import canonical_name, identified_entity, is_comparative, is_noun, noun_lemma, verb_lemma, words
+from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, verb_lemma
 from tests.conftest import ROOT
 
 
@@ -20,18 +17,6 @@ def test_doctests() -> None:
     outcome = doctest.testmod(ontology.names)
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-def test_the_word_lists_are_what_spacy_reads() -> None:
-    folder = ontology.names._lookups_folder()
-    assert folder is not None
-    lookups = Lookups().from_disk(folder)
-    for part in ("adj", "adv", "noun", "verb"):
-        tables = ontology.names._tables(part)
-        assert tables is not None
-        assert tables.base_forms == set(lookups.get_table("lemma_index")[part])
-        assert tables.exceptions == {word: forms[0] for word, forms in lookups.get_table("lemma_exc")[part].items()}
-        assert [list(rule) for rule in tables.rules] == lookups.get_table("lemma_rules")[part]
 
 
 def test_a_lemma_imports_no_spacy() -> None:
@@ -97,20 +82,6 @@ def test_verbs_and_nouns_have_lemmas_of_their_own() -> None:
     assert is_noun("supplier")
     assert is_noun("webhook")
     assert not is_noun("upcoming")
-
-
-@pytest.mark.parametrize("word", ["larger", "earliest", "nicer", "better"])
-def test_comparatives_are_known(word: str) -> None:
-    assert is_comparative(word)
-    assert not is_comparative("order")
-    assert not is_comparative("interest")
-
-
-@given(st.text(max_size=200))
-def test_canonical_names_are_stable(text: str) -> None:
-    name = canonical_name(text)
-    assert name == name.lower()
-    assert words(name) == name.split()
 
 
 def test_a_word_of_a_million_letters_costs_no_more_than_its_window() -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
-import numpy as np
 import pytest
 
 from ingest.linking.derive import derive_edges
-from ontology.errors import InvalidArgumentError
 from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
 from research.unseen import cases as cases_module
 from research.unseen.answers import Ranks
 from research.unseen.cases import choose_without
-from research.unseen.differences import difference, over_sets
+from research.unseen.differences import difference
 from research.unseen.found_rules import ELSEWHERE, ENCODER_SAW, FOUND_RULES, catalogue_of, switches_off
 from research.unseen.page import controls_block, page
 from research.unseen.switches import Switch, constant, switched
@@ -58,11 +55,6 @@ def test_the_catalogues_of_the_table_exist() -> None:
     assert all((ROOT / rule.where).is_file() for rule in FOUND_RULES)
 
 
-def test_what_was_found_on_a_measured_catalogue_has_a_switch_or_says_why_not() -> None:
-    without = [rule for rule in FOUND_RULES if not rule.switches and MEASURED.intersection(rule.found_on)]
-    assert [rule.what for rule in without if not rule.what.endswith(")")] == []
-
-
 @pytest.mark.parametrize(
     "target", sorted({one.target for rule in FOUND_RULES for one in rule.switches} | {*FACTORS.values()})
 )
@@ -74,23 +66,6 @@ def test_a_switch_changes_what_is_there_and_puts_it_back(target: str) -> None:
         assert getattr(module, name) is not before
         raise ZeroDivisionError
     assert getattr(module, name) is before
-
-
-@cache
-def _remembered() -> float:
-    from retrieval.ranking import clause_fusion
-
-    return float(clause_fusion.CLAUSE_FACTOR)
-
-
-def test_what_functions_remember_is_forgotten_at_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:
-    from retrieval.ranking import clause_fusion
-
-    monkeypatch.setattr(clause_fusion, "_remembered", _remembered, raising=False)
-    before = _remembered()
-    with switched([Switch(FACTORS["clause_factor"], constant(before + 1))]):
-        assert _remembered() == before + 1
-    assert _remembered() == before
 
 
 def _tools() -> list[Tool]:
@@ -119,11 +94,6 @@ def test_a_rule_is_off_on_the_catalogue_it_was_found_on_and_on_elsewhere() -> No
     assert opens in _edges("restbench")
 
 
-def test_both_halves_of_a_benchmark_are_one_catalogue() -> None:
-    assert switches_off("enterprise-test", during="ingest") == switches_off("enterprise-dev", during="ingest") != []
-    assert switches_off("real-kept", during="ingest") == switches_off("real", during="ingest") != []
-
-
 def test_a_catalogue_that_the_encoder_was_trained_on_has_the_plain_one() -> None:
     tuned = "egotools-minilm-int8.v1"
     assert encoder_of("metatool", tuned) == encoder_of("real-kept", tuned) == PLAIN_ENCODER
@@ -146,31 +116,6 @@ def test_no_set_has_a_part_in_the_choice_of_its_own_weights(monkeypatch: pytest.
     plain, spoilt = choose(""), choose("enterprise-dev")
     assert plain["enterprise-dev"] == spoilt["enterprise-dev"] == spoilt["enterprise-test"]
     assert plain["apibank"] != spoilt["apibank"]
-
-
-def test_points_are_drawn_around_equal_weights() -> None:
-    space = SearchSpace(("bm25_text", "cosine_text", "clause_fusion", "resolver_margin"))
-    points = space.draw(500, seed=0)
-    assert set(space.at(points[0]).values.values()) == {1.0}
-    assert np.array_equal(points, space.draw(500, seed=0))
-    logs = np.log2(points[points > 0])
-    assert abs(logs.mean()) < 0.1
-    assert np.abs(logs).max() <= 2
-    assert 0.1 < (points[:, 0] == 0).mean() < 0.3
-    assert (points[:, 1] > 0).all()
-
-
-def test_only_the_proportions_of_the_features_count_in_a_mean() -> None:
-    space = SearchSpace(("bm25_text", "cosine_text", "clause_fusion"))
-    points = np.array([[1.0, 3.0, 2.0, 1.0, 1.0], [0.25, 0.75, 2.0, 1.0, 1.0]])
-    np.testing.assert_allclose(space.mean(points), [0.5, 1.5, 2.0, 1.0, 1.0])
-
-
-def test_the_interval_over_sets_is_that_of_student() -> None:
-    found = over_sets([1.0, 2.0, 3.0])
-    assert (found.mean, found.p) == (2.0, 0.25)
-    assert found.low == pytest.approx(2 - 4.303 / 3**0.5, abs=1e-3)
-    assert found.high == pytest.approx(2 + 4.303 / 3**0.5, abs=1e-3)
 
 
 def _ranks(default: Sequence[int]) -> Ranks:
@@ -199,10 +144,3 @@ def test_the_pages_say_where_default_is_below() -> None:
     # Of a rewiring the mean over its seeds counts: 50 % here.
     row = next(line for line in controls_block(ranks).splitlines() if line.startswith("| edges between tools rewired"))
     assert row.split("|")[2].split()[0] == "-16.7"
-
-
-def test_weights_are_not_chosen_on_the_own_catalogue_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_module, "_worth", lambda *_: 0.0)
-    space = SearchSpace(("cosine_text",))
-    with pytest.raises(InvalidArgumentError, match="real-kept"):
-        choose_without({"real": None}, space, ["real-kept"], budget=2)  # type: ignore[dict-item]

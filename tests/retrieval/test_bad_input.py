@@ -116,11 +116,6 @@ def test_with_the_encoder_down_the_words_still_answer_and_the_answer_says_so(
     assert all(tool.id.startswith("procurement/") for tool in answer.tools)
 
 
-def test_a_request_without_content_for_the_encoder_is_answered_by_its_words(snapshot: Snapshot) -> None:
-    answer = make_presets(snapshot, _Failing(None))["default"].retrieve(Request(query="give a spot award", k=1))
-    assert [tool.id for tool in answer.tools] == ["hr/give_spot_award"]
-
-
 @pytest.mark.parametrize("preset", PRESETS)
 def test_no_stage_starts_after_the_deadline(snapshot: Snapshot, preset: str) -> None:
     class Slow(HashingEncoder):

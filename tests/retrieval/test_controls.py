@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from inference import HashingEncoder
 from retrieval.config import DEPENDENCIES
-from retrieval.controls import CONTROLS, make_control, ngram_index, rewired
-from retrieval.index.analysis import ngrams
-from retrieval.index.text_fields import whole_text
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.controls import CONTROLS, make_control, rewired
 from retrieval.query.request import Request
-from retrieval.ranking.features import compute_features
 from retrieval.snapshot.reader import Snapshot
 
 QUERY = "find the supplier and create a purchase order"
@@ -40,37 +34,6 @@ def test_rewiring_keeps_the_degrees_and_leads_edges_elsewhere(snapshot: Snapshot
     assert np.array_equal(before.tails < count, after.tails < count)
     node = int(after.tails[np.flatnonzero(moved)[0]])
     assert all(after.tail(int(edge)) == node for edge in after.in_edges(node))
-
-
-def test_a_seed_is_one_rewiring(snapshot: Snapshot) -> None:
-    tails = [rewired(snapshot, seed=seed, tools=False).adjacency.tails.tolist() for seed in (1, 1, 2)]
-    assert tails[0] == tails[1] != tails[2]
-
-
-def test_the_ngram_index_supports_the_tools_whose_text_has_the_words(snapshot: Snapshot) -> None:
-    view = ngram_index(snapshot)
-    context = QueryContext.begin(Request(query=QUERY), view, HashingEncoder())
-    wanted = ngrams((QUERY,), snapshot.abbreviations)
-    texts = [set(ngrams((whole_text(tool),), snapshot.abbreviations)) for tool in snapshot.tools]
-    context.entries = [
-        EntryNode(int(node), "ngram", ngram, 0.0)
-        for ngram, nodes in zip(wanted, view.ngrams.many(wanted), strict=True)
-        for node in nodes
-    ]
-    support = compute_features(context, np.arange(len(texts)), ["graph_support"])["graph_support"]
-    frequency = {ngram: sum(ngram in text for text in texts) for ngram in wanted}
-    assert max(frequency.values()) > 0
-    expected = [
-        math.log1p(
-            sum(
-                math.log1p(len(texts) / (1 + frequency[ngram])) * 0.5 * (1 + ngram.count(" "))
-                for ngram in wanted
-                if ngram in text
-            )
-        )
-        for text in texts
-    ]
-    np.testing.assert_allclose(support, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", CONTROLS)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
-from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
+from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.analysis import name_key, ngrams
@@ -50,75 +47,6 @@ QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 def test_the_suite_covers_every_preset(engine: SnapshotEngine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-class TestEveryPreset:
-    def test_answers_are_ranked_explained_and_repeatable(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
-        again = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
-        assert response.tools == again.tools
-        assert response.snapshot_id == engine.snapshot_id
-        assert response.preset == preset
-        assert 1 <= len(response.tools) <= 4
-        assert [tool.rank for tool in response.tools] == list(range(1, len(response.tools) + 1))
-        scores = [tool.score for tool in response.tools]
-        assert scores == sorted(scores, reverse=True)
-        assert len({tool.id for tool in response.tools}) == len(response.tools)
-        assert all(tool.reasons.features for tool in response.tools)
-        assert response.timings_ms["total"] >= max(v for stage, v in response.timings_ms.items() if stage != "total")
-
-    def test_finds_the_obvious_tool(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query="give a spot award to an employee", k=3))
-        assert "hr/give_spot_award" in [tool.id for tool in response.tools]
-
-    def test_filters_hold_before_matching(self, engine: SnapshotEngine, preset: str) -> None:
-        request = Request(query=QUERY, k=10, filters={"line_of_business": ("HR",)})
-        found = {tool.id for tool in engine.retriever(preset).retrieve(request).tools}
-        assert found <= {"hr/search_employees", "hr/get_employee", "hr/give_spot_award"}
-        if preset in ("default", "semantic"):
-            assert len(found) == 3, "a filtered request still gets all that it may see"
-
-    def test_a_filter_that_no_tool_can_meet_is_refused(self, engine: SnapshotEngine, preset: str) -> None:
-        for filters in ({"line_of_business": ("Space",)}, {"no_such_key": ("x",)}, {"line_of_business": ()}):
-            with pytest.raises(InvalidArgumentError):
-                engine.retriever(preset).retrieve(Request(query=QUERY, filters=filters))
-
-    @pytest.mark.parametrize("k", [1, 3, MAX_K])
-    def test_k_bounds_the_answer(self, engine: SnapshotEngine, preset: str, k: int) -> None:
-        assert len(engine.retriever(preset).retrieve(Request(query=QUERY, k=k)).tools) <= min(k, 6)
-
-    @pytest.mark.parametrize(
-        "query", ["显示所有采购订单", "заказ", "a", "42", "x" * 20_000, "no\x00word", "select 🎉 suppliers"]
-    )
-    def test_any_words_are_answered(self, engine: SnapshotEngine, preset: str, query: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=query, k=5))
-        assert all(np.isfinite(tool.score) for tool in response.tools)
-
-    def test_a_passed_deadline_stops_before_the_first_stage(self, engine: SnapshotEngine, preset: str) -> None:
-        with pytest.raises(DeadlineError):
-            engine.retriever(preset).retrieve(Request(query=QUERY, deadline=time.monotonic() - 1))
-
-    def test_threads_do_not_disturb_each_other(self, engine: SnapshotEngine, preset: str) -> None:
-        queries = [QUERY, "give a spot award", "list items of purchase orders", "who is the manager of Jan"] * 4
-        retriever = engine.retriever(preset)
-        alone = [retriever.retrieve(Request(query=query)).tools for query in queries]
-        with ThreadPoolExecutor(8) as pool:
-            together = list(pool.map(lambda query: retriever.retrieve(Request(query=query)).tools, queries))
-        assert alone == together
-
-    def test_without_explain_there_are_no_reasons(self, engine: SnapshotEngine, preset: str) -> None:
-        response = engine.retriever(preset).retrieve(Request(query=QUERY, explain=False))
-        assert all(not tool.reasons.entries and not tool.reasons.bindings for tool in response.tools)
-
-
-@pytest.mark.parametrize("preset", ["bm25-regex", "bm25-whitespace-title", "hybrid"])
-def test_a_long_request_of_rank_bm25_stops_amid_its_words(engine: SnapshotEngine, preset: str) -> None:
-    looks = itertools.count(1)
-    retriever = engine.retriever(preset)
-    with pytest.raises(DeadlineError):
-        retriever.retrieve(Request(query="employee manager " * 1_000, cancelled=lambda: next(looks) > 50))
-    assert next(looks) < 55, "no work goes on after it"
 
 
 @pytest.mark.parametrize("k", [0, -1, MAX_K + 1, 10_000])
@@ -175,16 +103,6 @@ def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine
     assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
-def test_fusion_ranks_by_the_sum_of_its_standardised_features(engine: SnapshotEngine) -> None:
-    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=MAX_K))
-    weights = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
-    total = np.zeros(len(response.tools))
-    for name, weight in weights.items():
-        values = np.asarray([tool.reasons.features[name] for tool in response.tools])
-        total += weight * (values - values.mean()) / (values.std() or 1.0)
-    np.testing.assert_allclose([tool.score for tool in response.tools], total, atol=1e-3)
-
-
 def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
     response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
     award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
@@ -237,24 +155,12 @@ class _DeadReranker:
         raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
 
 
-class _ShortestFirst:
-    name = "shortest"
-
-    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        return -np.asarray([len(document) for document in documents], dtype=np.float32)
-
-
 @pytest.mark.parametrize("preset", ["default", "paper", "hybrid"])
 def test_a_dead_encoder_degrades_and_says_so(snapshot: Snapshot, preset: str) -> None:
     response = make_presets(snapshot, _DeadEncoder())[preset].retrieve(Request(query=QUERY, k=3))
     assert response.tools
     assert any("no semantic matching" in reason for reason in response.fallbacks)
     assert all("cosine_text" not in tool.reasons.features for tool in response.tools)
-
-
-def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
-    with pytest.raises(ModelError):
-        make_presets(snapshot, _DeadEncoder())["semantic"].retrieve(Request(query=QUERY))
 
 
 @pytest.mark.parametrize(
@@ -275,23 +181,6 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
     assert response.fallbacks == said
 
 
-def test_a_reranker_takes_a_second_look_in_default_and_none_in_fast(snapshot: Snapshot) -> None:
-    plain, looked = make_presets(snapshot, HashingEncoder()), make_presets(snapshot, HashingEncoder(), _ShortestFirst())
-    request = Request(query=QUERY, k=10)
-    assert plain["default"].retrieve(request).tools == plain["fast"].retrieve(request).tools
-    assert looked["fast"].retrieve(request).tools == plain["fast"].retrieve(request).tools
-    answer = looked["default"].retrieve(request)
-    assert all(tool.reasons.features["reranker"] < 0 for tool in answer.tools), "minus the length of each text"
-    assert [tool.score for tool in answer.tools] != [tool.score for tool in plain["default"].retrieve(request).tools]
-
-
-def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:
-    response = make_presets(snapshot, HashingEncoder(), _ShortestFirst())["paper"].retrieve(Request(query=QUERY, k=10))
-    sizes = [tool.reasons.features["reranker"] for tool in response.tools]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not response.fallbacks
-
-
 def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content: SnapshotContent) -> None:
     for key in list(content.graph)[::3]:
         ego = engine.neighbors(key, limit=10_000)
@@ -300,17 +189,6 @@ def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content
         assert ego.center.degree == content.graph.degree(key)
         assert {node.key for node in ego.nodes} == set(nx.all_neighbors(content.graph, key)) - {key}
         assert not ego.truncated
-
-
-def test_neighbors_can_be_narrowed_and_cut(engine: SnapshotEngine) -> None:
-    ego = engine.neighbors("procurement/create_purchase_order", predicates=["has_parameter"], limit=1)
-    assert [edge.predicate for edge in ego.edges] == ["has_parameter"]
-    assert ego.truncated
-    assert ego.total_degree == 2
-    with pytest.raises(NotFoundError):
-        engine.neighbors("business_object:unicorn")
-    with pytest.raises(InvalidArgumentError, match="has_parameter"):
-        engine.neighbors("procurement/create_purchase_order", predicates=["nonsense"])
 
 
 def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotContent) -> None:
@@ -326,17 +204,6 @@ def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotCo
         assert said["predicate"] == theirs[edge]["predicate"]
         assert said["provenance"] == theirs[edge]["provenance"]
         assert said["confidence"] == pytest.approx(theirs[edge]["confidence"])
-
-
-def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
-    found = ngrams(["Sending reminders about the overdue POs"], {"po": "purchase order"})
-    assert "send reminder" in found
-    assert "purchase order" not in found, "the plural of an abbreviation is a word of its own until it is singular"
-    assert "overdue" in found
-    assert "the" not in found
-    assert "about the" not in found
-    assert found == list(dict.fromkeys(found))
-    assert "purchase order" in ngrams(["the PO"], {"po": "purchase order"})
 
 
 def test_a_snapshot_is_only_served_with_the_encoder_that_made_it(store: Path) -> None:

@@ -33,18 +33,6 @@ def test_what_takes_an_output_of_an_executed_tool_and_its_system_gain(engine: Sn
     assert gains[ORDER] > gains["procurement/query_purchase_order_items"] > gains["hr/get_employee"]
 
 
-def test_the_boost_is_a_feature_and_goes_to_the_systems_of_the_clauses_too(engine: SnapshotEngine) -> None:
-    def boosts(query: str) -> dict[str, float]:
-        tools = engine.retriever().retrieve(Request(query=query, k=6, done=(SEARCH,))).tools
-        return {tool.id: tool.reasons.features["task_boost"] for tool in tools}
-
-    one_clause = boosts("create a purchase order with the supplier Acme")
-    assert (
-        one_clause[ORDER] > one_clause["procurement/query_purchase_order_items"] > 0 == one_clause["hr/give_spot_award"]
-    )
-    assert boosts(TASK)["hr/give_spot_award"] > 0, "a clause is about the other system"
-
-
 def test_an_unknown_executed_tool_is_named_and_changes_nothing_else(engine: SnapshotEngine) -> None:
     ids = [f"gone/{number}" for number in range(7)]
     answer = engine.retriever().retrieve(Request(query=TASK, explain=False, done=ids))
@@ -102,11 +90,6 @@ def test_what_no_request_may_say(others: dict[str, object], subject: str) -> Non
 )
 def test_a_known_value_fills_the_inputs_of_its_name(name: str, parameter: str, is_known: bool) -> None:
     assert (known_value({name: "C-17"}, parameter) == "C-17") == is_known
-
-
-def test_of_several_known_values_the_one_with_the_name_of_the_input_fills_it() -> None:
-    have = {"travel_from": "RMS", "travel_to": "SBK", "customer": "C-17", "customer_id": "C-18"}
-    assert [known_value(have, name) for name in ("travelTo", "travel_from", "customerId")] == ["SBK", "RMS", "C-18"]
 
 
 def test_what_the_caller_has_or_has_fetched_pulls_no_supplier(engine: SnapshotEngine) -> None:

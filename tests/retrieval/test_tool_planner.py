@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -212,23 +211,6 @@ def test_a_short_number_is_the_identifier_only_where_the_request_says_so(
     assert _inputs(plan, "refund_order")["order_id"].value == value
 
 
-def test_tools_that_wait_for_each_other_are_not_both_first(shop: SnapshotEngine) -> None:
-    plan = shop.plan(PlanRequest(goals=["shop/open_lock"]))
-    assert _names(plan)[-1] == "open_lock" and len(set(_names(plan))) == len(plan.steps)
-    seen: set[str] = set()
-    for step in plan.steps:
-        assert all(each.supplier in seen for each in step.inputs if each.step)
-        seen.add(step.tool_id)
-    asked = {each.parameter for each in plan.open_inputs}
-    assert plan.fallbacks or asked
-
-
-def test_an_object_is_asked_for_by_its_required_fields_where_it_is_required_itself(shop: SnapshotEngine) -> None:
-    assert shop.plan(PlanRequest(goals=["shop/add_filter"])).open_inputs == ()
-    asked = shop.plan(PlanRequest(goals=["shop/set_price"])).open_inputs
-    assert [each.parameter for each in asked] == ["price.amount", "price.currency"]
-
-
 @pytest.mark.parametrize("query", ["", "refund the order of Acme"])
 def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, query: str) -> None:
     for goal in TOOLS:
@@ -248,13 +230,6 @@ def test_every_required_input_of_every_step_has_a_source(shop: SnapshotEngine, q
                     assert (step.number, each.parameter) in asked
 
 
-def test_plans_are_stable(shop: SnapshotEngine) -> None:
-    for tool in TOOLS:
-        request = PlanRequest(goals=[tool.id], query="refund the order of Acme")
-        assert shop.plan(request) == shop.plan(request)
-        assert shop.plan(request) == shop.restricted({"id": ["*"]}).plan(request)
-
-
 def test_a_hidden_supplier_is_asked_for_instead(shop: SnapshotEngine) -> None:
     part = shop.restricted({"id": ["*", "!shop/search_customers"]})
     plan = part.plan(PlanRequest(goals=["shop/list_orders"]))
@@ -272,17 +247,3 @@ def test_bad_requests_are_named(shop: SnapshotEngine) -> None:
         PlanRequest()
     with pytest.raises(DeadlineError):
         shop.plan(PlanRequest(query="refund an order", deadline=0.0))
-
-
-@pytest.mark.shared
-def test_plans_of_a_real_specification_find_more_than_as_many_tools_of_retrieval(shared: Path, tmp_path: Path) -> None:
-    from research.plan_sets import labelled, measured
-
-    folder = shared / "bench" / "restbench"
-    build_snapshot([str(folder / "tools.jsonl")], tmp_path, encoder=HashingEncoder())
-    found = measured(open_engine(tmp_path), [*labelled(folder / "queries.jsonl")])
-    plan, bare, with_goal, plain, alone = found.means
-    assert plan[1] > with_goal[1] + 0.03 and plan[2] > with_goal[2] + 0.1
-    assert plan[1] > plain[1] + 0.2
-    assert bare[2] > 0.4
-    assert alone[0] == 1.0 and plan[2] > alone[2] + 0.3

@@ -95,72 +95,9 @@ def test_another_process_with_another_hash_seed_makes_the_same_rows() -> None:
     assert made.stdout.strip() == digest.hexdigest()
 
 
-def test_another_seed_makes_other_rows_of_the_same_counts() -> None:
-    one, other = ev_tables(0.02, seed=0), ev_tables(0.02, seed=1)
-    assert _counts(one) == _counts(other)
-    assert _rows(one, "BatteryModule") != _rows(other, "BatteryModule")
-
-
 def test_a_graph_too_small_for_its_fixed_types_is_refused() -> None:
     with pytest.raises(InvalidArgumentError):
         ev_tables(0.001)
-
-
-def test_prices_have_many_digits_some_are_missing_and_the_dearest_module_has_a_site(
-    tables: Sequence[GraphTable],
-) -> None:
-    modules = _rows(tables, "BatteryModule")
-    built = {row["source"] for row in _rows(tables, "BUILT_AT")}
-    for name in ("marketPrice", "unitCost"):
-        values = [(row[name], row["key"]) for row in modules if isinstance(row[name], float)]
-        highest, key = max(values)
-        assert 0 < len(modules) - len(values) < len(modules) // 10
-        assert len(repr(highest)) > 12
-        assert sum(value == highest for value, _ in values) == 1
-        assert key in built
-    names = Counter(row["name"] for row in modules)
-    assert 0 < sum(count > 1 for count in names.values()) < len(modules) // 20
-
-
-def test_three_models_start_with_b_and_names_of_models_are_unique(tables: Sequence[GraphTable]) -> None:
-    names = [str(row["name"]) for row in _rows(tables, "VehicleModel")]
-    assert sorted(name for name in names if name.startswith("B")) == ["BE-4417", "BR-20Q7", "BX-09T3"]
-    assert len(set(names)) == len(names)
-    assert {"EV-X7", "PX-206"} <= set(names)
-
-
-def test_degrees_are_skewed_and_flows_stand_twice(tables: Sequence[GraphTable]) -> None:
-    sites = Counter(row["target"] for row in _rows(tables, "BUILT_AT"))
-    assert max(sites.values()) > 10 * min(sites.values())
-    flows = Counter(tuple(row.items()) for row in _rows(tables, "INTEGRATED_IN", "BatteryModule", "VehicleModel"))
-    assert max(flows.values()) > 1
-
-
-def test_runs_months_and_processes_tell_one_story(tables: Sequence[GraphTable]) -> None:
-    """Months of a model by its sites, by the calendar and by its processes agree."""
-
-    def month(row: Mapping[str, object]) -> str:
-        return f"CM-{row['year']}-{row['month']:02}"
-
-    at_sites = _rows(tables, "ASSEMBLED_AT")
-    outputs = _rows(tables, "OUTPUTS", "AssemblyProcess", "VehicleModel")
-    for name, cost_class in (("SCHEDULED_IN", "Plan"), ("ASSEMBLED_IN", "Actuals")):
-        in_calendar = {(row["source"], row["target"]) for row in _rows(tables, name)}
-        assert in_calendar == {(row["source"], month(row)) for row in at_sites if row["costClass"] == cost_class}
-        assert in_calendar == {(row["target"], month(row)) for row in outputs if row["costClass"] == cost_class}
-    done = {(row["source"], row["target"]) for row in at_sites if row["costClass"] == "Actuals"}
-    planned = {(row["source"], row["target"]) for row in at_sites if row["costClass"] == "Plan"}
-    assert planned < done
-    done_by = {(row["source"], row["target"]) for row in outputs if row["costClass"] == "Actuals"}
-    assert {(row["source"], row["target"]) for row in outputs if row["costClass"] == "Plan"} < done_by
-
-
-def test_scheduled_periods_differ_as_months_quarters_and_years(tables: Sequence[GraphTable]) -> None:
-    by_model: dict[object, list[str]] = {}
-    for row in _rows(tables, "SCHEDULED_IN"):
-        by_model.setdefault(row["source"], []).append(str(row["target"])[3:7])
-    assert any(len(years) > 1 for years in by_model.values())
-    assert all(len(set(years)) == len(years) for years in by_model.values())
 
 
 def test_chains_of_assemblies_go_one_tier_down_and_end_within_six_hops(tables: Sequence[GraphTable]) -> None:

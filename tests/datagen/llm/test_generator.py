@@ -8,12 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from datagen.interfaces import GeneratedText, Generator
 from datagen.llm import LlmGenerator, ParaphraseCheck, Paraphraser
-from datagen.llm.value_masks import mask_values
 from datagen.synthetic_request import RejectedRequest, SampleValue
 from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
@@ -85,13 +82,6 @@ def test_a_right_paraphrase_replaces_the_wording_and_keeps_the_values() -> None:
     told = json.loads(request["messages"][-1]["content"])
     assert told["message"] == "Please ship the open order of NAME1 on DATE1."
     assert told["keep"] == ["NAME1", "DATE1"]
-
-
-def test_without_masks_the_model_sees_the_values() -> None:
-    model = ScriptedChat([said("Ada Wren's open order should go out on 14 Feb")])
-    generated = generator(model, masked=False).generate(CHAIN, CLASS, seed=1)
-    assert isinstance(generated, GeneratedText) and generated.by == "llm.v2"
-    assert json.loads(model.calls[0][1].content)["keep"] == ["Ada Wren", "14 Feb"]
 
 
 DROPPED = {
@@ -172,12 +162,6 @@ def test_an_answer_outside_the_schema_is_no_paraphrase(answer: str) -> None:
     assert generator(ScriptedChat([answer, answer])).generate(CHAIN, CLASS, seed=0) == replace(WORDED, by="rules.v9")
 
 
-def test_of_an_answer_with_more_candidates_than_were_asked_for_only_the_first_are_read() -> None:
-    wrong = [f"Cancel order {number}" for number in range(200)]
-    answers = [json.dumps({"rewordings": [*wrong, RIGHT]})] * 3
-    assert generator(ScriptedChat(answers)).generate(CHAIN, CLASS, seed=0) == replace(WORDED, by="rules.v9")
-
-
 def test_the_same_seed_asks_nothing_again_and_other_seeds_give_other_styles() -> None:
     cache = ResultCache()
     with chat_server(lambda *_: Reply(text=said(RIGHT))) as server:
@@ -223,19 +207,3 @@ def test_the_budget_stops_the_run() -> None:
         with pytest.raises(BudgetExceededError):
             for seed in range(1, 9):
                 poor.generate(CHAIN, CLASS, seed=seed)
-
-
-PIECES = st.sampled_from(
-    ["14 Feb", "E13429", "Ada Wren", "10", "coffee", "10 pcs", "x", "to", "DATE1", "ID12", "€ 5", "'a b'"]
-)
-
-
-@given(st.lists(PIECES, max_size=8), st.lists(PIECES, max_size=6))
-def test_masks_are_put_back_as_they_were(pieces: list[str], values: list[str]) -> None:
-    text = " ".join(pieces)
-    stated = [SampleValue(tool="t", parameter="p", value=value) for value in values]
-    masked = mask_values(text, stated, masked=True)
-    assert masked.unmask(masked.text) == text
-    assert all(mask in masked.text for mask in masked.values)
-    assert set(values) == {masked.values.get(one, one) for one in masked.keep}
-    assert mask_values(text, stated, masked=False).text == text

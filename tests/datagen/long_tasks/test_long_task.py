@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from datagen.long_tasks import LONG_TASK, make_long_tasks
 from datagen.synthetic_request import SampleValue, SyntheticRequest, Verdict
@@ -116,24 +114,3 @@ def test_too_few_parts_end_in_fewer_tasks_with_the_reason() -> None:
         assert not made.tasks and made.shortage and not made.shortage.endswith(".")
     alone = [one for one in TOOLS if one.id.startswith("hr")]
     assert make_long_tasks(catalogue(*alone), one_system, [Agreeing()], 1, seed=0).tasks, "it has no other system"
-
-
-def test_many_more_tasks_than_the_parts_suffice_for_are_not_attempted() -> None:
-    for parts in ([], PARTS[:2], PARTS):
-        wanted, more = (
-            make_long_tasks(catalogue(*TOOLS), parts, [Agreeing()], count, seed=0) for count in (500, 10**9)
-        )
-        assert more.tasks == wanted.tasks and more.shortage
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    chosen=st.lists(st.tuples(st.sampled_from(SYSTEMS), st.integers(0, 11), st.integers(1, 5)), max_size=7),
-    seed=st.integers(0, 9),
-)
-def test_whatever_the_parts_no_tool_is_twice_in_a_task(chosen: list[tuple[str, int, int]], seed: int) -> None:
-    parts = [numbered(*one) for one in chosen]
-    for task in make_long_tasks(catalogue(*TOOLS), parts, [Agreeing()], 3, seed=seed).tasks:
-        assert len(set(task.path.tools)) == len(task.path.tools) <= 12
-        assert len(task.path.tools) >= 5
-        assert sum(set(one.path.tools) <= set(task.path.tools) for one in parts) >= 2

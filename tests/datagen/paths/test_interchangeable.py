@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from datagen import PathEdge, SampleValue, SyntheticRequest, ToolLinks, ToolPath
-from datagen.paths.interchangeable import MAX_ALTERNATIVES, InterchangeableTools
+from datagen.paths.interchangeable import InterchangeableTools
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, tool
 
@@ -43,12 +43,6 @@ def test_doubles_do_the_same_to_the_same_object(one: Tool, other: Tool, same: bo
     assert found.doubles(other.id) == ((one.id,) if same else ())
 
 
-def test_tools_that_are_all_alike_can_be_meant_by_no_request() -> None:
-    alike = _tools([tool(f"tool_{number}", "a", description="Does it.") for number in range(MAX_ALTERNATIVES + 2)])
-    assert alike.is_ambiguous("shop/tool_0")
-    assert not _tools([tool("delete_user", "user_id"), tool("remove_user", "user_id")]).is_ambiguous("shop/delete_user")
-
-
 SHOP = (
     tool("search_users", "query", "users[].user_id"),
     tool("list_users", "country?", "users[].user_id"),
@@ -65,36 +59,6 @@ PATH = ToolPath(
 def test_finders_that_find_the_same_by_words_are_alternatives() -> None:
     found = _tools(SHOP, *(_edge(f"shop/{name}", "shop/delete_user") for name in ("search_users", "list_users")))
     assert found.with_alternatives(PATH).slots == (("shop/search_users", "shop/list_users"), ("shop/delete_user",))
-
-
-def test_a_finder_that_does_not_fill_the_input_or_finds_by_a_relation_is_no_alternative() -> None:
-    edges = [_edge(f"shop/{name}", "shop/delete_user") for name in ("search_users", "list_group_users")]
-    assert _tools(SHOP, *edges).with_alternatives(PATH).alternatives == ()
-
-
-def _request(text: str, value: str, alternatives: tuple[tuple[str, ...], ...]) -> SyntheticRequest:
-    tools = ("sales/get_user",)
-    values = (SampleValue(tool=tools[0], parameter=value, value="7"),)
-    path = ToolPath(tools=tools, alternatives=alternatives)
-    return SyntheticRequest(id="r", text=text, request_class="single-intent", path=path, values=values)
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "kept"),
-    [
-        ("Show user 7", "user_id", ("support/get_user",)),
-        ("Show user 7 of sales", "user_id", ()),
-        ("Show user 7 with 7 roles", "depth", ()),
-    ],
-)
-def test_alternatives_are_those_that_the_request_leaves_open(text: str, value: str, kept: tuple[str, ...]) -> None:
-    tools = (
-        tool("get_user", "user_id depth?", namespace="sales"),
-        tool("get_user", "user_id", namespace="support"),
-        tool("list_orders"),
-    )
-    found = _tools(tools).narrowed(_request(text, value, (("support/get_user",),)))
-    assert found.path.slots[0][1:] == kept
 
 
 ROW = "order_id status country"
@@ -123,13 +87,3 @@ def test_reading_by_key_and_a_list_that_filters_by_the_key_do_the_same(
     values = tuple(SampleValue(tool=f"shop/{asked}", parameter=name, value=value) for name, value in stated.items())
     request = SyntheticRequest(id="r", text="Order 4711", request_class="single-intent", path=path, values=values)
     assert list(found.narrowed(request).path.alternatives) == alternatives
-
-
-def test_lists_that_differ_by_what_they_are_restricted_to_do_the_same() -> None:
-    found = _tools(
-        (
-            tool("get_tags", "workspace?", "data[].gid data[].name"),
-            tool("get_tags_for_workspace", "workspace_gid", "data[].gid data[].name"),
-        )
-    )
-    assert found.filtering["shop/get_tags"] == ("shop/get_tags_for_workspace",)

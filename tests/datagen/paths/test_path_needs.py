@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from datagen.paths.path_needs import PathNeeds, find_unsayable
+from datagen.paths.path_needs import PathNeeds
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.tool import Parameter, Tool
 from tests.datagen.catalogues import catalogue_of, tool
@@ -37,11 +35,6 @@ FLAGS, FLAG, SWITCH = (
 JOB, RETRY = tool("get_job", "job_id", "job_id status"), tool("retry_job", "job_id")
 FIND_SPECS = tool("get_specs", "product_id", "specs[].spec_id")
 DELETE_SPEC, DELETE_SPECS = tool("delete_specs_id", "spec_id"), tool("delete_specs_by_product", "product_id")
-USER, FIELDS = (
-    tool("get_user", "user_id", "custom_fields custom_fields[].key name latest_visits"),
-    tool("list_custom_fields", "user_id", "key"),
-)
-VISITS = tool("list_visits", "user_id", "day")
 TOOLS = (
     REGISTRY,
     SCAN,
@@ -92,43 +85,6 @@ def _fault(*edges: PathEdge, request_class: str = "") -> str:
 )
 def test_needless_tools_and_open_inputs_are_found(edges: list[PathEdge], because: str) -> None:
     fault = _fault(*edges)
-    assert because in fault and bool(fault) is bool(because)
-
-
-@pytest.mark.parametrize(
-    ("edges", "because"),
-    [
-        ([_edge(FLAGS, SWITCH, "flag_id")], "no condition"),
-        ([_edge(FLAG, SWITCH, "flag_id")], "documents no output"),
-        ([_edge(JOB, RETRY, "job_id")], ""),
-        ([_edge(SEARCH, STATUS, "order_id")], ""),
-    ],
-)
-def test_a_condition_is_on_what_the_tool_before_the_action_can_say(edges: list[PathEdge], because: str) -> None:
-    fault = _fault(*edges, request_class="conditional-multi-step")
-    assert because in fault and bool(fault) is bool(because)
-    assert not _fault(*edges, request_class="explicit-multi-step")
-
-
-def test_a_required_input_of_optional_parts_can_be_said_by_no_request() -> None:
-    rules, name = Parameter(name="rules", type="array", required=True), Parameter(name="name", required=True)
-    part = Parameter(name="rules[].range")
-    able = replace(part, required=True)
-    found = [find_unsayable(Tool(id="t", name="t", parameters=(name, rules, one)), ()) for one in (part, able)]
-    assert found == ["rules", ""]
-
-
-def test_two_parts_of_a_set_may_take_the_same() -> None:
-    path = ToolPath(tools=(SEARCH.id, CUSTOMERS.id), shape="set")
-    assert not PathNeeds(catalogue_of(TOOLS)).find_fault(replace(path, edges=()))
-
-
-@pytest.mark.parametrize(
-    ("part", "because"), [(FIELDS, "shop/get_user gives has what shop/list_custom_fields gives"), (VISITS, "")]
-)
-def test_a_part_of_a_record_is_not_read_beside_it(part: Tool, because: str) -> None:
-    path = ToolPath(tools=(USER.id, part.id), shape="set")
-    fault = PathNeeds(catalogue_of((USER, FIELDS, VISITS))).find_fault(path, "multi-intent")
     assert because in fault and bool(fault) is bool(because)
 
 

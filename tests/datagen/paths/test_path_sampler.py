@@ -6,8 +6,6 @@ from collections import Counter
 
 import pytest
 
-from datagen.extended_profiles import only_reads
-from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
@@ -69,17 +67,6 @@ def _is_check(edge: PathEdge, catalogue: ProfiledCatalogue) -> bool:
     return state_check(catalogue, edge.source, edge.target) == edge
 
 
-def test_a_condition_may_be_on_the_state_of_what_is_changed(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    checks = {
-        name: [path for path in paths if any(_is_check(edge, shipped) for edge in path.edges)]
-        for name, paths in made[1].by_class.items()
-    }
-    assert checks.pop("conditional-multi-step")
-    assert not any(checks.values())
-
-
 def test_as_many_as_wanted_are_found_and_no_two_of_a_class_have_the_same_tools(
     made: tuple[ToolLinks, FoundPaths],
 ) -> None:
@@ -102,31 +89,6 @@ def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_the
         assert len(filled) == len(set(filled))
 
 
-def test_steps_hang_together_and_every_one_passed_the_validator(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    rp, found = made
-    validator = RulesSequence(shipped, rp)
-    for path in _paths(found, *STEPPED):
-        pairs = {(edge.source, edge.target) for edge in path.edges}
-        reached = {path.tools[0]}
-        for _ in path.tools:
-            reached |= {end for pair in pairs if reached & set(pair) for end in pair}
-        assert reached == set(path.tools)
-        for pair in pairs:
-            between = [edge for edge in path.edges if (edge.source, edge.target) == pair]
-            assert any(validator.validate(edge).passed or _is_check(edge, shipped) for edge in between)
-
-
-def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[ToolLinks, FoundPaths]) -> None:
-    rp, found = made
-    for path in _paths(found, *STEPPED):
-        for edge in path.edges:
-            for other in path.tools[: path.tools.index(edge.target)]:
-                same = [one for one in rp.between(other, edge.target) if one.parameter == edge.parameter]
-                assert other == edge.source or not same
-
-
 def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
     shapes = Counter[str]()
     for path in _paths(made[1], *STEPPED):
@@ -140,77 +102,6 @@ def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
         else:
             assert path.shape == "fan" and out == {path.tools[0]: len(path.tools) - 1} and len(path.tools) >= 3
     assert set(shapes) == {"chain", "join", "fan"}
-
-
-def test_stated_steps_fork_into_more_than_two(made: tuple[ToolLinks, FoundPaths]) -> None:
-    forked = Counter(len(path.tools) for path in _paths(made[1], "explicit-multi-step") if path.shape == "fan")
-    assert forked[4] + forked[5]
-    assert all(len(path.tools) < 4 for path in _paths(made[1], "conditional-multi-step") if path.shape == "fan")
-
-
-def test_lengths_are_spread(made: tuple[ToolLinks, FoundPaths]) -> None:
-    lengths = Counter(len(path.tools) for path in _paths(made[1], *STEPPED))
-    total = sum(lengths.values())
-    assert 0.25 <= lengths[2] / total <= 0.55 and 0.25 <= lengths[3] / total <= 0.6
-    assert lengths[4]
-
-
-def test_what_is_implied_or_conditional_reads_before_it_acts(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    profiles = shipped.extended_profiles
-    for path in _paths(made[1], "implicit-multi-step", "conditional-multi-step"):
-        feeding = {edge.source for edge in path.edges}
-        assert all(only_reads(profiles[tool_id]) for tool_id in feeding)
-    for path in _paths(made[1], "conditional-multi-step"):
-        assert not only_reads(profiles[path.tools[-1]])
-
-
-def test_tools_of_several_wants_need_nothing_of_each_other(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    rp, found = made
-    alike, groups = 0, Counter[int]()
-    for path in _paths(found, "multi-intent"):
-        assert path.shape == "set" and 2 <= len(path.tools) <= 4
-        assert all(edge.kind == "P-P" for edge in path.edges)
-        assert not any(rp.between(one, other) for one in path.tools for other in path.tools)
-        alike += bool(path.edges)
-        groups[len({shipped.group(tool_id) for tool_id in path.tools})] += 1
-    assert alike and groups[1]
-
-
-def test_a_question_goes_with_an_action_or_a_chain_and_mostly_with_a_tool_that_answers(
-    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
-) -> None:
-    profiles = shipped.extended_profiles
-    general = {one.id for one in shipped.tools if answers_general_questions(one, profiles[one.id])}
-    paths = _paths(made[1], "ir-multi-intent")
-    answered = [path for path in paths if general & set(path.tools)]
-    systems = {profiles[tool].system for tool in general}
-    near = [path for path in paths if systems & {profiles[tool].system for tool in path.tools}]
-    assert 0.3 <= len(answered) / len(near) <= 0.8
-    assert all(len({profiles[tool].system for tool in path.tools}) == 1 for path in answered)
-    assert all(path.tools[0] in general and 2 <= len(path.tools) <= 3 for path in answered)
-    assert all(len(path.tools) <= 2 for path in paths if path not in answered)
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "expected"),
-    [
-        ("search_travel_policy", "query", True),
-        ("get_faq", "", True),
-        ("search_documents", "query", True),
-        ("list_policies", "page", False),
-        ("list_policies", "question", True),
-        ("get_article", "article_id", False),
-        ("search_orders", "query", False),
-        ("update_handbook", "text", False),
-    ],
-)
-def test_tools_that_answer_in_general_are_told_by_what_they_read(name: str, inputs: str, expected: bool) -> None:
-    catalogue = catalogue_of([tool(name, inputs)])
-    assert answers_general_questions(catalogue.tools[0], catalogue.profile(f"shop/{name}")) is expected
 
 
 def test_coverage_is_even_and_unused_tools_have_reasons(
@@ -230,13 +121,6 @@ def test_coverage_is_even_and_unused_tools_have_reasons(
 def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: ProfiledCatalogue) -> None:
     assert _found(shipped, 8, seed=1)[1] == _found(shipped, 8, seed=1)[1]
     assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
-
-
-def test_edges_are_validated_only_where_a_path_is_to_take_them(shipped: ProfiledCatalogue) -> None:
-    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
-    validator = _Validator(passed=True)
-    find_paths(shipped, rp, ToolLinks(), validator, wanted={"explicit-multi-step": 10})
-    assert len(validator.asked) == len(set(validator.asked)) < 200 < len(rp)
 
 
 def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: ProfiledCatalogue) -> None:
@@ -282,28 +166,6 @@ def test_a_class_that_is_none_is_an_error(shipped: ProfiledCatalogue) -> None:
         find_paths(shipped, ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"rhymes": 3})
 
 
-def test_progress_counts_up_to_what_was_found(shipped: ProfiledCatalogue) -> None:
-    seen: list[tuple[str, int, int]] = []
-    find_paths(
-        shipped, ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"single-intent": 3},
-        progress=lambda stage, done, total: seen.append((stage, done, total)),
-    )  # fmt: skip
-    assert seen == [("paths", 1, 3), ("paths", 2, 3), ("paths", 3, 3)]
-
-
-def test_a_tool_that_no_request_could_mean_is_in_no_path() -> None:
-    alike = [tool(f"get_order_{number}", "order_id", "order_id") for number in range(12)]
-    others = [tool(f"close_{noun}", f"{noun}_id") for noun in "account contract ticket".split()]
-    edge = PathEdge(
-        kind="P-P", source=others[0].id, target=alike[0].id, output="a", parameter="b", confidence=1, reason="alike"
-    )
-    wanted = dict.fromkeys(CLASSES, 10)
-    catalogue = catalogue_of([*alike, *others])
-    found = find_paths(catalogue, ToolLinks(), ToolLinks((edge,)), _Validator(passed=True), wanted=wanted)
-    used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
-    assert used == {one.id for one in others}
-
-
 def test_a_tool_without_plain_words_is_in_no_path_and_its_reason_is_told(shipped: ProfiledCatalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
     wordless = {edge.target for edge in rp}
@@ -319,27 +181,3 @@ def test_a_tool_without_plain_words_is_in_no_path_and_its_reason_is_told(shipped
     used = {tool_id for paths in found.by_class.values() for path in paths for tool_id in path.tools}
     told = {one.subject[0] for one in found.rejected if "put into words: it has none" in one.reason}
     assert used and used.isdisjoint(wordless) and told == wordless
-
-
-def test_requests_side_by_side_are_about_one_thing_that_none_of_them_removes() -> None:
-    own = [tool("get_watermark", "file_id"), tool("list_comments", "file_id")]
-    others = [tool("delete_file", "file_id"), tool("get_hook", "hook_id"), tool("delete_hook", "hook_id")]
-    found = find_paths(
-        catalogue_of([*own, *others]), ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"multi-intent": 1}
-    )
-    (path,) = found.by_class["multi-intent"]
-    assert set(path.tools) == {one.id for one in own}
-
-
-def test_a_tool_that_is_no_request_of_its_own_stands_beside_no_other() -> None:
-    vague, *able = [tool(name, "file_id") for name in ("get_watermark", "list_comments", "list_tags")]
-    found = find_paths(
-        catalogue_of([vague, *able]),
-        ToolLinks(),
-        ToolLinks(),
-        _Validator(passed=True),
-        wanted={"multi-intent": 3},
-        no_part=lambda one, request_class: "too vague" if one == vague.id else "",
-    )
-    (path,) = found.by_class["multi-intent"]
-    assert set(path.tools) == {one.id for one in able}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from datagen.interfaces import ToolOutput, ToolOutputs
-from datagen.paths.rp_graph import LIMITS, build_rp_graph
+from datagen.interfaces import ToolOutputs
+from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.synthetic_request import CLASSES
 from ingest.sources import read_catalog
@@ -40,21 +40,6 @@ def test_outputs_that_were_not_found_fill_nothing() -> None:
     assert not len(build_rp_graph(catalogue, ToolOutputs(by_tool={})))
 
 
-def test_outputs_inferred_by_anybody_are_read_as_the_inputs_of_that_name() -> None:
-    catalogue = catalogue_of(
-        [tool("fresh_start", "topic"), tool("cancel_order", "order_id"), tool("ship_order", "orderId")]
-    )
-    output = ToolOutput(
-        tool="shop/fresh_start", name="order_id", confidence=0.95, reason="it starts one", documented=False
-    )
-    links = build_rp_graph(catalogue, ToolOutputs(by_tool={"shop/fresh_start": (output,)}))
-    assert edge_ends(links) == {
-        ("fresh_start", "order_id", "cancel_order", "order_id"),
-        ("fresh_start", "order_id", "ship_order", "orderId"),
-    }
-    assert all("it starts one" in edge.reason for edge in links)
-
-
 def test_the_nearest_login_opens_the_door() -> None:
     found = _ends(
         [
@@ -69,15 +54,6 @@ def test_the_nearest_login_opens_the_door() -> None:
         ("acme_login", "session_id", "acme_buy", "session_id"),
         ("zenith_login", "session_id", "zenith_sell", "session_id"),
     }
-
-
-def test_bare_types_join_only_what_is_filed_together() -> None:
-    def typed(name: str, domain: str) -> Tool:
-        return tool(name, "input_0", "output", types="image", domain=domain)
-
-    others = [tool(f"other_{number}") for number in range(9)]
-    found = _ends([typed("blur", "photo"), typed("sharpen", "photo"), typed("x_ray", "medicine"), *others])
-    assert {(source, target) for source, _, target, _ in found} == {("blur", "sharpen"), ("sharpen", "blur")}
 
 
 def test_context_parameters_have_no_edges() -> None:
@@ -95,27 +71,6 @@ def test_context_parameters_have_no_edges() -> None:
     context = {(one.id, name) for one in catalogue.profiles.values() for name in one.context}
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     assert context and not context & {(edge.target, edge.parameter) for edge in links}
-
-
-def test_what_a_resolver_finds_no_other_list_needs_to_give() -> None:
-    found = _ends(
-        [
-            tool("search_projects", "query", "projects[].project_id projects[].name"),
-            tool("list_permitted_projects", "permissions", "projects[].project_id"),
-            tool("list_user_projects", "user_id", "projects[].project_id"),
-            tool("archive_project", "project_id"),
-        ]
-    )
-    sources = {source for source, _, target, _ in found if target == "archive_project"}
-    assert sources == {"search_projects", "list_user_projects"}  # the second finds by a relation
-
-
-def test_edges_know_their_ends_and_reasons() -> None:
-    catalogue = catalogue_of(SHOP)
-    for edge in build_rp_graph(catalogue, RulesOutputs(catalogue).find()):
-        assert edge.kind == "R-P" and edge.source != edge.target
-        assert LIMITS.min_confidence <= edge.confidence <= 1 and edge.reason
-        assert edge.parameter in {one.name for one in catalogue.tool(edge.target).parameters}
 
 
 def test_the_graph_is_the_same_under_another_hash_seed() -> None:
@@ -157,8 +112,3 @@ def test_known_dependencies_are_found_from_the_documents_alone(
     found = {(edge.source, edge.target) for edge in links if {edge.source, edge.target} <= spoken_of}
     assert len(found & key) / len(found) >= precision
     assert len(found & key) / len(key) >= recall
-
-
-def test_marks_of_a_page_fill_nothing() -> None:
-    tools = [tool("list_orders", "nextToken?", "nextToken orders"), tool("list_items", "nextToken?", "nextToken items")]
-    assert _ends(tools) == set()

@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
-from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
-from ingest.sources import read_catalog
-from ontology.tool import Parameter, Tool
-from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
-from tests.datagen.sequence_pairs import HELD_OUT, LABELLED_FIRST, Pair
 
 
-@pytest.fixture(scope="module")
-def shipped() -> tuple[ProfiledCatalogue, ToolLinks]:
-    catalogue = catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
-    return catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find())
-
-
-def _edge(pair: Pair) -> PathEdge:
+def _edge(pair: tuple[str, str, str, str, bool]) -> PathEdge:
     source, output, target, parameter, _ = pair
     return PathEdge(kind="R-P", source=source, target=target, output=output, parameter=parameter, confidence=0.5)
-
-
-@pytest.mark.parametrize(("pairs", "least"), [(LABELLED_FIRST, 0.85), (HELD_OUT, 0.8)])
-def test_labels_of_a_reader_are_met(
-    shipped: tuple[ProfiledCatalogue, ToolLinks], pairs: tuple[Pair, ...], least: float
-) -> None:
-    catalogue, rp = shipped
-    validator = RulesSequence(catalogue, rp)
-    known = [pair for pair in pairs if pair[0] in catalogue and pair[2] in catalogue]
-    assert len(known) >= 40
-    right = sum(validator.validate(_edge(pair)).passed is pair[4] for pair in known)
-    assert right / len(known) >= least
 
 
 CASES = (
@@ -80,21 +55,6 @@ def test_verdicts_say_why(source: str, output: str, target: str, parameter: str,
     assert verdict.passed is follows and because in verdict.reason
 
 
-def test_what_each_of_two_systems_makes_is_not_the_same_thing() -> None:
-    tools = (
-        tool("create_booking", "trip", "booking_id", namespace="travel", system="Travel"),
-        tool("create_booking", "room", "booking_id", namespace="rooms", system="Rooms"),
-        tool("cancel_booking", "booking_id", namespace="rooms", system="Rooms"),
-    )
-    validator = RulesSequence(catalogue_of(tools), ToolLinks())
-    reasons = {
-        source: validator.validate(_edge((source, "booking_id", "rooms/cancel_booking", "booking_id", False))).reason
-        for source in ("travel/create_booking", "rooms/create_booking")
-    }
-    assert "of its own" in reasons["travel/create_booking"]
-    assert "undoes" in reasons["rooms/create_booking"]
-
-
 NEEDLESS = (
     tool("list_groups", "", "groups[].group_name"),
     tool("list_user_groups", "user_id", "groups[].group_name"),
@@ -132,29 +92,3 @@ def test_needless_first_tools_are_told(source: str, output: str, target: str, pa
     edge = _edge((f"shop/{source}", output, f"shop/{target}", parameter, False))
     verdict = RulesSequence(catalogue_of(NEEDLESS), ToolLinks()).validate(edge)
     assert verdict.passed is not bool(because) and because in verdict.reason, verdict.reason
-
-
-def test_what_has_a_finder_of_its_own_is_not_found_by_another() -> None:
-    def plan(name: str, path: str) -> Tool:
-        return Tool(
-            id=f"store/{name}",
-            name=name,
-            parameters=(Parameter(name="product_id", required=True, location="path"),) if "{" in path else (),
-            returns=(Parameter(name="items[].product_id"),),
-            metadata={"path": path, "method": "get", "namespace": "store"},
-        )
-
-    tools = (
-        plan("list_products", "/products"),
-        plan("list_subscriptions", "/subscriptions"),
-        plan("get_subscription", "/subscriptions/{product_id}"),
-    )
-    catalogue = catalogue_of(tools)
-    pairs = [
-        (f"store/{name}", "items[].product_id", "store/get_subscription", "product_id", True)
-        for name in ("list_products", "list_subscriptions")
-    ]
-    validator = RulesSequence(catalogue, ToolLinks(tuple(map(_edge, pairs))))
-    reasons = [validator.validate(_edge(pair)).reason for pair in pairs]
-    assert "found by store/list_subscriptions" in reasons[0]
-    assert "found by" not in reasons[1]

@@ -9,7 +9,6 @@ from email.policy import default
 from pathlib import Path
 
 import pytest
-from icalendar import Calendar
 
 from datagen.personal import TruthTables, write_personal_data
 from datagen.personal.write_personal_data import TRUTH
@@ -57,20 +56,6 @@ def test_the_mails_are_sound_mime_and_of_every_kind(home: Path) -> None:
     assert any(mail["Delivered-To"] for mail in mails)
 
 
-def test_the_calendars_have_rules_exceptions_days_and_zones(home: Path) -> None:
-    events = [
-        event
-        for path in (home / "calendars").iterdir()
-        for event in Calendar.from_ical(path.read_bytes()).walk("VEVENT")
-    ]
-    assert {str(event["UID"]) for event in events}
-    for name in ("RRULE", "EXDATE", "RECURRENCE-ID", "ATTENDEE", "LOCATION"):
-        assert any(name in event for event in events), name
-    assert any(event["DTSTART"].params.get("VALUE") == "DATE" for event in events)
-    assert any(event["DTSTART"].params.get("TZID") == "Europe/Berlin" for event in events)
-    assert sum("COUNT" not in str(event["RRULE"].to_ical()) for event in events if "RRULE" in event) >= 1
-
-
 def test_the_truth_has_every_edge_and_only_known_entities(home: Path) -> None:
     truth = TruthTables.read(home / TRUTH)
     assert len(truth.edges) == 14
@@ -78,21 +63,3 @@ def test_the_truth_has_every_edge_and_only_known_entities(home: Path) -> None:
         for one, other in pairs:
             assert one in truth.entities[source], (source, edge)
             assert target == "Date" or other in truth.entities[target], (edge, target)
-
-
-def test_attachments_of_all_kinds_of_folder(home: Path) -> None:
-    truth = TruthTables.read(home / TRUTH)
-    files = truth.entities["File"]
-    folders: dict[str, set[str]] = {}
-    for file, folder in truth.pairs("File", "parent", "Folder"):
-        folders.setdefault(file, set()).add(folder)
-    attached = [file for file in files if files[file]["kind"] == "attachment"]
-    assert {min(len(folders.get(file, ())), 2) for file in attached} == {0, 1, 2}
-    named = {(file["name"], file["size"]): id_ for id_, file in files.items() if file["kind"] == "on disk"}
-    contents = {
-        hashlib.sha256(path.read_bytes()).hexdigest()[:32] for path in (home / "files").rglob("*") if path.is_file()
-    }
-    same = [file for file in attached if (files[file]["name"], files[file]["size"]) in named]
-    assert {file.partition("/")[0] in contents for file in same} == {True, False}, (
-        "one is a namesake with other content"
-    )

@@ -100,12 +100,6 @@ def test_tables_keep_their_columns_whatever_a_text_says() -> None:
     assert "\\<b>" in example and "and more" in example
 
 
-def test_long_lists_are_cut_and_say_so() -> None:
-    said = page()
-    assert "… and 10 more in `report.json`" in said
-    assert "3 other reasons" in said
-
-
 def test_every_picture_is_drawn_the_same_twice_and_linked() -> None:
     pictures = draw_charts(FIGURES)
     assert list(pictures) == list(CHARTS)

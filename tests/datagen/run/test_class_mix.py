@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datagen.run.class_mix import equal_mix, named_mixes, read_mix
+from datagen.run.class_mix import equal_mix, read_mix
 from datagen.synthetic_request import CLASSES
 from ontology.errors import InvalidArgumentError
 
@@ -18,20 +18,10 @@ def mixed(tmp_path: Path, text: str, per_class: int = 10) -> dict[str, int]:
     return read_mix(file, per_class)
 
 
-def test_the_default_wants_as_many_of_each() -> None:
-    assert equal_mix(7) == dict.fromkeys(CLASSES, 7)
-
-
 @pytest.mark.parametrize("per_class", [0, -1, 10**7])
 def test_a_number_that_is_none_is_rejected(per_class: int) -> None:
     with pytest.raises(InvalidArgumentError, match="--per-class"):
         equal_mix(per_class)
-
-
-def test_whole_numbers_are_counts_of_yaml_and_json(tmp_path: Path) -> None:
-    counts = mixed(tmp_path, "single-intent: 3\nmulti-intent: 0\n")
-    assert counts == {**dict.fromkeys(CLASSES, 0), "single-intent": 3}
-    assert mixed(tmp_path, '{"single-intent": 3, "multi-intent": 0}') == counts
 
 
 @pytest.mark.parametrize(("per_class", "total"), [(10, 60), (7, 42), (1, 6)])
@@ -41,10 +31,6 @@ def test_shares_add_up_to_six_times_the_number_a_class(tmp_path: Path, per_class
     assert sum(counts.values()) == total
     assert list(counts) == list(CLASSES)
     assert sorted(counts.values(), reverse=True) == list(counts.values())
-
-
-def test_shares_need_not_add_up_to_one(tmp_path: Path) -> None:
-    assert mixed(tmp_path, "single-intent: 2.0\nmulti-intent: 1\n")["single-intent"] == 40
 
 
 @pytest.mark.parametrize(
@@ -72,33 +58,8 @@ def test_what_is_no_mix_is_rejected_with_the_classes_listed(tmp_path: Path, text
     assert all(name in str(caught.value) for name in CLASSES)
 
 
-def test_a_file_that_is_not_there_or_not_text_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    for name in ("absent.yaml", "binary"):
-        with pytest.raises(InvalidArgumentError, match="cannot be read"):
-            read_mix(tmp_path / name, 5)
-
-
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
         with pytest.raises(InvalidArgumentError, match="no regular file"):
             read_mix(path, 5)
-
-
-def test_the_mix_of_the_paper_has_its_shares_and_its_micro_average() -> None:
-    """Found at 3, 5 and 10 tools by the graph in the paper's Table 3, in percent, and the micro-averages it prints."""
-    found = {
-        "conditional-multi-step": (58.75, 72.50, 92.50),
-        "explicit-multi-step": (77.48, 85.59, 98.20),
-        "implicit-multi-step": (37.84, 47.30, 71.62),
-        "ir-multi-intent": (62.82, 74.36, 87.18),
-        "multi-intent": (90.59, 94.12, 98.82),
-        "single-intent": (90.67, 96.00, 98.67),
-    }
-    mix = named_mixes()["paper"]
-    for at, printed in enumerate((70.58, 79.13, 91.85)):
-        average = sum(mix[name] * values[at] for name, values in found.items()) / sum(mix.values())
-        assert average == pytest.approx(printed, abs=0.01)
-    counts = read_mix(Path("paper"), 100)
-    assert sum(counts.values()) == 600 and counts["explicit-multi-step"] == 132

@@ -37,7 +37,3 @@ def test_it_holds_more_than_it_was_made_for() -> None:
         assert kept.find_duplicate("new", candidates[0]).startswith("its cosine to r0 is 1.000")
         assert kept.find_duplicate("new", candidates[1]).startswith("its cosine to r2345 is 1.000")
     assert sum(map(len, kept.vectors.blocks())) == 2_500
-
-
-def test_nothing_is_encoded_for_nothing() -> None:
-    assert NearDuplicateFilter(HashingEncoder()).encode([]) == []

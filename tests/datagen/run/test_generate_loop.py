@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from datagen.interfaces import GeneratedText, RequestValidator
@@ -17,7 +15,6 @@ from datagen.run.queue import MAX_REJECTIONS, MAX_REQUESTS
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from inference import HashingEncoder
-from inference.arrays import Floats2d
 from ontology.errors import ModelError
 
 WORDS = "amber birch cobalt dune ember fjord grove heath inlet jetty knoll larch".split()
@@ -44,29 +41,6 @@ class Scripted:
         if isinstance(said, Exception):
             raise said
         return said if isinstance(said, RejectedRequest) else GeneratedText(text=said, values=())
-
-
-class Unasked(Scripted):
-    """A generator that does not count."""
-
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
-        said = self.say(path, 0)
-        assert not isinstance(said, Exception)
-        return said if isinstance(said, RejectedRequest) else GeneratedText(text=said, values=())
-
-
-class OwnDimension:
-    """An encoder of which every new text has a direction of its own, while there are any."""
-
-    name, dimensions, digest = "own.v1", 512, ""
-
-    def __init__(self) -> None:
-        self.texts = 0
-
-    def encode(self, texts: Sequence[str]) -> Floats2d:
-        rows = np.eye(self.dimensions, dtype=np.float32)[self.texts : self.texts + len(texts)]
-        self.texts += len(texts)
-        return rows
 
 
 @dataclass(kw_only=True)
@@ -143,13 +117,6 @@ def test_a_path_without_a_text_is_asked_for_once_and_one_with_a_bad_text_again(t
     assert [sum(name == tool for name, _ in generator.asked) for tool in ("t0", "t1")] == [1, MAX_REJECTIONS]
 
 
-def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> None:
-    generator = Scripted(say=lambda path, attempt: "Pay the rent")
-    made = generated(tmp_path, generator, wanted={"single-intent": 50}, count=5)
-    assert len(made.requests) == 1
-    assert len(generator.asked) <= 5 * MAX_REJECTIONS * MAX_REQUESTS
-
-
 @pytest.mark.parametrize("text", ["", "?!", "\ud83d half", "long " * 5_000])
 def test_what_eval_could_not_ask_is_rejected(tmp_path: Path, text: str) -> None:
     made = generated(tmp_path, Scripted(say=lambda path, attempt: text), wanted={"single-intent": 1}, count=1)
@@ -177,36 +144,3 @@ def test_what_stops_it_is_told_and_the_rest_is_made_when_it_runs_again(tmp_path:
     resumed = generated(tmp_path / "a", generator, wanted=wanted)
     assert resumed == generated(tmp_path / "b", Scripted(say=own_words), wanted=wanted)
     assert not {tool for tool, _ in generator.asked} & {"t0", "t1", "t2", "t3"}, "nothing is asked twice"
-
-
-def test_memory_holds_no_rows(tmp_path: Path) -> None:
-    """A row has 8 KB here, and took more than that in memory; its places, hashes and id take 2 KB."""
-
-    def say(path: ToolPath, attempt: int) -> str | RejectedRequest:
-        if int(path.tools[0].removeprefix("t")) % 3:
-            return own_words(path, attempt)
-        return RejectedRequest(stage="generate", subject=path.tools, reason="no words" * 1_000)
-
-    def peak(folder: Path, requests: int) -> int:
-        found = {"single-intent": paths(3 * requests)}
-        validator = Validator(without="nothing" * 1_000)
-        with open_journal(folder, {"test": 1}) as journal:
-            generator = RequestGenerator(generator=Unasked(say=say), validators=((validator,),), journal=journal)
-            encoder = OwnDimension()
-            tracemalloc.start()
-            try:
-                wanted = {"single-intent": requests}
-                made = generate_all(found, wanted, generator, encoder, seed=0, progress=lambda *_: None)
-                assert sum(1 for _ in made.requests) == requests < 4 * len(made.rejected)
-                return tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-
-    peak(tmp_path / "first", 10)  # fills the caches
-    few, many = peak(tmp_path / "few", 20), peak(tmp_path / "many", 100)
-    assert many - few < 80 * 4_000
-
-
-def test_a_class_without_paths_has_none(tmp_path: Path) -> None:
-    made = generated(tmp_path, Scripted(say=own_words), wanted={"single-intent": 3}, count=0)
-    assert (len(made.requests), len(made.rejected), made.stopped) == (0, 0, None)

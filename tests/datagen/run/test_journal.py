@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -77,18 +76,6 @@ def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> 
         assert (journal.get("one"), journal.get("two")) == (None, REJECTED)
 
 
-def test_a_line_with_letters_that_are_not_ascii_is_read(tmp_path: Path) -> None:
-    keep(tmp_path, one=DRAFT, two=REJECTED)
-    path = journal_file(tmp_path)
-    whole = path.read_bytes()
-    path.write_bytes(whole.replace(rb"Who\u2019s", "Who’s".encode())[:-1])  # repaired, because its end is missing
-    with open_journal(tmp_path, CONFIG) as journal:
-        assert journal.get("one") == DRAFT
-    path.write_bytes(whole.replace(rb"Who\u2019s", b"Who\xff"))
-    with open_journal(tmp_path, CONFIG) as journal:
-        assert (journal.get("one"), journal.get("two")) == (None, REJECTED)
-
-
 def test_a_journal_that_is_no_file_is_a_typed_error(tmp_path: Path) -> None:
     path = journal_file(tmp_path)
     path.parent.mkdir(parents=True)
@@ -109,29 +96,12 @@ def test_what_was_rejected_counts_once_something_else_was_not(tmp_path: Path) ->
         assert (journal.get("rejected"), journal.get("made"), journal.get("as it died")) == (REJECTED, DRAFT, None)
 
 
-def test_many_rejections_in_a_row_are_no_dying_model(tmp_path: Path) -> None:
-    with open_journal(tmp_path, CONFIG) as journal:
-        for number in range(100):
-            journal.keep(f"u{number}", REJECTED)
-    with open_journal(tmp_path, CONFIG) as journal:
-        assert 90 <= sum(journal.get(f"u{number}") is not None for number in range(100)) < 100
-        assert journal.get("u0") == REJECTED
-
-
 def test_another_configuration_starts_anew_and_the_old_one_is_kept(tmp_path: Path) -> None:
     keep(tmp_path, one=DRAFT)
     with open_journal(tmp_path, {**CONFIG, "snapshot": "s2"}) as journal:
         assert journal.get("one") is None
     with open_journal(tmp_path, CONFIG) as journal:
         assert journal.get("one") == DRAFT
-
-
-def test_an_emptied_journal_starts_anew(tmp_path: Path) -> None:
-    keep(tmp_path, one=DRAFT)
-    path = journal_file(tmp_path)
-    path.write_text("", encoding="utf-8")
-    with open_journal(tmp_path, CONFIG) as journal:
-        assert journal.get("one") is None
 
 
 def test_a_disk_that_rejects_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,11 +114,3 @@ def test_a_disk_that_rejects_is_a_typed_error(tmp_path: Path, monkeypatch: pytes
             with pytest.raises(StorageError, match="No space left"):
                 journal.keep("one", DRAFT)
         assert journal.get("one") is None
-
-
-def test_a_fault_of_the_caller_is_not_called_a_fault_of_the_disk(tmp_path: Path) -> None:
-    def broken() -> Any:
-        raise FileNotFoundError("somebody else's")
-
-    with pytest.raises(FileNotFoundError, match="somebody"), open_journal(tmp_path, CONFIG):
-        broken()

@@ -12,7 +12,6 @@ from datagen.run.stored_rows import stored_rejections, stored_requests
 from datagen.synthetic_request import RejectedRequest, SampleValue, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.errors import StorageError
-from ontology.files import write_lines, write_rows
 
 EDGE = PathEdge(kind="R-P", source="a", target="b", output="id", parameter="a_id", confidence=0.1 + 0.2, reason="so")
 
@@ -40,15 +39,6 @@ def test_requests_are_read_in_the_order_of_their_classes(tmp_path: Path) -> None
     assert [rows[0], rows[3], rows[-1], *rows[1:3]] == [expected[0], expected[3], expected[3], *expected[1:3]]
     with pytest.raises(IndexError):
         rows[4]
-
-
-def test_lines_are_those_of_the_file_of_results(tmp_path: Path) -> None:
-    rows = stored_requests(["single-intent"], tmp_path / "new")
-    for number in range(3):
-        rows.append(request(number), "single-intent")
-    write_rows(tmp_path / "rows.jsonl", (request(number).to_json() for number in range(3)))
-    write_lines(tmp_path / "lines.jsonl", rows.lines())
-    assert (tmp_path / "lines.jsonl").read_bytes() == (tmp_path / "rows.jsonl").read_bytes()
 
 
 def test_rejections_are_read_as_they_were(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +11,8 @@ from datagen.synthetic_request import SyntheticRequest
 from datagen.tool_path import ToolPath
 from datagen.unanswerable import UnanswerableRequest, UnanswerableRequests, make_unanswerable
 from ontology import Parameter, Tool
-from ontology.yaml_data import read_yaml
-from research.confidence.unserved import background_lines
-from research.enterprise_benchmark import read_rows
-from tests.conftest import ROOT
 from tests.datagen.llm.shop import catalogue
 
-FOLDER = ROOT / "datagen" / "unanswerable"
 GET = Tool(
     id="shop/get_order",
     name="get_order",
@@ -69,32 +63,6 @@ def test_a_kind_for_which_nothing_was_found_is_named_with_the_reason() -> None:
     )
 
 
-def test_a_word_of_the_documents_removes_the_messages_that_a_tool_for_it_could_serve() -> None:
-    every, found = made(), made(other("list_conversations", "Lists the conversations of a ticket."))
-    before, after = ({one.text for one in made.requests if one.kind == "chit-chat"} for made in (every, found))
-    assert after < before
-    assert before - after == {
-        message["text"]
-        for message in read_yaml(FOLDER / "small_talk.yaml")["messages"]
-        if "conversation" in message.get("signs", ())
-    }
-    assert len(after) > 30
-    assert found.absent == ()
-    assert any("the documents mention 'conversation'" in reason for reason in found.left_out)
-
-
-def test_a_sign_of_several_words_stands_in_one_document_as_it_is() -> None:
-    apart = made(other("one", "You can have a look."), other("two", "A conversation ends."))
-    together = made(other("talk", "Lets guests have a conversation."))
-    for found, there in ((apart, True), (together, False)):
-        assert any(one.kind == "chit-chat" for one in found.requests) is there
-
-
-def test_a_sign_among_thousands_of_inputs_is_read() -> None:
-    inputs = [f"a_long_name_of_the_input_with_number_{number}" for number in range(1_000)]
-    assert not of(made(other("form", "Does it.", *inputs, "weather")), "other-domain", "weather")
-
-
 @pytest.mark.parametrize(
     ("action", "tool"),
     [
@@ -110,10 +78,6 @@ def test_a_sign_among_thousands_of_inputs_is_read() -> None:
 def test_an_action_that_a_tool_may_serve_is_not_missing(action: str, tool: Tool) -> None:
     assert of(made(), "missing-action", action)
     assert not of(made(tool), "missing-action", action)
-
-
-def test_a_tool_for_another_object_of_another_system_serves_nothing_here() -> None:
-    assert of(made(other("translate_poem", "Turns a poem into another tongue.")), "missing-action", "translate")
 
 
 def test_the_object_is_one_that_requests_name_and_that_has_identifiers() -> None:
@@ -161,46 +125,3 @@ def test_nothing_is_said_to_be_missing_where_a_document_cannot_be_read(name: str
     found = made(tool)
     assert not found.requests, "it may be a tool for pets"
     assert len(found.left_out) == 1 and "plain English" in found.left_out[0]
-
-
-def test_of_many_documents_a_few_may_be_jargon() -> None:
-    jargon = other("adjust", "Readjusts ephemeral photomultipliers.")
-    found = made(*(replace(jargon, id=f"desk/{number}") for number in range(3)))
-    assert not found.requests and "3 of 5 tools" in found.left_out[0]
-    english = [
-        other(name, "Says how much is left.") for name in ("show_stock", "show_rest", "show_budget", "show_area")
-    ]
-    for few in (jargon, other("list_orders", "WOs"), other("x17", "")):
-        assert made(few, *english).requests
-
-
-def test_one_tool_in_another_language_may_serve_what_the_others_do_not() -> None:
-    english = [other(f"show_{number}", "Says how much is left.") for number in range(100)]
-    for described in (
-        "Bucht einen Termin beim Tierarzt für die Katze oder den Hund.",
-        "为宠物猫狗预约兽医看诊和打疫苗。",
-    ):
-        found = made(*english, other("book_it", described))
-        assert not found.requests and "book_it" in found.left_out[0]
-
-
-def test_one_hint_alone_is_no_domain() -> None:
-    assert of(made(other("track", "Follows a thing.")), "other-domain", "music")
-
-
-def test_no_domain_would_serve_its_own_sentences_by_a_word_that_is_no_sign_of_it() -> None:
-    for domain in read_yaml(FOLDER / "other_domains.yaml")["domains"]:
-        assert domain["signs"] and domain["hints"] and len(domain["requests"]) > 1
-        assert not set(domain["signs"]) & set(domain["hints"])
-
-
-def test_no_sentence_is_one_of_those_that_measure_or_fit_abstention() -> None:
-    files: list[Path] = [*(ROOT / "examples" / "unserved").glob("*.jsonl")]
-    files += [
-        ROOT / "examples" / "real" / "unanswerable.jsonl",
-        ROOT / "examples/enterprise/benchmark/unanswerable.jsonl",
-    ]
-    known = {row["query"].lower() for file in files for row in read_rows(file)}
-    known |= {line.lower() for name in ("talk", "tasks") for line in background_lines(name)}
-    assert len(known) > 300
-    assert sorted(known & {one.text.lower() for one in made().requests}) == []

@@ -66,13 +66,3 @@ def test_not_of_its_class(validated: Validated, label: str, tools: str, text: st
     verdict = validated("class", label, tools, text)
     assert not verdict.passed
     assert said in verdict.reason
-
-
-def test_a_condition_inside_a_general_question_is_none(validated: Validated) -> None:
-    text = "What happens if I lose my badge? Also drop LR-4412"
-    assert validated("class", "ir-multi-intent", "hr/searchHandbook hr/cancelLeaveRequest", text).passed
-
-
-def test_words_in_quotes_are_no_cues(validated: Validated) -> None:
-    text = 'answer case C-20410 with "if it leaks then call us"'
-    assert validated("class", "single-intent", "support/reply_to_case", text).passed

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from eval.analysis.compare import Comparison, Point, compare, comparison_to_json
+from eval.analysis.compare import Comparison, Point, compare
 from eval.answers import Answer
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery
@@ -79,15 +78,6 @@ def test_the_page_names_every_request_that_changed() -> None:
     assert "Snapshot s1; config hash of default 000000000000." in page
 
 
-def test_equal_evaluations_differ_in_nothing() -> None:
-    comparison = compare([measured(BEFORE)], [measured(BEFORE)], resamples=100)
-    assert all(
-        (point.difference, point.low, point.high, point.p) == (0, 0, 0, 1) for point in points_of(comparison).values()
-    )
-    page = comparison_to_markdown(comparison)
-    assert "Gained" not in page and "Lost" not in page and "Attention" not in page
-
-
 def test_other_snapshots_and_configurations_are_said_on_top() -> None:
     before = measured(BEFORE, config={"preset": "default", "snapshot_id": "s1", "k": 1}, config_hash="b" * 12)
     after = measured(AFTER, snapshot_id="s2", config={"preset": "default", "snapshot_id": "s2"}, config_hash="c" * 12)
@@ -112,20 +102,6 @@ def test_requests_that_are_not_the_same_in_both_are_named_and_left_out() -> None
     assert "Only before (1): q3. Only after (1): new. With another text or gold set (1): q2." in said
 
 
-def test_the_order_of_gold_tools_does_not_make_another_request() -> None:
-    turned = measured(AFTER, {**GOLD, "q2": ["b", "a"]})
-    [compared] = compare([measured(BEFORE)], [turned], resamples=100).sets
-    assert compared.altered == ()
-    [gained, _] = compared.systems[0].points[0].gained
-    assert (gained.query.tools, gained.before, gained.after) == (("a", "b"), (1, 4), (1, 2))
-
-
-def test_many_ids_are_counted_and_some_named() -> None:
-    gold = {**GOLD, **{f"more-{number:02}": ["a"] for number in range(30)}}
-    said = top(comparison_to_markdown(compare([measured(BEFORE, gold)], [measured(AFTER)], resamples=100)))
-    assert "Only before (30): more-00" in said and "more-19 and 10 more." in said and "more-20" not in said
-
-
 def test_systems_and_sets_of_one_side_are_left_out_by_name() -> None:
     before, after = measured(BEFORE), measured(AFTER)
     extra = replace(before, runs=(*before.runs, replace(before.runs[0], system="paper")))
@@ -138,11 +114,6 @@ def test_systems_and_sets_of_one_side_are_left_out_by_name() -> None:
     assert "Sets measured only after, left out: fin." in said
 
 
-def test_one_set_each_is_compared_under_either_name() -> None:
-    [compared] = compare([measured(BEFORE)], [measured(AFTER, name="hr-2")], resamples=100).sets
-    assert (compared.names, len(compared.paired)) == (("hr", "hr-2"), 4)
-
-
 def test_a_request_without_an_answer_is_lost_and_said() -> None:
     after = measured(BEFORE)
     failed = Answer(query_id="q1", tools=("a",), error="DeadlineError: too late.")
@@ -150,15 +121,6 @@ def test_a_request_without_an_answer_is_lost_and_said() -> None:
     comparison = compare([measured(BEFORE)], [replace(after, runs=(run,))], resamples=100)
     assert ids(points_of(comparison)[3]) == ([], ["q1"])
     assert "left requests without an answer, 0 before and 1 after; each scores 0" in comparison_to_markdown(comparison)
-
-
-def test_cutoffs_beyond_the_answers_are_left_out_unless_the_catalogue_ends_there() -> None:
-    short = measured(AFTER, k=5)
-    comparison = compare([measured(BEFORE)], [short], resamples=100)
-    assert list(points_of(comparison)) == [3, 5]
-    assert "answers do not reach k = 10 in both; left out" in top(comparison_to_markdown(comparison))
-    whole = compare([measured(BEFORE)], [replace(short, tools=5)], resamples=100)
-    assert list(points_of(whole)) == [3, 5, 10]
 
 
 def test_what_has_nothing_in_common_is_refused() -> None:
@@ -171,19 +133,6 @@ def test_what_has_nothing_in_common_is_refused() -> None:
         compare([before], [replace(before, runs=(replace(before.runs[0], system="paper"),))])
     with pytest.raises(InvalidArgumentError, match="no cutoff in common"):
         compare([before], [measured(AFTER, k=2)])
-
-
-def test_the_json_form() -> None:
-    before, after = measured(BEFORE), measured(AFTER)
-    value = json.loads(json.dumps(comparison_to_json(compare([before], [after], resamples=100, seed=3))))
-    assert (value["resamples"], value["seed"]) == (100, 3)
-    [point, *_] = value["sets"][0]["systems"][0]["points"]
-    assert point["difference"] == 0.25
-    assert point["gained"][0] == {
-        "id": "q2", "class": "", "before": {"a": 1, "b": 4}, "after": {"a": 1, "b": 2},
-    }  # fmt: skip
-    assert [one["id"] for one in point["lost"]] == ["q3"]
-    assert value["sets"][0]["snapshots"] == ["s1", "s1"]
 
 
 def test_hostile_texts_stay_texts() -> None:

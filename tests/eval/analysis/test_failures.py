@@ -8,9 +8,8 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
-from eval.analysis.failures import CAUSES, Failure, MissingTool, analyse_failures, failed_requests
+from eval.analysis.failures import CAUSES, Failure, analyse_failures, failed_requests
 from eval.analysis.graph_evidence import GraphEvidence
-from eval.answers import Answer, Run
 from eval.gold_slots import gold_slots
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
@@ -25,7 +24,6 @@ from ontology import Parameter, Tool, load_ontology
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.presets import make_presets
 from retrieval.query.request import Request
-from retrieval.ranking.features import TEXT_FEATURES
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import run_of
@@ -90,10 +88,6 @@ def only(snapshot: Snapshot, system: str, query: LabelledQuery, *, k: int) -> Fa
     return failure
 
 
-def with_run(measured_set: MeasuredSet, run: Run) -> MeasuredSet:
-    return replace(measured_set, runs=(run,))
-
-
 def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, SEARCH]), k=2)
     assert failure.cause == "linked by an edge but not boosted"
@@ -112,32 +106,6 @@ def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -
     assert [entry.kind for entry in failure.entries].count("semantic") == 10
 
 
-def test_one_of_several_alternatives_is_enough_and_the_first_ranked_is_explained(snapshot: Snapshot) -> None:
-    query = request([AWARD, ["hr/gone", ORDER], ["hr/gone too", SEARCH]])
-    failure = only(snapshot, "paper", query, k=2)
-    assert (failure.found, failure.wrong) == ((AWARD, ORDER), ())
-    [missing] = failure.missing
-    assert (missing.tool_id, missing.rank) == (SEARCH, 4)
-    page = document_to_markdown(failures_document([failure], [measured(snapshot, "paper", query)]))
-    assert "hr/gone or " in page
-
-
-def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot) -> None:
-    failure = only(snapshot, "bm25-regex-title", request([AWARD, SEARCH]), k=2)
-    [missing] = failure.missing
-    assert failure.cause == missing.cause == "not a candidate"
-    assert (missing.rank, missing.candidate) == (None, False)
-    assert missing.edges
-    assert set(missing.features) == set(TEXT_FEATURES)
-
-
-def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:
-    failure = only(snapshot, "semantic", request([GET], "One employee with manager and department"), k=1)
-    [missing] = failure.missing
-    assert failure.cause == "near-duplicate ranked above it"
-    assert (missing.rank, missing.near_duplicate) == (2, DUPLICATE.id)
-
-
 def test_a_candidate_that_is_ranked_too_low(snapshot: Snapshot) -> None:
     items = "procurement/query_purchase_order_items"
     failure = only(snapshot, "semantic", request([ORDER, items], "Order paper from the supplier Acme"), k=2)
@@ -145,12 +113,6 @@ def test_a_candidate_that_is_ranked_too_low(snapshot: Snapshot) -> None:
     assert failure.cause == "a candidate, ranked too low"
     assert (missing.rank, missing.edges) == (4, ())
     assert "parameter:purchase order id" in missing.shared
-
-
-def test_more_gold_than_k_comes_before_what_is_said_of_its_tools(snapshot: Snapshot) -> None:
-    failure = only(snapshot, "paper", request([AWARD, SEARCH]), k=1)
-    assert failure.cause == "gold larger than k"
-    assert [tool.cause for tool in failure.missing] == ["linked by an edge but not boosted"]
 
 
 def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
@@ -164,41 +126,6 @@ def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
         (),
         "",
     )
-
-
-def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
-    query = request([AWARD])
-    asked = measured(snapshot, "paper", query)
-    broken = Answer(query_id="q", tools=(), error="DeadlineError: too late.")
-    dead = replace(asked.runs[0], answers={"q": broken})
-    for run, error in ((dead, broken.error), (replace(dead, answers={}), "it was not sent")):
-        [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, run), "paper", k=3, limit=1)
-        assert (failure.cause, failure.error, failure.entries) == ("no answer", error, ())
-
-
-def test_a_system_that_is_no_preset_is_judged_by_its_answers_and_the_graph(snapshot: Snapshot) -> None:
-    asked = measured(snapshot, "paper", request([AWARD, SEARCH]))
-    remote = replace(asked.runs[0], system="grpc:127.0.0.1:1")
-    [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, remote), remote.system, k=2, limit=1)
-    [missing] = failure.missing
-    assert (missing.rank, missing.candidate, missing.in_ego_graph) == (4, None, None)
-    assert (failure.cause, failure.entries) == ("linked by an edge but not boosted", ())
-
-
-def test_a_preset_that_now_answers_otherwise_is_not_asked_why(snapshot: Snapshot) -> None:
-    asked = measured(snapshot, "paper", request([GET]))
-    older = replace(asked.runs[0], answers={"q": Answer(query_id="q", tools=(SUPPLIERS, ORDER, GET))})
-    [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, older), "paper", k=2, limit=1)
-    [missing] = failure.missing
-    assert (missing.rank, missing.candidate, failure.cause) == (3, None, "not among the first k")
-
-
-def test_a_rank_beyond_what_can_be_asked_for_is_not_known(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.analysis.failures.MAX_K", 3)
-    items = "procurement/query_purchase_order_items"
-    failure = only(snapshot, "semantic", request([ORDER, items], "Order paper from the supplier Acme"), k=2)
-    assert [(tool.rank, tool.candidate) for tool in failure.missing] == [(None, None)]
-    assert failure.cause == "not among the first k"
 
 
 def test_complete_requests_are_no_failures_and_each_class_has_its_share(snapshot: Snapshot) -> None:
@@ -244,23 +171,3 @@ def test_graph_evidence_about_two_tools(snapshot: Snapshot) -> None:
     assert evidence.shared(ORDER, [SUPPLIERS, ORDER]) == ("parameter:supplier id",)
     assert evidence.near_duplicate(GET, [AWARD, GET, DUPLICATE.id]) == DUPLICATE.id
     assert evidence.near_duplicate(AWARD, [GET, "gone"]) == evidence.near_duplicate("gone", [GET]) == ""
-
-
-def test_a_tool_whose_id_says_nothing_is_shown_with_its_name() -> None:
-    failure = Failure(
-        set_name="hr",
-        snapshot_id="s1",
-        system="default",
-        config_hash="0" * 12,
-        k=1,
-        query=request(["t7", "hr/get_employee"]),
-        cause=CAUSES[-1],
-        found=(),
-        missing=(MissingTool(tool_id="t7", cause=CAUSES[-1]),),
-        wrong=("t9",),
-        names={"t7": "find things", "t9": "lose things"},
-    )
-    page = document_to_markdown(failures_document([failure], []))
-    assert "gold: t7 (find things), hr/get" in page
-    assert "wrong tools among them: t9 (lose things)" in page
-    assert "| t7 (find things) |" in page

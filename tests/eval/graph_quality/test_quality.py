@@ -7,19 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from eval.graph_quality import GraphQuality, find_build_report, graph_quality
+from eval.graph_quality import GraphQuality, graph_quality
 from eval.graph_quality.build_counts import BuildCounts
 from eval.graph_quality.connectivity import Relation
-from eval.graph_quality.edge_precision import EdgePrecision, GoldKind, score
-from eval.graph_quality.residual_duplicates import ResidualDuplicates, TypeDuplicates
+from eval.graph_quality.edge_precision import EdgePrecision, GoldKind
+from eval.graph_quality.residual_duplicates import TypeDuplicates
 from eval.graph_quality.statistics import ToolSample
-from eval.graph_quality.tool_pairs import Pairs, encode
 from eval.queries import QuerySet
 from eval.report import Paragraph, Table, graph_section
 from inference import HashingEncoder
@@ -29,15 +24,11 @@ from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
-from ontology.proportion import Proportion
-from research.graph_quality import main
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
-from services.jobs.build import build_snapshot
 from tests.eval.planted import query_set
 from tests.retrieval.conftest import published
 
-QUALITY = TypeAdapter(GraphQuality)
 KEY = Parameter(name="supplier_id", type="key")
 TOOLS = (
     Tool(id="a", name="approve_it", parameters=(KEY,)),
@@ -183,21 +174,6 @@ def test_precision_and_recall_are_those_counted_by_hand(quality: GraphQuality) -
     assert _edges(quality).unknown_gold_edges == 1
 
 
-def test_a_dependency_that_was_declared_to_the_builder_is_no_finding(quality: GraphQuality) -> None:
-    assert _edges(quality).declared_left_out == 1
-    assert all(row.edges != "depends_on" for row in _edges(quality).scores)
-    table = _block(quality, "known dependencies")
-    assert isinstance(table, Table)
-    assert "1 dependencies that the documents declare are left out" in table.caption
-
-
-def test_the_baselines_are_those_counted_by_hand(quality: GraphQuality) -> None:
-    # a-b, c-b and d-c by name; d-b too by its words; by type b-c instead, and each wanted pair.
-    assert _counts(quality, "parameter", "same name") == (2, 3, 2, 3)
-    assert _counts(quality, "parameter", "shared words") == (3, 4, 3, 3)
-    assert _counts(quality, "parameter", "same type") == (3, 5, 3, 3)
-
-
 def test_navigations_are_scored_by_entity_set(tmp_path: Path) -> None:
     def tool(verb: str, entity_set: str) -> Tool:
         return Tool(id=f"{verb}_{entity_set}", name=verb, metadata={"app": "sales", "entity_set": entity_set})
@@ -226,20 +202,6 @@ def test_the_statistics_count_what_was_planted(quality: GraphQuality) -> None:
     assert statistics.hubs.tools[0] == ("tool:b", 5)
 
 
-def test_requests_are_connected_as_counted_by_hand(quality: GraphQuality) -> None:
-    assert quality.connectivity is not None
-    assert (quality.connectivity.requests, quality.connectivity.of_requests) == (5, 7)
-    found = {row.relation: (row.two.share.hits, row.all.share.hits) for row in _relations(quality)}
-    assert found == {
-        "supplies": (2, 2),
-        "resolved_by": (2, 1),
-        "depends_on": (0, 0),
-        "an edge between tools": (2, 2),
-        "at most 2 edges between tools": (3, 3),  # a and d, over b
-        "at most 2 edges of any kind": (4, 4),  # a and f, over the supplier; "thing" is a hub and joins nothing
-    }
-
-
 def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_path: Path) -> None:
     numbers = [f"{number:02}" for number in range(40)]
     tools = [Tool(id=side + number, name=side) for side in "tu" for number in numbers]
@@ -253,44 +215,6 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
     assert paired.two.chance < 0.1  # a given tail falls to its head once in forty
     assert paired.two.chance_in_system < 0.1  # all of no system
     assert starred.two.share.value == starred.two.chance == starred.two.chance_max == 1.0
-
-
-def test_edges_that_only_keep_to_their_system_are_at_chance_within_it(tmp_path: Path) -> None:
-    numbers = [f"{number:02}" for number in range(40)]
-    tools = [Tool(id=side + number, name=side) for side in "tu" for number in numbers]
-    systems = [
-        (tool.id, "has_system", tool.id[1:], "system") for tool in tools
-    ]  # t00 and u00 are one system, and so on
-    pairs = [("t" + number, "supplies", "u" + number, 0.5) for number in numbers]
-    requests = _requests([("t" + number, "u" + number) for number in numbers])
-    (row, *_) = _relations(graph_quality(_snapshot(tmp_path, tools, systems, pairs), queries=requests))
-    assert row.two.share.value == row.two.chance_in_system == 1.0
-    assert row.two.chance < 0.1
-
-
-def test_without_requests_of_several_tools_nothing_is_connected(snapshot: Snapshot) -> None:
-    measured = graph_quality(snapshot, queries=_requests([("a",), ("b", "nowhere")]))
-    assert measured.connectivity is not None
-    assert (measured.connectivity.requests, measured.connectivity.relations) == (0, ())
-    block = _block(measured, "Connectivity")
-    assert block == Paragraph(text="No request of this set needs several tools that the catalogue has.")
-
-
-def test_a_graph_without_edges_finds_nothing_and_fails_at_nothing(tmp_path: Path) -> None:
-    bare = [Tool(id="a", name="a"), Tool(id="b", name="b")]
-    key = _key(tmp_path / "key.jsonl", [("a", "b", "order")])
-    measured = graph_quality(_snapshot(tmp_path / "store", bare), gold_edges=[key], queries=_requests([("a", "b")]))
-    assert _counts(measured, "order", "together") == (0, 0, 0, 1)
-    assert {(row.two.share.hits, row.two.chance) for row in _relations(measured)} == {(0, 0.0)}
-    assert measured.duplicates == ResidualDuplicates(least_cosine=0.92, pairs=0, by_type={}, examples=())
-    assert measured.statistics.isolated_tools.count == 2
-
-
-def test_the_same_snapshot_gives_the_same_figures(snapshot: Snapshot, quality: GraphQuality, tmp_path: Path) -> None:
-    key = _key(tmp_path / "dependencies.jsonl", DEPENDENCIES)
-    again = graph_quality(snapshot, gold_edges=[key], queries=_requests(REQUESTS))
-    assert again == quality
-    assert QUALITY.dump_json(again) == QUALITY.dump_json(quality)
 
 
 def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) -> None:
@@ -368,14 +292,6 @@ def test_rejected_records_and_merges_come_from_the_build_report(snapshot: Snapsh
     assert ("triples rejected", "has_entity: no-evidence", "3") in rows
 
 
-def test_without_a_build_report_rejected_records_are_unknown_and_not_zero(snapshot: Snapshot) -> None:
-    measured = graph_quality(snapshot)
-    assert (measured.build, measured.edges, measured.connectivity) == (None, None, None)
-    block = _block(measured, "Rejected")
-    assert isinstance(block, Paragraph)
-    assert "not known" in block.text
-
-
 @pytest.mark.parametrize("change", [{"snapshot_id": "another"}, {"triples": {}}, {"merges": None}])
 def test_a_report_that_is_not_this_snapshots_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="this-one"):
@@ -390,80 +306,3 @@ def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path
         graph_quality(snapshot, gold_edges=[key])
     with pytest.raises(DocumentError, match="missing"):
         graph_quality(snapshot, gold_edges=[tmp_path / "missing.jsonl"])
-
-
-def test_every_table_is_rectangular_and_the_values_go_through_json(quality: GraphQuality) -> None:
-    assert QUALITY.validate_python(json.loads(QUALITY.dump_json(quality))) == quality
-    sections = graph_section(quality, title="graph").sections
-    assert len({section.title for section in sections}) == len(sections)
-    for section in sections:
-        (block,) = section.blocks
-        assert isinstance(block, Table) or (isinstance(block, Paragraph) and block.text)
-        if isinstance(block, Table):
-            assert {len(row) for row in block.rows} == {len(block.columns)}
-    rows = _rows_of(_block(quality, "known dependencies"))
-    assert ("parameter", "supplies", "50.0 [15.0, 85.0] (2 of 4)") in {row[:3] for row in rows}
-
-
-def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "bench" / "small"
-    folder.mkdir(parents=True)
-    catalog = _rows(folder / "tools.jsonl", [tool.to_json() for tool in TOOLS])
-    _key(folder / "dependencies.jsonl", DEPENDENCIES)
-    _rows(folder / "queries.jsonl", [{"id": "1", "query": "x", "tools": ["a", "b"], "class": ""}])
-    store = tmp_path / "stores" / "small" / "store"
-    built = build_snapshot([str(catalog)], store, encoder=HashingEncoder(), cached=False)
-    published_now = open_snapshot(store)
-    assert find_build_report(published_now) == built
-
-    out = tmp_path / "out.json"
-    main(tmp_path / "bench", encoder="hashing.v1", json_out=out)
-    fresh = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    main(tmp_path / "bench", encoder="hashing.v1", json_out=out, stores=tmp_path / "stores")
-    stored = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert fresh == stored
-    assert stored["small"]["build"]["tools_read"] == len(TOOLS)
-    assert "## small: 7 tools" in capsys.readouterr().out
-
-    report = store / "reports" / f"{built.snapshot_id}.json"
-    report.write_text("{", encoding="utf-8")
-    assert find_build_report(published_now) is None
-    report.unlink()
-    assert find_build_report(published_now) is None
-
-
-def test_wilson_by_hand() -> None:
-    share = Proportion(8, 10)
-    assert share.low is not None and share.high is not None
-    assert (round(share.low, 3), round(share.high, 3)) == (0.490, 0.943)
-    empty = TypeAdapter(Proportion).dump_python(Proportion(0, 0), mode="json")
-    assert empty == {"value": None, "low": None, "high": None, "hits": 0, "of": 0}
-
-
-@given(st.integers(0, 1000), st.integers(1, 1000))
-def test_the_interval_holds_its_share(hits: int, more: int) -> None:
-    share = Proportion(hits, hits + more)
-    assert share.value is not None and share.low is not None and share.high is not None
-    assert 0.0 <= share.low <= share.value + 1e-12
-    assert share.value <= share.high + 1e-12 <= 1.0 + 1e-12
-
-
-SIZE = 8
-PAIRS = st.sets(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)).filter(lambda pair: pair[0] != pair[1]))
-
-
-@given(found=PAIRS, key=PAIRS, directed=st.booleans())
-def test_precision_and_recall_equal_those_of_plain_sets(
-    found: set[tuple[int, int]], key: set[tuple[int, int]], directed: bool
-) -> None:
-    scored = score(_coded(found), _coded(key), SIZE, directed=directed)
-    ends = {end for pair in key for end in pair}
-    within = {pair if directed else tuple(sorted(pair)) for pair in found if set(pair) <= ends}
-    wanted = {pair if directed else tuple(sorted(pair)) for pair in key}
-    assert scored.precision == Proportion(len(within & wanted), len(within))
-    assert scored.recall == Proportion(len(within & wanted), len(wanted))
-
-
-def _coded(pairs: set[tuple[int, int]]) -> Pairs:
-    numbers = np.asarray(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    return encode(numbers[:, 0], numbers[:, 1], SIZE)

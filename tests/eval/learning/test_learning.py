@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from eval.learning import Influence, OutputUse, Session, held_out, known_sessions, learn, read_usage_log
-from eval.learning.held_out import mcnemar
 from eval.learning.make_learned import encode_sessions, make_learned
 from inference import HashingEncoder
 from ontology.errors import DocumentError
@@ -65,11 +64,6 @@ def test_a_session_counts_half_after_a_half_life_and_nothing_after_four() -> Non
     assert {each.weight for each in Influence(half_life_days=0).weigh(past)} == {1.0}
 
 
-def test_a_clock_of_the_future_makes_no_session_old() -> None:
-    past = [session(0), session(1, days=10_000)]
-    assert len(Influence(now=float(START)).weigh(past)) == 2
-
-
 def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
     honest = [session(number, reporter=f"h{number % 10}") for number in range(300)]
     spam = [session(1_000 + number, reporter="spammer", days=1 + number * 1e-4) for number in range(10_000)]
@@ -81,35 +75,7 @@ def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
     assert len(Influence(min_reporters=1).weigh([*honest, *spam])) == 10_300, "every reporter is trusted"
 
 
-def test_lines_without_a_reporter_are_the_word_of_the_operator() -> None:
-    weighted = Influence().weigh([session(number) for number in range(100)])
-    assert len({each.reporter for each in weighted}) == 100
-
-
 # -- support -------------------------------------------------------------------------------------------------------------
-
-
-def pairs_of(learned: LearnedUse, snapshot: Snapshot) -> set[tuple[str, str]]:
-    used_with = learned.used_with
-    return {
-        (snapshot.tool_id(head), snapshot.tool_id(tail))
-        for head, tail in zip(used_with.heads.tolist(), used_with.tails.tolist(), strict=True)
-    }
-
-
-@pytest.mark.parametrize(("reporters", "count", "found"), [(2, 4, True), (1, 4, False), (2, 2, False)])
-def test_a_pair_needs_sessions_and_reporters(snapshot: Snapshot, reporters: int, count: int, found: bool) -> None:
-    two = (tool_id(0), tool_id(1))
-    past = [session(number, reporter=f"r{number % reporters}", tools=two) for number in range(count)]
-    others = [session(100 + number, reporter=f"o{number}", tools=(tool_id(5 + number),)) for number in range(9)]
-    pairs = pairs_of(made(snapshot, [*past, *others]), snapshot)
-    assert pairs == ({two, two[::-1]} if found else set())
-
-
-def test_tools_that_are_together_no_more_than_chance_are_no_pair(snapshot: Snapshot) -> None:
-    """Tool 0 is used in every session, so it says nothing of the others."""
-    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1 + number % 4))) for number in range(40)]
-    assert pairs_of(made(snapshot, past), snapshot) == set()
 
 
 def test_an_output_that_two_reporters_saw_is_observed(snapshot: Snapshot) -> None:
@@ -176,30 +142,10 @@ def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
     assert np.mean(complete) > 0.8
 
 
-def test_from_a_shuffled_log_nothing_is_learned(snapshot: Snapshot) -> None:
-    past = known_sessions(sessions(400, shuffled=True), KNOWN)
-    learning = learn(past, snapshot, HashingEncoder(), influence=Influence(), k=5)
-    assert learning.learned is None
-    assert "held-out sessions" in learning.reason
-
-
-def test_words_alone_are_enough(snapshot: Snapshot) -> None:
-    """Sessions as the log of a server has them: no text, so no vector."""
-    past = [replace(each, query="", terms=tuple(sorted(each.query.split()))) for each in sessions(400)]
-    learning = learn(known_sessions(past, KNOWN), snapshot, HashingEncoder(), influence=Influence(), k=5)
-    assert learning.learned is not None
-    assert learning.learned.vectors_PD.shape[1] == 0
-
-
 def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
     learning = learn(sessions(100), snapshot, HashingEncoder(), influence=Influence(), k=5)
     assert learning.learned is None
     assert "20 each are needed" in learning.reason
-
-
-@pytest.mark.parametrize(("gained", "lost", "p_value"), [(0, 0, 1.0), (5, 0, 0.0625), (10, 2, 0.0386), (3, 3, 1.0)])
-def test_mcnemar(gained: int, lost: int, p_value: float) -> None:
-    assert mcnemar(gained, lost) == pytest.approx(p_value, abs=1e-4)
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------
@@ -233,11 +179,6 @@ def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, lin
     path.write_text(f'{{"query": "a", "tools": []}}\n\n{line}\n', encoding="utf-8")
     with pytest.raises(DocumentError, match=r"log\.jsonl:3"):
         read_usage_log(path)
-
-
-def test_tools_that_the_catalogue_no_longer_has_are_left_out() -> None:
-    past = [session(0, tools=("gone", tool_id(1))), session(1, tools=("gone",))]
-    assert [each.tools for each in known_sessions(past, KNOWN)] == [(tool_id(1),)]
 
 
 def test_tools_that_are_hidden_or_gone_have_no_votes_and_no_pairs(snapshot: Snapshot) -> None:

@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
-import struct
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 from matplotlib.container import BarContainer
 
 from eval.answers import Answer
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import (
-    Cell,
-    Column,
-    Document,
-    Listing,
-    Paragraph,
-    Picture,
-    Quotation,
-    Section,
-    Table,
-    averages_picture,
     difference_table,
-    document_to_html,
-    document_to_markdown,
     measure_table,
     per_query_rows,
-    per_set_table,
     table3,
     table_to_markdown,
     write_report,
 )
 from eval.report.abstention_table import abstention_table
 from eval.report.facts import cost_table, latency_table
-from eval.report.numbers import bytes_of, milliseconds, p_value, percent, points
-from eval.report.plots import averages_figure, by_group_figure
+from eval.report.numbers import percent, points
 from eval.summary import Summary, summarise, summary_from_json
-from ontology.errors import StorageError
 from ontology.markdown_text import escape_markdown
 from tests.eval.planted import query_set, run_of, with_unanswerable
 
@@ -80,12 +62,6 @@ def planted(name: str = "hr", **facts: Any) -> MeasuredSet:
 
 def summary_of(*sets: MeasuredSet) -> Summary:
     return summarise(sets, baseline="flat", resamples=200)
-
-
-def many_systems(count: int) -> Summary:
-    measured = planted()
-    copies = tuple(replace(measured.runs[0], system=f"flat-{number}") for number in range(count))
-    return summary_of(replace(measured, runs=(*measured.runs, *copies)))
 
 
 def test_table_3_as_the_paper_prints_it_with_the_share_that_none_can_complete() -> None:
@@ -141,59 +117,6 @@ def test_abstention_is_right_on_unanswerable_requests_and_false_on_others(tmp_pa
     assert [row["systems"]["graph"]["complete_at"] for row in written] == [1, 1, None, None, None]
 
 
-def test_unanswerable_requests_alone_have_no_figure_but_abstention(tmp_path: Path) -> None:
-    measured = abstaining({})
-    summary = summary_of(measured)
-    assert summary.figures == () and [rate.abstained for rate in summary.abstention] == [0, 2, 0, 1, 0, 1]
-    write_report(tmp_path, summary, [measured], title="hr")
-    page = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "Abstention, hr" in page and "CompleteRecall@10" not in page and "Differences" not in page
-
-
-def test_a_set_with_answerable_requests_alone_has_no_rate_of_abstention() -> None:
-    assert summary_of(planted()).abstention == ()
-
-
-def test_many_systems_stand_below_each_other() -> None:
-    lines = table_to_markdown(table3(many_systems(18), "hr")).splitlines()
-    assert (
-        lines[0]
-        == "| system | config | multi (2) @3 / @5 / @10 | single (2) @3 / @5 / @10 | micro-average (4) @3 / @5 / @10 |"
-    )
-    assert lines[2] == r"| *\|gold\| > k* |  | 50.0 / 0.0 / 0.0 | 0.0 / 0.0 / 0.0 | 25.0 / 0.0 / 0.0 |"
-    assert lines[4].startswith("| graph | aaaaaaaaaaaa | **50.0** / **50.0** / 50.0 |")
-    assert len(lines) == 3 + 20 + 2
-
-
-def test_nothing_is_best_where_all_have_nothing() -> None:
-    measured = planted()
-    none = tuple(replace(run, answers={}) for run in measured.runs)
-    table = table3(summary_of(replace(measured, runs=none)), "hr")
-    assert not any(cell.best for row in table.rows for cell in row)
-
-
-def test_a_set_without_classes_has_the_average_alone() -> None:
-    measured = planted()
-    plain = replace(measured.queries, queries=tuple(replace(one, request_class="") for one in measured.queries.queries))
-    table = table3(summary_of(replace(measured, queries=plain)), "hr")
-    assert [row[0].text for row in table.rows] == ["micro-average"]
-
-
-def test_sets_side_by_side_with_their_mean() -> None:
-    other = planted("it")
-    worse = tuple(replace(run, answers={}) if run.system == "graph" else run for run in other.runs)
-    summary = summary_of(planted(), replace(other, runs=worse, snapshot_id="s1"))
-    rows = table_to_markdown(per_set_table(summary, "CompleteRecall@3")).splitlines()[2:5]
-    assert rows == [
-        "| hr | 4 | 25.0 | 25.0 | **75.0** |",
-        "| it | 4 | 25.0 | **25.0** | 0.0 |",
-        "| *macro-average* | 8 | 25.0 | 25.0 | **37.5** |",
-    ]
-    only = per_set_table(summary, "CompleteRecall@3", ("graph", "unknown"), sets=["it"], intervals=True)
-    assert [cell.text for cell in only.rows[0]] == ["it", "4", "25.0", "0.0"]
-    assert only.rows[0][-1].detail == "[0.0, 0.0]"
-
-
 def test_intervals_and_differences_say_what_the_summary_says() -> None:
     summary = summary_of(planted())
     figure = next(
@@ -221,30 +144,6 @@ def test_latency_and_cost() -> None:
     assert [column.name for column in cost.columns[2:]] == ["build, s", "memory"]
     assert [cell.text for cell in cost.rows[1][2:]] == ["1.2", "3.0 MiB"]
     assert cost_table(summary, "hr", ("flat",)) is None
-
-
-def test_the_rank_of_every_gold_tool() -> None:
-    rows = list(per_query_rows([planted()]))
-    assert rows[2] == {
-        "id": "q3",
-        "set": "hr",
-        "class": "multi",
-        "gold": ["a", "b"],
-        "systems": {
-            "flat": {"ranks": {"a": 1, "b": 7}, "complete_at": 7},
-            "graph": {"ranks": {"a": 1, "b": 2}, "complete_at": 2},
-        },
-    }
-    assert rows[3]["systems"]["graph"] == {"ranks": dict.fromkeys("abcd"), "complete_at": None}
-
-
-def test_numbers() -> None:
-    assert [points(value) for value in (0.031, -0.0004, -0.5)] == ["+3.1", "0.0", "-50.0"]
-    assert [p_value(p) for p in (0.0002, 0.0126, 1.0)] == ["< 0.001", "0.013", "1.000"]
-    assert [milliseconds(ms) for ms in (0.1234, 3.456, 54.32, 1234.5)] == ["0.123", "3.46", "54.3", "1,234"]
-    assert [bytes_of(count) for count in (512, 1536, 2.5 * 1024**3, 2048 * 1024**4)] == [
-        "512 B", "1.5 KiB", "2.5 GiB", "2048.0 TiB",
-    ]  # fmt: skip
 
 
 def test_files_written(tmp_path: Path) -> None:
@@ -292,13 +191,6 @@ def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tm
     top = (tmp_path / "report.md").read_text(encoding="utf-8").partition("## ")[0]
     assert "graph on hr stopped before its end (ModelError: gone.); requests without an answer score 0." in top
     assert "answers of flat could hold 30 tools, the catalogue has 20." in top
-
-
-def test_a_disk_that_refuses_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    measured = planted()
-    with pytest.raises(StorageError, match="cannot be written"):
-        write_report(tmp_path / "file", summary_of(measured), [measured])
 
 
 # --- pages that no text can break out of
@@ -371,48 +263,6 @@ def test_markdown_shows_hostile_texts() -> None:
     assert escape_markdown("_a_ __b__ a\nb\r\n c") == r"\_a\_ \_\_b\_\_ a b c"
 
 
-def test_markdown_lines_open_no_list_heading_or_quotation_of_their_own() -> None:
-    blocks = tuple(
-        kind
-        for text in ("# a", "- a", "1. a", "> a", "+ a", "1.5 a")
-        for kind in (Paragraph(text=text), Quotation(text=text), Listing(items=(text,)))
-    )
-    lines = document_to_markdown(Document(title="t", sections=(Section(title="s", blocks=blocks),))).splitlines()[4::2]
-    assert lines[:6] == [r"\# a", r"> \# a", r"- \# a", r"\- a", r"> \- a", r"- \- a"]
-    assert lines[6:9] == [r"1\. a", r"> 1\. a", r"- 1\. a"]
-    assert lines[9:12] == [r"\> a", r"> \> a", r"- \> a"]
-    assert lines[15:] == ["1.5 a", "> 1.5 a", "- 1.5 a"]
-
-
-def test_html_tables_have_headings_numbers_and_averages() -> None:
-    columns = (Column(name="class", number=False), Column(name="@3", group="g"), Column(name="@5", group="g"))
-    table = Table(
-        caption="c", columns=columns, rows=((Cell(text="a"), Cell(text="1", best=True), Cell(text="2", detail="[1, 3]")),),
-        averages=frozenset({0}),
-    )  # fmt: skip
-    text = document_to_html(Document(title="t", sections=(Section(title="s", blocks=(table,)),)))
-    assert '<th>class</th>\n<th style="text-align:right">g @3 / @5</th>' in text
-    assert '<td><em>a</em></td>\n<td style="text-align:right"><strong>1</strong> / 2 [1, 3]</td>' in text
-    assert "</table></div>\n<p>c</p>" in text
-
-
-def test_html_shows_no_picture_but_those_of_the_document() -> None:
-    blocks = (
-        Paragraph(text="![x](http://evil/a.png) ![y][z]"),
-        Picture(name="p.png", title="t", caption="c", png=b"1"),
-    )
-    page = Page(document_to_html(Document(title="t", sections=(Section(title="s", blocks=blocks),))))
-    assert page.addresses == ["data:image/png;base64,MQ=="]
-    assert "![x](http://evil/a.png) ![y][z]" in page.texts
-
-
-@pytest.mark.parametrize("name", ["set ] b", "set [ b", "a](b)", "[a](b)", "[a]", "\\[ b", "\\] b", "![a"])
-def test_a_picture_is_shown_whatever_brackets_its_title_has(name: str) -> None:
-    picture = Picture(name="p.png", title=name, caption="c", png=b"1")
-    page = Page(document_to_html(Document(title="t", sections=(Section(title="s", blocks=(picture,)),))))
-    assert page.addresses == ["data:image/png;base64,MQ=="]
-
-
 # --- pictures
 
 
@@ -423,45 +273,3 @@ def bars(axes: Any) -> list[float]:
 
 def groups_of_bars(axes: Any) -> list[Any]:
     return [container for container in axes.containers if isinstance(container, BarContainer)]
-
-
-def test_bars_are_as_long_as_the_values_and_whiskers_as_the_intervals() -> None:
-    summary = summary_of(planted())
-    [axes] = averages_figure(summary, "hr").axes
-    assert bars(axes) == [25.0, 75.0, 75.0, 75.0, 100.0, 75.0]  # @3 of flat and graph, @5, @10
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["flat", "graph"]
-    whiskers = groups_of_bars(axes)[0].errorbar.lines[2][0].get_segments()
-    found = {one.system: one for one in summary.figures if (one.scope, one.measure) == ("set", "CompleteRecall@3")}
-    for system, ((left, _), (right, _)) in zip(("flat", "graph"), whiskers, strict=True):
-        assert (left, right) == pytest.approx((100 * found[system].low, 100 * found[system].high))
-
-
-def test_a_panel_for_each_class() -> None:
-    panels = [axes for axes in by_group_figure(summary_of(planted()), "hr").axes if axes.get_visible()]
-    assert {axes.get_title(): bars(axes) for axes in panels} == {"multi": [100.0, 50.0], "single": [100.0, 100.0]}
-
-
-def test_a_picture_is_a_png_of_its_size_that_names_what_it_shows_and_no_date() -> None:
-    picture = averages_picture(summary_of(planted()), "hr", name="figure3.png")
-    figure = averages_figure(summary_of(planted()), "hr")
-    width, height = struct.unpack(">II", picture.png[16:24])
-    assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
-    assert (width, height) == tuple(int(inches * figure.dpi) for inches in figure.get_size_inches())
-    assert width > 1_000 and height > 200
-    assert b"Snapshot s1; config hash of flat ffffffffffff, graph aaaaaaaaaaaa." in picture.png
-    assert not re.search(rb"Software|Creation Time|tIME", picture.png)
-    assert picture.png == averages_picture(summary_of(planted()), "hr", name="figure3.png").png
-
-
-def test_a_picture_of_many_systems_grows() -> None:
-    few, many = (
-        struct.unpack(">II", averages_picture(many_systems(count), "hr", name="f.png").png[16:24]) for count in (1, 18)
-    )
-    assert many[0] == few[0] and many[1] > 2 * few[1]
-
-
-def test_names_in_any_script_are_drawn() -> None:
-    measured = planted()
-    run = replace(measured.runs[0], system="検索 $\\frac$ 🔧\n" + "x" * 100)
-    picture = averages_picture(summary_of(replace(measured, runs=(*measured.runs, run))), "hr", name="f.png")
-    assert picture.png.startswith(b"\x89PNG")

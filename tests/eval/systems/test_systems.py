@@ -11,7 +11,7 @@ import pytest
 from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, run_system
 from eval.system import ASKED, NEEDS, WHOLE, Ranked, System, asked_name
-from eval.systems import DEFAULT_SYSTEMS, GROUPS, LocalSystem, RemoteSystem, make_systems
+from eval.systems import DEFAULT_SYSTEMS, GROUPS, RemoteSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
 from inference.reranker import Reranker
@@ -78,11 +78,6 @@ def test_groups_are_what_they_say(snapshot: Snapshot) -> None:
     assert usual == [*groups["paper-four"], "rrf", "fusion", "default"]
 
 
-def test_a_system_named_twice_is_one_in_the_order_first_given(snapshot: Snapshot) -> None:
-    systems = named(["paper", "semantic", "paper-four", "paper"], snapshot)
-    assert [system.name for system in systems] == ["paper", "semantic", "bm25-regex-title", "hybrid"]
-
-
 @pytest.mark.parametrize("names", [["defalt"], ["semantic", ""], []])
 def test_an_unknown_name_lists_the_known_ones(names: list[str], snapshot: Snapshot) -> None:
     with pytest.raises(InvalidArgumentError) as refused:
@@ -123,22 +118,6 @@ class LengthReranker:
         import numpy as np
 
         return np.array([len(document) for document in documents], dtype=np.float32)
-
-
-def test_a_reranker_is_of_the_presets_and_in_their_configuration(snapshot: Snapshot) -> None:
-    reranker: Reranker = LengthReranker()  # type: ignore[assignment]
-    plain, ablated = named(["paper", "default-no-graph"], snapshot, reranker)
-    assert plain.config["reranker"] == "length.v1" and ablated.config["reranker"] == "fusion.v2"
-    (fused,) = named(["paper"], snapshot)
-    assert config_hash(plain.config) != config_hash(fused.config)
-    assert plain.ask(REQUESTS[0], k=5, timeout_s=9).tools != fused.ask(REQUESTS[0], k=5, timeout_s=9).tools
-
-
-def test_a_local_system_gives_up_when_its_time_is_over(snapshot: Snapshot) -> None:
-    (system,) = named(["default"], snapshot)
-    with pytest.raises(DeadlineError):
-        system.ask(REQUESTS[0], k=5, timeout_s=0.0)
-    assert system.ask(REQUESTS[0], k=5, timeout_s=9).tools
 
 
 async def test_a_server_is_measured_as_what_it_serves(
@@ -223,8 +202,3 @@ def test_the_footprint_is_of_the_system_alone(store: Path, caplog: pytest.LogCap
     assert 0 < measured["resident_bytes"] < 2e9
     assert measure_footprint(store, "no such system", REQUESTS[0]) == {}
     assert "no such system" in caplog.text
-
-
-def test_local_systems_satisfy_the_seam(snapshot: Snapshot) -> None:
-    (system,) = named(["semantic"], snapshot)
-    assert isinstance(system, LocalSystem) and system.name == "semantic"

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
 
 import pytest
 
 from inference.minilm import MiniLmEncoder
 from ingest.canonical.canonicalize import canonicalize
-from ingest.canonical.merges import Canonicalization, MergeKind
-from ontology import Ontology, Parameter, Provenance, Tool, Triple, load_ontology
+from ingest.canonical.merges import Canonicalization
+from ontology import Ontology, Provenance, Tool, Triple, load_ontology
 from tests.hash_seeds import said_by
 
 SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
@@ -76,49 +74,11 @@ def test_surface_forms_of_one_thing_share_one_node(ontology: Ontology) -> None:
     assert merges(result, "inflection") == [("suppliers", "supplier")]
 
 
-def test_a_lone_form_that_is_only_respelled_is_no_merge(ontology: Ontology) -> None:
-    result = canonicalize(has("PurchaseOrders"), [], ontology)
-    assert tails(result) == ["purchase order"]
-    assert result.merges == ()
-    assert result.surface_forms == {"business_object:purchase order": (("PurchaseOrders", 1),)}
-
-
-@pytest.mark.parametrize(
-    "name", ["purchase_order_id", "purchaseOrderID", "PurchaseOrder-Id", "purchase.order.id", "PO_ID"]
-)
-def test_parameters_are_one_by_name(name: str, ontology: Ontology) -> None:
-    assert tails(canonicalize(has(name, "parameter"), [], ontology)) == ["purchase order id"]
-
-
-def test_tools_are_never_renamed(ontology: Ontology) -> None:
-    depends = between("ERP/CreatePOs", "depends_on", "ERP/ListPOs", types=("tool", "tool"))
-    result = canonicalize([depends], [], ontology)
-    assert result.triples == (depends,)
-    assert result.surface_forms == {}
-
-
 def test_provenance_confidence_and_equal_assertions_are_kept(ontology: Ontology) -> None:
     raw = [*has("Orders", tool="a"), *has("order", tool="a", field="name")]
     result = canonicalize(raw, [], ontology)
     assert [triple.provenance for triple in result.triples] == [triple.provenance for triple in raw]
     assert len({triple.key for triple in result.triples}) == 1
-
-
-def test_values_keep_signs_and_are_not_read_as_abbreviations(ontology: Ontology) -> None:
-    values = ["-1", "1", "<=", "AR", "IN_PROGRESS", "in progress", "C++", "1.50"]
-    result = canonicalize([triple for value in values for triple in has(value, "value")], [], ontology)
-    assert tails(result) == ["-1", "1", "<=", "ar", "in progress", "in progress", "c++", "1.50"]
-
-
-def test_a_name_without_letters_is_refused_and_nothing_else(ontology: Ontology) -> None:
-    result = canonicalize([*has("…"), *has("order")], [], ontology)
-    assert tails(result) == ["order"]
-    assert [(rejected.triple.tail, rejected.reason) for rejected in result.rejected] == [("…", "no-name")]
-
-
-def test_capabilities_start_with_the_base_form_of_their_verb(ontology: Ontology) -> None:
-    raw = [*has("Creating purchase orders", "capability"), *has("creates PO", "capability")]
-    assert tails(canonicalize(raw, [], ontology)) == ["create purchase order"] * 2
 
 
 # --- abbreviations ---------------------------------------------------------------------------------------------------
@@ -161,63 +121,7 @@ def test_a_document_s_own_abbreviation_holds_in_the_whole_catalogue(text: str, o
     assert "declared in the document of erp/t1" in result.merges[0].evidence
 
 
-@pytest.mark.parametrize(
-    "text", ["Returns the result (JSON).", "The price (USD) of an item.", "A purchase order (SAP).", "Order (O)."]
-)
-def test_a_bracket_that_does_not_spell_its_words_declares_nothing(text: str, ontology: Ontology) -> None:
-    assert canonicalize([], documents(text), ontology).abbreviations == ontology.abbreviations
-
-
-def test_documents_that_disagree_keep_their_own_meaning(ontology: Ontology) -> None:
-    tools = documents("Reads a Delivery Note (DN).", "Posts a Debit Note (DN).", "Prints the document.")
-    raw = [triple for tool in tools for triple in has("DN", tool=tool.id)]
-    result = canonicalize(raw, tools, ontology)
-    assert tails(result) == ["delivery note", "debit note", "dn"]
-    assert "dn" not in result.abbreviations
-    (warning,) = result.warnings
-    assert "'debit note' in erp/t2; 'delivery note' in erp/t1" in warning
-
-
-def test_a_document_outvotes_the_ontology_s_list_for_itself_only(ontology: Ontology) -> None:
-    tools = documents("Merges a pull request (PR).", "Approves it.")
-    raw = [*has("PR", tool="erp/t1"), *has("PR", tool="erp/t2")]
-    result = canonicalize(raw, tools, ontology)
-    assert tails(result) == ["pull request", "purchase requisition"]
-    assert result.abbreviations["pr"] == "purchase requisition"
-    assert len(result.warnings) == 1
-
-
-def test_an_abbreviation_that_is_an_ordinary_word_elsewhere_stays_in_its_document(ontology: Ontology) -> None:
-    tools = documents("Asks Information Technology (IT) for help.", "Creates an order and sends it.")
-    raw = [*has("IT ticket", tool="erp/t1"), *has("it ticket", tool="erp/t2")]
-    assert tails(canonicalize(raw, tools, ontology)) == ["information technology ticket", "it ticket"]
-
-
-def test_parameter_descriptions_declare_abbreviations_too(ontology: Ontology) -> None:
-    described = Parameter(name="uan", description="The Universal Account Number (UAN)")
-    tool = Tool(id="erp/t1", name="t1", returns=(described,))
-    assert canonicalize([], [tool], ontology).abbreviations["uan"] == "universal account number"
-
-
 # --- one type a name -------------------------------------------------------------------------------------------------
-
-
-def test_language_types_of_one_name_become_the_most_frequent(ontology: Ontology) -> None:
-    raw = [*has("approval", times=2), *has("Approval", "event"), *has("goods receipt", "event", times=2)]
-    result = canonicalize(raw, [], ontology)
-    assert {(t.tail_type, t.tail) for t in result.triples} == {
-        ("business_object", "approval"),
-        ("event", "goods receipt"),
-    }
-    assert result.surface_forms["business_object:approval"] == (("approval", 2), ("Approval", 1))
-    (merge,) = [merge for merge in result.merges if merge.kind == "type"]
-    assert (merge.entity_type, merge.surface, merge.canonical) == ("event", "approval", "business_object")
-
-
-@pytest.mark.parametrize("declared", ["department", "line_of_business", "user_role", "system", "topic", "value"])
-def test_declared_types_stay_apart_from_business_objects(declared: str, ontology: Ontology) -> None:
-    result = canonicalize([*has("sales", times=5), *has("sales", declared)], [], ontology)
-    assert {triple.tail_type for triple in result.triples} == {"business_object", declared}
 
 
 def test_a_type_is_not_changed_where_a_predicate_needs_it(ontology: Ontology) -> None:
@@ -293,29 +197,6 @@ def test_things_that_only_look_alike_stay_apart(
     assert merges(result, "near-duplicate") == []
 
 
-@pytest.mark.parametrize("verbs", [("create", "delete"), ("open", "close"), ("import", "export"), ("attach", "detach")])
-def test_opposite_capabilities_stay_apart(verbs: tuple[str, str], encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    raw = [triple for verb in verbs for triple in has(f"{verb} sales order", "capability")]
-    assert len(set(tails(canonicalize(raw, [], ontology, encoder=encoder, threshold=0.3)))) == 2
-
-
-def test_likeness_is_not_handed_on_along_a_chain(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    names = ["worker schedule plan", "employee schedule plan", "staff schedule plan", "personnel schedule plan"]
-    raw = [triple for rank, name in enumerate(names) for triple in has(name, times=9 - rank)]
-    result = canonicalize(raw, [], ontology, encoder=encoder, threshold=0.8)
-    merged = [merge for merge in result.merges if merge.kind == "near-duplicate"]
-    assert merged
-    assert not {merge.surface for merge in merged} & {merge.canonical for merge in merged}
-    for merge in merged:
-        one, other = encoder.encode([merge.surface, merge.canonical])
-        assert float(one @ other) >= 0.8
-
-
-def test_parameters_and_values_are_not_merged_by_likeness(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    raw = [*has("colour", "value"), *has("color", "value"), *has("e_mail", "parameter"), *has("email", "parameter")]
-    assert merges(canonicalize(raw, [], ontology, encoder=encoder), "near-duplicate") == []
-
-
 # --- predicates ------------------------------------------------------------------------------------------------------
 
 
@@ -346,28 +227,6 @@ def test_what_comes_near_nothing_or_runs_the_other_way_is_the_fallback(
     assert triple.predicate == "related_to" or phrase == "overseen by"
 
 
-def test_the_fallback_s_phrase_is_tried_again(ontology: Ontology) -> None:
-    (triple,) = canonicalize([between("worker", "related_to", "company", "works for")], [], ontology).triples
-    assert (triple.predicate, triple.phrase) == ("employed_by", "works for")
-
-
-def test_a_predicate_of_the_ontology_stays_with_its_phrase(ontology: Ontology) -> None:
-    raw = between("worker", "part_of", "company", "works for")
-    assert canonicalize([raw], [], ontology).triples == (raw,)
-
-
-def test_a_synonym_outside_its_domain_is_not_taken(ontology: Ontology) -> None:
-    raw = between("order id", "works for", "order", types=("parameter", "business_object"))
-    (triple,) = canonicalize([raw], [], ontology).triples
-    assert (triple.predicate, triple.phrase) == ("related_to", "works for")
-
-
-def test_derived_predicates_are_never_given(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    raw = between("a", "resolved by", "b", types=("tool", "tool"))
-    (triple,) = canonicalize([raw], [], ontology, encoder=encoder).triples
-    assert triple.predicate not in ("supplies", "resolved_by")
-
-
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
@@ -394,26 +253,6 @@ def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(
     assert one.merges == other.merges
     assert one.triples == other.triples[::-1]
     assert list(one.surface_forms.items()) == list(other.surface_forms.items())
-
-
-def test_canonical_triples_are_canonical(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    raw = [*has("E-Mail Addresses"), *has("email address", times=2), between("Employees", "works at", "Companies")]
-    once = canonicalize(raw, [], ontology, encoder=encoder)
-    assert canonicalize(once.triples, [], ontology, encoder=encoder).triples == once.triples
-
-
-def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
-    raw: Sequence[Triple] = [*has("POs"), *has("purchase orders"), between("worker", "works at", "POs")]
-    result = canonicalize(raw, [], ontology)
-    assert result.merges
-    for merge in result.merges:
-        assert merge.kind in get_args(MergeKind)
-        assert merge.evidence
-
-
-def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> None:
-    result = canonicalize([], [], ontology, encoder=encoder)
-    assert (result.triples, result.merges, result.rejected, dict(result.surface_forms)) == ((), (), (), {})
 
 
 _SEEDED = """

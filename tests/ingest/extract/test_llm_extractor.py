@@ -15,16 +15,12 @@ from inference.openai_chat import OpenAIChat
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
-from inference.structured_chat import UnusableAnswerError
 from ingest.extract.extractor import Extraction, Extractor
 from ingest.extract.llm_extractor import LlmExtractor
-from ingest.extract.parse_answer import AnswerParser
-from ingest.extract.prompt import answer_schema, document, extractable_predicates, instructions
 from ingest.extract.structure import structural_triples
 from ingest.extract.triple_validation import validate
 from ontology import (
     BudgetExceededError,
-    InvalidArgumentError,
     ModelError,
     Ontology,
     Parameter,
@@ -128,46 +124,6 @@ def test_the_request_carries_the_ontology_as_schema_and_the_document_as_text(ont
     assert "input delivery_id: The delivery that came in" in asked(request)
 
 
-def test_extractions_come_in_the_order_of_the_tools_and_calls_are_bounded(ontology: Ontology) -> None:
-    tools = [tool(number) for number in range(1, 13)]
-    with chat_server(lambda request, n: Reply(text=answer(), delay_s=0.06 if n % 3 else 0.0)) as server:
-        extractions = list(LlmExtractor(chat(server), ontology, concurrency=3).extract(tools))
-    assert [extraction.tool_id for extraction in extractions] == [one.id for one in tools]
-    assert server.hits == 12
-    assert 2 <= server.most_at_once <= 3
-
-
-def test_the_number_of_calls_under_way_changes_nothing(ontology: Ontology) -> None:
-    tools = [tool(number) for number in range(1, 6)]
-    with chat_server(good) as server:
-        one, many = (list(LlmExtractor(chat(server), ontology, concurrency=c).extract(tools)) for c in (1, 4))
-    assert one == many
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        Reply(status=429, headers={"Retry-After": "0.2"}),
-        Reply(status=500),
-        Reply(status=503, raw="<html>busy</html>"),
-    ],
-    ids=["429", "500", "503-html"],
-)
-def test_a_passing_failure_is_retried(first: Reply, ontology: Ontology) -> None:
-    with chat_server(lambda _, number: first if number == 1 else Reply(text=answer())) as server:
-        (extraction,) = LlmExtractor(chat(server), ontology).extract([tool()])
-    assert server.hits == 2
-    assert extraction.error == ""
-    assert ("delivery", "part_of", "warehouse") in said(extraction)
-
-
-def test_an_answer_that_comes_too_late_is_asked_for_again(ontology: Ontology) -> None:
-    with chat_server(lambda _, number: Reply(text=answer(), delay_s=0.6 if number == 1 else 0.0)) as server:
-        (extraction,) = LlmExtractor(chat(server, timeout_s=0.3), ontology).extract([tool()])
-        assert server.hits == 2
-    assert extraction.error == ""
-
-
 OUTSIDE = row("delivery", "is_in", "warehouse", "belongs to a warehouse")
 BAD_ANSWERS = {
     "half-json": answer()[:-40],
@@ -210,24 +166,6 @@ def test_an_answer_that_stays_unusable_costs_that_tool_s_language_only(text: str
     assert said(two) == set()
     declared = {triple.key for triple in structural_triples(tool(2), ontology, "llm.v1")}
     assert declared and declared <= {triple.key for triple in two.triples}
-
-
-def test_an_answer_cut_at_the_limit_is_called_so(ontology: Ontology) -> None:
-    with chat_server(lambda _, number: Reply(text=answer()[:-30], finish="length")) as server:
-        (extraction,) = LlmExtractor(chat(server), ontology).extract([tool()])
-    assert "it is cut off" in extraction.error
-    assert "it is cut off" in server.requests[1]["messages"][3]["content"]
-
-
-def test_a_call_that_fails_for_good_costs_that_tool_s_language_only(ontology: Ontology) -> None:
-    def script(request: Body, _number: int) -> Reply:
-        return Reply(status=400) if "Too long" in asked(request) else Reply(text=answer())
-
-    tools = [tool(1, "Too long for this model."), tool(2), tool(3)]
-    with chat_server(script) as server:
-        one, two, three = LlmExtractor(chat(server), ontology).extract(tools)
-    assert server.base_url in one.error
-    assert said(two) and said(three)
 
 
 def test_a_dead_endpoint_is_an_error_with_its_address(ontology: Ontology) -> None:
@@ -301,17 +239,6 @@ def test_a_rerun_pays_only_for_what_changed(ontology: Ontology) -> None:
         assert server.hits == 13
 
 
-def test_what_failed_is_not_kept_and_asked_again(ontology: Ontology) -> None:
-    cache = ResultCache()
-    with chat_server(lambda _, number: Reply(text="no" if number <= 2 else answer())) as server:
-        extractor = LlmExtractor(chat(server), ontology, cache=cache)
-        (failed,) = extractor.extract([tool()])
-        (mended,) = extractor.extract([tool()])
-    assert failed.error
-    assert not mended.error
-    assert server.hits == 3
-
-
 def test_a_damaged_cache_entry_is_paid_for_again_and_stops_nothing(ontology: Ontology) -> None:
     class Altered(ResultCache):
         def get(self, kind: str, key: str) -> bytes | None:
@@ -321,14 +248,6 @@ def test_a_damaged_cache_entry_is_paid_for_again_and_stops_nothing(ontology: Ont
         (extraction,) = LlmExtractor(chat(server), ontology, cache=Altered()).extract([tool()])
     assert server.hits == 1
     assert said(extraction)
-
-
-def test_a_consumer_that_stops_early_leaves_no_call_waiting(ontology: Ontology) -> None:
-    with chat_server(good) as server:
-        extractions = LlmExtractor(chat(server), ontology, concurrency=1).extract([tool(n) for n in range(50)])
-        assert isinstance(next(iter(extractions)), Extraction)
-        extractions.close()  # type: ignore[attr-defined]
-        assert server.hits <= 4
 
 
 def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -> None:
@@ -350,77 +269,4 @@ def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -
     assert "stock clerk" not in {triple.tail for triple in kept}
 
 
-def test_parameters_are_called_as_the_structure_calls_them(ontology: Ontology) -> None:
-    rows = [row("Delivery ID", "identifies", "delivery", "The delivery that came in", "parameter business_object")]
-    (extraction,) = LlmExtractor(ScriptedChat([answer(rows)]), ontology).extract([tool()])
-    assert not extraction.rejected
-    heads = {
-        triple.head for triple in extraction.triples if triple.tail == "delivery" and triple.head_type == "parameter"
-    }
-    assert heads == {"delivery_id"}
-
-
-def test_evidence_is_found_in_the_fields_and_its_absence_lowers_confidence(ontology: Ontology) -> None:
-    rows = [
-        row("delivery", "related_to", "warehouse", "the delivery THAT came in"),
-        row("goods receipt", "related_to", "warehouse", "it is said somewhere"),
-    ]
-    (extraction,) = LlmExtractor(ScriptedChat([answer(rows)]), ontology).extract([tool()])
-    found = {triple.head: triple for triple in extraction.triples if triple.predicate == "related_to"}
-    assert found["delivery"].provenance.field == "parameters.delivery_id"
-    assert found["delivery"].provenance.start == 0
-    assert found["goods receipt"].provenance.start == -1
-    assert found["goods receipt"].confidence < found["delivery"].confidence
-
-
-def test_the_fingerprint_changes_with_what_could_change_the_answer(ontology: Ontology) -> None:
-    model, other = ScriptedChat([]), ScriptedChat([])
-    other.name = "another"
-    base = LlmExtractor(model, ontology).fingerprint
-    assert LlmExtractor(model, ontology, concurrency=7).fingerprint == base
-    assert LlmExtractor(other, ontology).fingerprint != base
-    assert LlmExtractor(model, replace(ontology, version=9)).fingerprint != base
-
-
-def test_no_calls_at_once_is_an_error(ontology: Ontology) -> None:
-    with pytest.raises(InvalidArgumentError, match="concurrency"):
-        LlmExtractor(ScriptedChat([]), ontology, concurrency=0)
-
-
-def test_no_tools_ask_nothing(ontology: Ontology) -> None:
-    model = ScriptedChat([])
-    assert list(LlmExtractor(model, ontology).extract([])) == []
-    assert not model.calls
-
-
 # --- the prompt ------------------------------------------------------------------------------------------------------
-
-
-def test_instructions_name_every_type_and_predicate_that_may_be_used(ontology: Ontology) -> None:
-    text = instructions(ontology)
-    for predicate in extractable_predicates(ontology):
-        assert f"- {predicate.name} (" in text
-    for kind in ontology.entity_types:
-        assert kind == "value" or f"- {kind}" in text
-
-
-def test_the_example_of_the_instructions_is_a_usable_answer(ontology: Ontology) -> None:
-    text = instructions(ontology)
-    shown = text[text.index('{"triples": [{"head": "the tool"') :].splitlines()[0]
-    rows = AnswerParser(answer_schema(ontology)).parse(shown)
-    assert rows
-    assert all(ontology.allows(one["head_type"], one["predicate"], one["tail_type"]) for one in rows)
-
-
-def test_an_ontology_without_the_example_s_predicates_gets_no_example(ontology: Ontology) -> None:
-    names = ("has_entity", "has_parameter", "returns", "depends_on", "supplies", "resolved_by", "related_to")
-    small = replace(ontology, predicates={name: ontology.predicates[name] for name in names})
-    assert "For example" not in instructions(small)
-    with pytest.raises(UnusableAnswerError):
-        AnswerParser(answer_schema(small)).parse(answer())
-
-
-def test_a_document_of_any_size_is_cut(ontology: Ontology) -> None:
-    wide = tuple(Parameter(name=f"p{n}", description="x" * 5_000) for n in range(500))
-    huge = replace(tool(description="word " * 2_000_000), parameters=wide)
-    assert len(document(huge)) < 30_000

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,13 +15,10 @@ from hypothesis import strategies as st
 from ingest.extract.document_fields import field_texts
 from ingest.extract.extractor import Extraction
 from ingest.extract.rules_extractor import RulesExtractor
-from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, sentences
 from ingest.extract.titles import parse_title
 from ingest.extract.triple_rules import apply_triple_rules
 from ingest.extract.triple_validation import validate
-from ontology import InvalidArgumentError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
-from ontology.errors import CatalogError
-from tests.waiting import bounded_work
+from ontology import Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -121,14 +116,6 @@ def test_relations_are_mapped_onto_predicates(rules: RulesExtractor, text: str, 
     assert relation in said(rules, text)
 
 
-def test_the_raw_phrase_is_kept_and_what_nothing_fits_falls_back_with_less_confidence(rules: RulesExtractor) -> None:
-    tool = Tool(id="t", name="x1", description="A manager approves the invoice. The invoice contains a discount.")
-    found = {t.predicate: t for t in one(rules, tool).triples if t.head_type == "business_object"}
-    assert found["related_to"].phrase == "approves"
-    assert found["contains"].phrase == "contains"
-    assert found["related_to"].confidence < found["contains"].confidence
-
-
 @pytest.mark.parametrize(
     "text, absent",
     [
@@ -155,33 +142,6 @@ def test_what_a_tool_does_not_do_is_no_capability(rules: RulesExtractor, text: s
     assert nothing_of not in {tail for _, predicate, tail in said(rules, text) if predicate == "has_capability"}
 
 
-def test_literals_and_names_of_inputs_in_prose_are_no_entities(rules: RulesExtractor) -> None:
-    inputs = (
-        Parameter(name="origin", description="The code of the airport, such as 'JFK'."),
-        Parameter(name="fieldManager", description="fieldManager is the actor that makes changes"),
-    )
-    tool = Tool(id="t", name="x1", parameters=inputs)
-    found = {canonical_name(t.tail) for t in one(rules, tool).triples if t.predicate == "has_entity"}
-    assert "airport" in found
-    assert "jfk" not in found
-    assert not any(t.head.lower() == "fieldmanager" and t.head_type == BO for t in one(rules, tool).triples)
-
-
-def test_a_name_of_only_common_words_still_says_what_the_tool_is_about(rules: RulesExtractor) -> None:
-    tool = Tool(id="t", name="get_current_date", description="Returns the current date.")
-    assert ("has_entity", "date") in {(t.predicate, t.tail) for t in one(rules, tool).triples}
-
-
-def test_compounds_stay_whole(rules: RulesExtractor) -> None:
-    found = entities(rules, "Reads one purchase order item by its key.")
-    assert "purchase order item" in found
-    assert "item" not in found
-
-
-def test_title_case_and_plain_prose_say_the_same(rules: RulesExtractor) -> None:
-    assert entities(rules, "Get The Shipping Address Of A Customer") >= {"shipping address", "customer"}
-
-
 @pytest.mark.parametrize(
     "name, capabilities, things",
     [
@@ -201,18 +161,6 @@ def test_names_written_as_code(name: str, capabilities: tuple[str, ...], things:
     title = parse_title(name, {})
     assert title.capabilities == capabilities
     assert tuple(thing for thing in (title.target, *title.others) if thing)[: len(things)] == things
-
-
-def test_names_that_spell_a_path_are_about_its_last_thing(rules: RulesExtractor) -> None:
-    tool = Tool(
-        id="t",
-        name="GET_movie-movie_id-keywords",
-        parameters=(Parameter(name="movie_id", location="path"),),
-        metadata={"path": "/movie/{movie_id}/keywords", "method": "GET"},
-    )
-    found = {(t.predicate, t.tail) for t in one(rules, tool).triples if t.head_type == "tool"}
-    assert ("has_capability", "get keyword") in found
-    assert {("has_entity", "keyword"), ("has_entity", "movie")} <= found
 
 
 def test_spans_point_into_the_original_text(rules: RulesExtractor) -> None:
@@ -248,33 +196,6 @@ def triple(head: str, head_type: str, predicate: str, tail: str, tail_type: str,
 BO = "business_object"
 
 
-def test_every_named_entity_gets_has_entity() -> None:
-    extraction = apply_triple_rules(REMINDER, [triple("Team Members", BO, "responsible_for", "tasks", BO)], ONTOLOGY)
-    assert {(t.tail, t.predicate) for t in extraction.triples if t.head_type == "tool"} == {
-        ("Team Members", "has_entity"),
-        ("tasks", "has_entity"),
-    }
-
-
-def test_what_another_has_predicate_ties_needs_no_has_entity() -> None:
-    finance = triple(REMINDER.id, "tool", "has_line_of_business", "Finance", "line_of_business")
-    assert apply_triple_rules(REMINDER, [finance], ONTOLOGY).triples == (finance,)
-
-
-def test_of_duplicates_the_most_confident_stays() -> None:
-    weak = triple("Team Members", BO, "responsible_for", "tasks", BO, 0.4)
-    strong = triple("team member", BO, "responsible_for", "Task", BO, 0.9)
-    kept = [
-        t for t in apply_triple_rules(REMINDER, [weak, strong], ONTOLOGY).triples if t.predicate == "responsible_for"
-    ]
-    assert kept == [strong]
-
-
-def test_the_tool_may_be_written_by_its_title() -> None:
-    said = triple("send task deadline reminder to team members", "tool", "has_entity", "task", BO)
-    assert [t.head for t in apply_triple_rules(REMINDER, [said], ONTOLOGY).triples] == [REMINDER.id]
-
-
 @pytest.mark.parametrize(
     "bad, reason",
     [
@@ -292,18 +213,6 @@ def test_what_breaks_a_rule_is_refused_with_its_reason(bad: Triple, reason: str)
     extraction = apply_triple_rules(REMINDER, [bad], ONTOLOGY)
     assert extraction.triples == ()
     assert [one.reason for one in extraction.rejected] == [reason]
-
-
-def test_provenance_must_be_of_this_tool() -> None:
-    elsewhere = Tool(id="elsewhere", name="elsewhere")
-    extraction = apply_triple_rules(elsewhere, [triple("task", BO, "contains", "deadline", BO)], ONTOLOGY)
-    assert [one.reason for one in extraction.rejected] == ["foreign-provenance"]
-
-
-def test_a_parameter_may_refer_to_the_thing_it_is_named_after() -> None:
-    tool = Tool(id=REMINDER.id, name="x1")
-    said = triple("city", "parameter", "refers_to", "city", BO)
-    assert said in apply_triple_rules(tool, [said], ONTOLOGY).triples
 
 
 # Hazards
@@ -348,44 +257,6 @@ def test_any_text_gives_sound_triples(rules: RulesExtractor, name: str, descript
         )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Get orders of the supplier. " * 400_000,
-        "x" * 10_000_000,
-        "订单管理系统返回所有订单" * 800_000,
-        "<" * 10_000_000,
-        "[](" * 3_000_000,
-        "a@" * 5_000_000,
-        "😀" * 5_000_000,
-        " \n" * 5_000_000,
-    ],
-    ids=["words", "one word", "Chinese", "angle", "links", "ats", "emoji", "blank"],
-)
-def test_ten_megabytes_are_read_with_bounded_work(rules: RulesExtractor, text: str) -> None:
-    with bounded_work():
-        extraction = one(
-            rules, Tool(id="t", name="t", description=text, parameters=(Parameter(name="p", description=text),))
-        )
-        validate(Tool(id="t", name="t", description=text), extraction.triples, ONTOLOGY)
-    assert len(extraction.triples) < 100
-
-
-def test_only_the_window_of_a_description_is_parsed() -> None:
-    text = "Gets the invoice. " * 20 + "x " * MAX_DESCRIPTION_CHARS + "Gets the aardvark."
-    read = list(sentences(text, MAX_DESCRIPTION_CHARS))
-    assert read
-    assert not any("aardvark" in sentence.text for sentence in read)
-    assert all(sentence.start < MAX_DESCRIPTION_CHARS for sentence in read)
-
-
-def test_other_scripts_are_left_to_what_is_declared(rules: RulesExtractor) -> None:
-    tool = Tool(id="t", name="查询订单", description="查询所有采购订单。", parameters=(Parameter(name="order_id"),))
-    predicates = {t.predicate for t in one(rules, tool).triples}
-    assert {"has_parameter", "identifies"} <= predicates
-    assert "has_capability" not in predicates
-
-
 # Determinism, models, workers
 
 
@@ -427,27 +298,6 @@ def test_a_process_that_is_killed_loses_nothing_and_doubles_nothing(monkeypatch:
     assert found == alone
 
 
-@pytest.mark.slow
-def test_processes_that_are_always_killed_are_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
-    monkeypatch.setattr("ingest.extract.rules_extractor._init", _dies)
-    with pytest.raises(CatalogError, match="killed 4 times") as refused:
-        list(RulesExtractor(ONTOLOGY, workers=2, model="").extract(list(tools())[:30]))
-    assert refused.value.subject == "tool 0"
-    assert "--workers" in refused.value.remedy
-
-
-def _dies(*_: object) -> None:
-    """Runs in a child, at its start."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_each_tool_is_read_alone(rules: RulesExtractor) -> None:
-    catalog = list(tools())[:40]
-    together = list(rules.extract(catalog))
-    assert together == [one(RulesExtractor(ONTOLOGY), catalog[0]), *(one(rules, tool) for tool in catalog[1:])]
-
-
 def test_without_a_model_it_warns_once_and_still_finds_things(caplog: pytest.LogCaptureFixture) -> None:
     extractor = RulesExtractor(ONTOLOGY, model="")
     with caplog.at_level(logging.WARNING):
@@ -459,39 +309,6 @@ def test_without_a_model_it_warns_once_and_still_finds_things(caplog: pytest.Log
     predicates = {t.predicate for t in first[0].triples}
     assert {"has_parameter", "has_entity", "has_capability"} <= predicates
     assert "responsible_for" not in predicates
-
-
-def test_the_fingerprint_follows_what_decides_the_triples(tmp_path: Path) -> None:
-    other = tmp_path / "mine.yaml"
-    other.write_text("name: mine\nextends: default\nabbreviations: {xyz: example}\n", encoding="utf-8")
-    prints = {
-        RulesExtractor(ONTOLOGY).fingerprint,
-        RulesExtractor(ONTOLOGY, model="").fingerprint,
-        RulesExtractor(load_ontology(other)).fingerprint,
-    }
-    assert len(prints) == 3
-    assert RulesExtractor(ONTOLOGY, workers=2).fingerprint in prints
-    assert RulesExtractor(ONTOLOGY).name == "rules.v1"
-
-
-@pytest.mark.parametrize("workers", [0, -1])
-def test_workers_must_be_at_least_one(workers: int) -> None:
-    with pytest.raises(InvalidArgumentError, match="workers"):
-        RulesExtractor(ONTOLOGY, workers=workers)
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("bench", ["restbench", "gtc", "toollinkos"])
-def test_real_documents_give_triples_that_hold(rules: RulesExtractor, shared: Path, bench: str) -> None:
-    lines = (shared / "bench" / bench / "tools.jsonl").read_text(encoding="utf-8").splitlines()[:60]
-    rows = [json.loads(line) for line in lines]
-    for row in rows:
-        row["returns"] = [output for output in row.get("returns", ()) if output["name"]]
-    catalog = [Tool.from_json(row) for row in rows]
-    for tool, extraction in zip(catalog, rules.extract(catalog), strict=True):
-        kept, rejected = validate(tool, extraction.triples, ONTOLOGY)
-        assert kept
-        assert rejected == []
 
 
 def _canonical(name: str, kind: str) -> str:

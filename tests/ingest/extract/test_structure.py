@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ingest.extract.structure import MAX_VALUES, structural_triples
-from ontology import Dependency, Ontology, Parameter, Tool, Triple, load_ontology
+from ingest.extract.structure import structural_triples
+from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 
 ONTOLOGY = load_ontology()
 
@@ -70,13 +70,6 @@ def test_a_bare_id_takes_its_entity_from_the_path_when_that_tells(
     assert tails(read(tool), "returns") == [name]
 
 
-def test_a_bare_id_without_evidence_stays_bare_and_identifies_nothing() -> None:
-    tool = Tool(id="t", name="fetch", parameters=(Parameter(name="id"),))
-    triples = read(tool)
-    assert tails(triples, "has_parameter") == ["id"]
-    assert tails(triples, "identifies") == []
-
-
 @pytest.mark.parametrize(
     "name, entity",
     [
@@ -92,25 +85,6 @@ def test_a_bare_id_without_evidence_stays_bare_and_identifies_nothing() -> None:
 def test_identifiers_by_name(name: str, entity: str) -> None:
     triples = read(Tool(id="t", name="t", parameters=(Parameter(name=name),)))
     assert tails(triples, "identifies", name) == [entity]
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["phone_number", "page_number", "zip_code", "api_key", "status_code", "external_id", "request_id", "email", "paid"],
-)
-def test_what_looks_like_an_identifier_and_is_none(name: str) -> None:
-    assert tails(read(Tool(id="t", name="t", parameters=(Parameter(name=name),))), "identifies") == []
-
-
-def test_identifiers_by_path_position() -> None:
-    tool = endpoint("/movies/{id}", Parameter(name="id", location="path"))
-    triples = read(tool)
-    assert tails(triples, "has_parameter") == ["movie id"]
-    assert tails(triples, "identifies", "movie id") == ["movie"]
-    pods = endpoint("/namespaces/{namespace}/pods/{name}", Parameter(name="namespace"), Parameter(name="name"))
-    assert ("pod name", "pod") in [(t.head, t.tail) for t in read(pods) if t.predicate == "identifies"]
-    version = endpoint("/v1/{version}/orders", Parameter(name="version"))
-    assert tails(read(version), "identifies") == []
 
 
 @pytest.mark.parametrize(
@@ -131,41 +105,12 @@ def test_identifiers_by_description(description: str, entity: str) -> None:
     assert entity.split()[0] in description[at.start : at.end].lower()
 
 
-def test_a_uuid_format_makes_the_description_surer() -> None:
-    def confidence(schema_format: str) -> float:
-        parameter = Parameter(name="ref", description="Identifier of the invoice", format=schema_format)
-        found = [t for t in read(Tool(id="t", name="t", parameters=(parameter,))) if t.predicate == "identifies"]
-        return found[0].confidence
-
-    assert confidence("uuid") > confidence("")
-
-
-def test_evidence_of_different_kinds_has_different_confidence() -> None:
-    by_name = next(t for t in read(Tool(id="t", name="t", parameters=(Parameter(name="user_id"),))) if t.phrase == "")
-    named = [t for t in read(endpoint("/users/{id}", Parameter(name="id"))) if t.predicate == "identifies"]
-    assert by_name.predicate == "has_parameter"
-    assert named[0].confidence >= 0.85
-
-
 @pytest.mark.parametrize(
     "name, entity",
     [("supplier_name", "supplier"), ("recipient_list", "recipient"), ("city", "city"), ("order_status", "order")],
 )
 def test_parameters_refer_to_what_they_name(name: str, entity: str) -> None:
     assert tails(read(Tool(id="t", name="t", parameters=(Parameter(name=name),))), "refers_to", name) == [entity]
-
-
-@pytest.mark.parametrize("name", ["email", "limit", "is_active", "start_date", "q", "sort_by", "page", "$filter"])
-def test_plain_attributes_refer_to_nothing(name: str) -> None:
-    assert tails(read(Tool(id="t", name="t", parameters=(Parameter(name=name),))), "refers_to") == []
-
-
-def test_allowed_values_are_capped_and_say_something() -> None:
-    enum = ("true", "1", "2.5", "", "High", *(f"value {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"))
-    triples = read(Tool(id="t", name="t", parameters=(Parameter(name="level", enum=enum),)))
-    values = tails(triples, "has_value", "level")
-    assert values[0] == "High"
-    assert len(values) == MAX_VALUES
 
 
 def test_metadata_keys_map_onto_predicates() -> None:
@@ -182,28 +127,3 @@ def test_metadata_keys_map_onto_predicates() -> None:
     assert tails(triples, "has_department") == []
     assert tails(triples, "has_system") == ["sap"]
     assert "ignored" not in {t.tail for t in triples}
-
-
-def test_the_namespace_is_the_system_where_none_is_named() -> None:
-    assert tails(read(Tool(id="t", name="t", metadata={"namespace": "billing"})), "has_system") == ["billing"]
-    both = {"namespace": "billing", "system": "SAP"}
-    assert tails(read(Tool(id="t", name="t", metadata=both)), "has_system") == ["SAP"]
-
-
-def test_an_operation_in_the_place_of_a_system_is_none() -> None:
-    metadata = {"tool": "Bitbucket", "api": "deleteTeam"}
-    triples = read(Tool(id="t", name="Bitbucket: deleteTeam", metadata=metadata))
-    assert tails(triples, "has_system") == ["Bitbucket"]
-
-
-def test_declared_dependencies_lead_from_tool_to_tool() -> None:
-    tool = Tool(id="b", name="b", depends_on=(Dependency(tool="a", reason="openapi link"),))
-    found = [t for t in read(tool) if t.predicate == "depends_on"]
-    assert [(t.head, t.head_type, t.tail, t.tail_type, t.confidence) for t in found] == [("b", "tool", "a", "tool", 1)]
-
-
-def test_predicates_that_the_ontology_lacks_are_not_written() -> None:
-    predicates = {name: p for name, p in ONTOLOGY.predicates.items() if name not in ("identifies", "refers_to")}
-    small = Ontology(name="small", entity_types=ONTOLOGY.entity_types, predicates=predicates)
-    triples = read(Tool(id="t", name="t", parameters=(Parameter(name="movie_id"), Parameter(name="city"))), small)
-    assert {t.predicate for t in triples} == {"has_parameter"}

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.triple_validation import REASONS, validate
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
-from tests.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 TOOL = Tool(
@@ -97,11 +95,6 @@ def test_each_reason_to_refuse(ends: tuple[str, str, str, str, str], expected: s
     assert expected in REASONS
 
 
-@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan")])
-def test_confidence_is_a_share(confidence: float) -> None:
-    assert reason(replace(GOOD, confidence=confidence)) == "confidence-range"
-
-
 @pytest.mark.parametrize(
     "field, span",
     [
@@ -115,26 +108,3 @@ def test_confidence_is_a_share(confidence: float) -> None:
 )
 def test_evidence_lies_in_its_field(field: str, span: tuple[int, int]) -> None:
     assert reason(replace(GOOD, provenance=Provenance(TOOL.id, field, "x", *span))) == "span-outside-field"
-
-
-def test_a_tool_that_declares_no_outputs_contradicts_none() -> None:
-    silent = replace(TOOL, returns=())
-    said = triple((TOOL.id, "tool", "returns", "supplier", "parameter"))
-    assert validate(silent, [said], ONTOLOGY)[0] == [said]
-
-
-def test_nothing_that_the_rules_extract_is_refused() -> None:
-    extraction = next(RulesExtractor(ONTOLOGY).extract([TOOL]))
-    assert len(extraction.triples) > 10
-    assert validate(TOOL, extraction.triples, ONTOLOGY)[1] == []
-
-
-def test_the_fields_of_thousands_of_inputs_are_looked_up_with_bounded_work() -> None:
-    inputs = tuple(Parameter(name=f"field_{number}", description="The value.") for number in range(20_000))
-    tool = replace(TOOL, parameters=inputs)
-    triples = [
-        replace(GOOD, provenance=Provenance(TOOL.id, f"parameters.field_{number}", "test.v1", 4, 9))
-        for number in range(20_000)
-    ]
-    with bounded_work():
-        assert len(validate(tool, triples, ONTOLOGY).kept) == len(triples)

@@ -10,7 +10,7 @@ import pytest
 from ingest.linking.auth_dependencies import derive_auth_edges
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ontology import Dependency, Parameter, Tool, load_ontology
+from ontology import Parameter, Tool, load_ontology
 
 ONTOLOGY = load_ontology()
 
@@ -69,20 +69,6 @@ def session(source: str, target: str, parameter: str = "token", output: str = "t
     )
 
 
-def test_of_two_that_open_one_neither_is_needed() -> None:
-    one, other = session("bank/login", BALANCE.id), session("bank/login_with_fingerprint", BALANCE.id)
-    assert list(derive_auth_edges([BALANCE], [one, other])) == []
-    assert [edge.target for edge in derive_auth_edges([BALANCE], [one])] == ["bank/login"]
-    assert [edge.target for edge in derive_auth_edges([BALANCE], [other])] == ["bank/login_with_fingerprint"]
-
-
-def test_an_opener_that_gives_it_out_twice_is_one_and_its_first_output_by_name_is_said() -> None:
-    edges = [session("bank/login", BALANCE.id, output=output) for output in ("token", "session_id")]
-    for supplied in (edges, edges[::-1]):
-        (edge,) = derive_auth_edges([BALANCE], supplied)
-        assert (edge.source, edge.target, edge.output) == (BALANCE.id, "bank/login", "session_id")
-
-
 def test_what_fills_any_other_input_is_not_needed() -> None:
     plain = DerivedEdge(
         source="bank/find_account",
@@ -95,43 +81,6 @@ def test_what_fills_any_other_input_is_not_needed() -> None:
         confidence=0.9,
     )
     assert list(derive_auth_edges([BALANCE], [plain])) == []
-
-
-def test_a_session_that_is_optional_is_not_needed() -> None:
-    assert needs([LOGIN, tool("search_branches", "query token?", "branch_name")]) == []
-
-
-def test_no_session_no_need_and_no_tool_needs_itself() -> None:
-    assert needs([BALANCE, TRANSFER]) == []
-    assert needs([LOGIN, tool("convert_currency", "amount currency", "amount")]) == []
-    assert needs([tool("refresh_session", "token", "token"), BALANCE]) == [
-        ("bank/get_balance", "bank/refresh_session", "token", "token")
-    ]
-
-
-def test_each_application_signs_in_by_itself() -> None:
-    tools = [
-        tool("bank_login", "username password", "token"),
-        tool("get_bank_balance", "token account_number", "balance"),
-        tool("shop_login", "username password", "token", namespace="shop"),
-        tool("list_shop_orders", "token", "order_ids", namespace="shop"),
-    ]
-    assert [(source, target) for source, target, *_ in needs(tools)] == [
-        ("bank/get_bank_balance", "bank/bank_login"),
-        ("shop/list_shop_orders", "shop/shop_login"),
-    ]
-
-
-def test_what_its_documents_declare_stays_beside_it() -> None:
-    said = Tool(
-        id="bank/pay_bill",
-        name="pay_bill",
-        description="Pay a bill.",
-        parameters=(Parameter(name="token", required=True),),
-        depends_on=(Dependency(tool="bank/login", reason="a session"),),
-        metadata={"namespace": "bank"},
-    )
-    assert needs([LOGIN, said]) == [("bank/pay_bill", "bank/login", "token", "token")]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -21,20 +21,6 @@ def test_a_better_score_is_a_higher_confidence(predicate: str) -> None:
     assert values[0] >= 0 and values[-1] <= 1
 
 
-@pytest.mark.parametrize(
-    ("predicate", "point"), [(name, at) for name, points in BINS.items() for at in range(len(points))]
-)
-def test_a_point_of_the_data_file_is_its_share(predicate: str, point: int) -> None:
-    score, share = BINS[predicate][point]
-    assert calibrated(predicate, score) == share
-    assert calibrated(predicate, score) != score
-
-
-def test_two_points_as_numbers() -> None:
-    assert calibrated("resolved_by", 0.172) == 0.75
-    assert calibrated("supplies", 0.4522) == 0.914
-
-
 def test_between_two_points_it_rises_evenly_and_after_the_last_a_little() -> None:
     (low, start), (high, end) = BINS["supplies"][:2]
     assert calibrated("supplies", (low + high) / 2) == pytest.approx((start + end) / 2, abs=1e-4)

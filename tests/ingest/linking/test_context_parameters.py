@@ -42,25 +42,3 @@ def test_no_tool_supplies_context_and_the_rest_is_supplied() -> None:
     filled = {edge.parameter for edge in edges if edge.target.count("/") > 2 or edge.source.count("/") > 2}
     assert "disk" in filled
     assert not [edge for edge in edges if edge.parameter == "project" and edge.target.count("/") > 3]
-
-
-def test_what_many_tools_are_about_is_no_context() -> None:
-    verbs = ("runs", "tasks", "logs", "links", "notes", "tries")
-    tools = [get("/dags", "items[].dag_id"), *(get(f"/dags/{{dag_id}}/{verb}", "x") for verb in verbs)]
-    tools += [get("/dags/{dag_id}", "x"), get("/pools", "x"), get("/roles", "x"), get("/users", "x")]
-    links = derive_links(tools, ONTOLOGY)
-    assert links.context == {}
-    assert ("compute/GET /dags", "dag_id") in {(e.source, e.parameter) for e in links.edges}
-
-
-def test_a_small_catalogue_has_none() -> None:
-    assert derive_links([get("/projects/{project}/disks", "items[].id")], ONTOLOGY).context == {}
-
-
-def test_what_stands_late_in_many_paths_is_no_context() -> None:
-    for late, expected in ((1, True), (6, False)):
-        tools = catalogue()
-        deep = "/folders/{folder}/groups/{group}/projects/{project}"
-        tools += [get(f"{deep}/{kind}s/{{{kind}}}/parts", "x") for kind in KINDS[:late]]
-        links = derive_links(tools, ONTOLOGY)
-        assert ("compute/GET /projects/{project}/disks" in links.context) == expected, late

@@ -88,33 +88,6 @@ def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontol
     ]
 
 
-@pytest.mark.parametrize(
-    "others",
-    [{"example": "17"}, {"default": "none"}, {"enum": ("open", "closed")}, {"type": "integer"}, {"type": "boolean"}],
-)
-def test_a_shape_by_entity_does_not_contradict_the_document(ontology: Ontology, others: dict[str, object]) -> None:
-    shows = tool("get_incident", Parameter(name="incident_id", required=True, example="INC0012345"))
-    for fields, count in (({}, 1), ({"example": "INC0000001"}, 1), (others, 0)):
-        other = tool("close_incident", Parameter(name="incident_id", required=True, **fields))
-        uses = [use for use in shape_uses([shows, other], ontology) if use.tool == other.id]
-        assert len(uses) == count, fields
-
-
-def test_a_bare_number_is_kept_only_for_an_identifier(ontology: Ontology) -> None:
-    number = {"type": "string", "example": "170000000012"}
-    tools = [
-        tool(
-            "get_order",
-            Parameter(name="order_id", **number),  # type: ignore[arg-type]
-            returns=(Parameter(name="created_at", **number), Parameter(name="supplier", pattern=r"^103\d{5}$")),  # type: ignore[arg-type]
-        )
-    ]
-    assert {(use.parameter, use.shape.pattern) for use in shape_uses(tools, ontology)} == {
-        ("order_id", r"\d{12}"),
-        ("supplier", r"103\d{5}"),
-    }
-
-
 def test_observed_values_give_shapes_and_are_not_kept(tmp_path: Path, ontology: Ontology) -> None:
     (tmp_path / "seen.jsonl").write_text(
         """{"value": "INC0012345", "parameter": "Incident_ID"}

@@ -99,29 +99,6 @@ namespaces:
     assert schema["properties"]["size"]["description"] == "Old."  # type: ignore[index]
 
 
-def test_of_two_rules_the_later_one_has_priority(tmp_path: Path) -> None:
-    first = "namespaces: {'*': {tools: {'*': {boost: 0.5, description: One., deprecated: true}}}}"
-    second = "namespaces: {desk: {tools: {a: {boost: 0, description: Two., deprecated: false}}}}"
-    applied = _applied(tmp_path, [_tool("a"), _tool("b")], first, second)
-    tools = _by_name(applied)
-    assert applied.declarations.boosts == {"desk/b": 0.5}
-    assert (tools["a"].description, tools["b"].description) == ("Two.", "One.")
-    assert ("deprecated" in tools["a"].metadata, tools["b"].metadata["deprecated"]) == (False, True)
-    assert applied.declarations.origins["desk/a"]["description"] == "1.yaml:1"
-
-
-def test_a_later_file_can_go_on_from_a_synonym_or_reverse_it(tmp_path: Path) -> None:
-    def synonyms(*texts: str) -> dict[str, str]:
-        files = [f"namespaces: {{desk: {{synonyms: {text}}}}}" for text in texts]
-        declared = _applied(tmp_path, [_tool("a")], *files).declarations.links.synonyms["desk/a"]
-        return {old: synonym.name for old, synonym in declared.items()}
-
-    assert synonyms("{bugs: issues}") == {"bug": "issue"}
-    assert synonyms("{bug: issue}", "{issue: ticket}") == {"bug": "ticket", "issue": "ticket"}
-    assert synonyms("{issue: ticket}", "{bug: issue}") == {"bug": "ticket", "issue": "ticket"}
-    assert synonyms("{bug: issue}", "{issue: bug}") == {"issue": "bug"}
-
-
 def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:
     tools = [_tool("find"), _tool("log_in"), _tool("assign", "member", depends_on=(Dependency(tool="desk/find"),))]
     text = """\
@@ -202,33 +179,3 @@ def test_a_synonym_and_context_parameters_change_the_edges(tmp_path: Path) -> No
     assert ("desk/list_bugs", "desk/get_issue", "issue_id") in edges
     assert ("desk/list_projects", "desk/get_report", "project_id") not in edges
     assert context == {"desk/get_report": ("project_id",)}
-
-
-def test_a_context_parameter_that_was_found_can_be_none(tmp_path: Path) -> None:
-    tools = [_tool(f"get_part_{number}", "project_id") for number in range(12)]
-    assert len(_linked(_applied(tmp_path, tools))[1]) == 12
-    text = "namespaces: {desk: {not_context_parameters: [project_id]}}"
-    assert _linked(_applied(tmp_path, tools, text))[1] == {}
-
-
-def test_two_dependencies_on_one_tool_by_overlays_are_both_kept(tmp_path: Path) -> None:
-    tools = [_tool("find"), _tool("assign", "member", "team", depends_on=(Dependency(tool="desk/find"),))]
-    texts = [
-        f"namespaces: {{desk: {{tools: {{assign: {{depends_on: [{{tool: find, parameter: {name}}}]}}}}}}}}"
-        for name in ("member", "team")
-    ]
-    assert _by_name(_applied(tmp_path, tools, *texts))["assign"].depends_on == (
-        Dependency(tool="desk/find", parameter="member", reason="overlay"),
-        Dependency(tool="desk/find", parameter="team", reason="overlay"),
-    )
-
-
-def test_a_dependency_by_name_stays_where_a_tool_of_this_name_is_kept(tmp_path: Path) -> None:
-    tools = [
-        _tool("find", namespace="old"),
-        _tool("find"),
-        _tool("assign", depends_on=(Dependency(tool="find"), Dependency(tool="old/find"))),
-    ]
-    applied = _applied(tmp_path, tools, "namespaces: {old: {tools: {find: {hidden: true}}}}")
-    assert applied.hidden == ("old/find",)
-    assert _by_name(applied)["assign"].depends_on == (Dependency(tool="find"),)

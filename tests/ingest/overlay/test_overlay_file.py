@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
 
 from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
-from ingest.overlay.overlay_rules import NamePattern, Requirement, TextRule
 from ontology.errors import OverlayFileError
 
 FAULTY = """\
@@ -75,35 +73,6 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
     assert [line for line, _ in found] == [line for line, _ in expected]
     assert [text for (_, problem), (_, text) in zip(found, expected, strict=True) if text not in problem] == []
     assert "S3CRET" not in str(faults)
-
-
-def test_unknown_keys_list_the_known_ones(tmp_path: Path) -> None:
-    _, faults = check_overlay(write(tmp_path, "namespace: {}\n"))
-    assert str(faults[0]) == "line 1: the file has an unknown key 'namespace' (known: namespaces, systems)"
-
-
-def test_a_rule_has_its_file_and_its_line(tmp_path: Path) -> None:
-    text = (
-        "systems:\n  Tracker: [acme desk]\nnamespaces:\n  tr*:\n    synonyms: {bug: issue}\n"
-        "    context_parameters: [workspace]\n    tools:\n      'list_*':\n        boost: -0.5\n"
-        "        parameters:\n          q: {example: 12}\n        depends_on:\n          - log_in\n"
-        "          - {tool: find, parameter: a, output: b, required: false}\n"
-    )
-    path = write(tmp_path, text)
-    (overlay,) = load_overlays([path])
-    assert (overlay.name, overlay.sha256) == ("overlay.yaml", hashlib.sha256(text.encode()).hexdigest())
-    assert overlay.systems == (("Tracker", ("acme desk",), "overlay.yaml:2"),)
-    (rules,) = overlay.namespaces
-    assert rules.pattern == NamePattern("tr*", "overlay.yaml:4")
-    assert rules.synonyms == (("bug", "issue", "overlay.yaml:5"),)
-    assert rules.context_parameters == (NamePattern("workspace", "overlay.yaml:6"),)
-    (tool,) = rules.tools
-    assert (tool.pattern, tool.boost, tool.hidden) == (NamePattern("list_*", "overlay.yaml:8"), -0.5, None)
-    assert tool.parameters == {"q": TextRule(example="12", origin="overlay.yaml:11")}
-    assert tool.depends_on == (
-        Requirement(tool="log_in", origin="overlay.yaml:13"),
-        Requirement(tool="find", parameter="a", output="b", required=False, origin="overlay.yaml:14"),
-    )
 
 
 @pytest.mark.parametrize(

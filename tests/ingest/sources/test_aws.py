@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.aws.shapes import plain_documentation
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
@@ -115,11 +114,6 @@ def test_malformed_operations_are_refused(tmp_path: Path) -> None:
     assert {r.reason for r in rejected} == {"wrong-type"}
 
 
-def test_a_model_without_operations_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="no operations"):
-        read(tmp_path / "m.json", {**MODEL, "operations": {}})
-
-
 def test_a_torn_gzip_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "service-2.json.gz"
     path.write_bytes(gzip.compress(json.dumps(MODEL).encode())[:-20])
@@ -127,34 +121,9 @@ def test_a_torn_gzip_is_refused(tmp_path: Path) -> None:
         list(AwsSource().read(Document(path.name, path=path)))
 
 
-@pytest.mark.parametrize("other", ['{"metadata": {}, "serviceId": 1}', '{"metadata": {"serviceId": ', "[]", "{}"])
-def test_other_documents_are_not_taken(tmp_path: Path, other: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(other, encoding="utf-8")
-    assert not AwsSource().accepts(Document(path.name, path=path))
-
-
-def test_long_documentation_ends_with_a_sentence() -> None:
-    words = "<p>One sentence of thirty letters.</p>" * 40
-    short = plain_documentation(words, 100)
-    assert short == "One sentence of thirty letters. One sentence of thirty letters. One sentence of thirty letters."
-    assert plain_documentation("word " * 100, 50).endswith("word…")
-    assert plain_documentation(None, 10) == ""
-
-
 @pytest.fixture
 def botocore() -> None:
     pytest.importorskip("botocore", reason="the extra aws is not installed")
-
-
-@pytest.mark.usefixtures("botocore")
-def test_one_installed_service() -> None:
-    document = Document("aws:sqs")
-    assert AwsSource().accepts(document)
-    tools = {item.id: item for item in AwsSource().read(document) if isinstance(item, Tool)}
-    send = tools["SendMessage"]
-    assert {p.name for p in send.parameters if p.required} == {"QueueUrl", "MessageBody"}
-    assert "MessageId" in {o.name for o in send.returns}
 
 
 @pytest.mark.usefixtures("botocore")

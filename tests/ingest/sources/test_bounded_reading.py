@@ -38,16 +38,6 @@ def test_a_merge_bomb_ends_at_once() -> None:
     assert caught.value.reason == "invalid-yaml"
 
 
-def test_a_merge_of_itself_is_an_error() -> None:
-    with pytest.raises(DocumentError, match="contains itself"):
-        parse_yaml("a: &a {<<: *a, b: 1}\n", subject="loop.yaml")
-
-
-def test_merge_keys_of_usual_size_still_work() -> None:
-    text = "base: &base {a: 1, b: 2}\nmore: &more {<<: *base, b: 3}\nall: {<<: [*more, *base], c: 4}\n"
-    assert parse_yaml(text, subject="x")["all"] == {"a": 1, "b": 3, "c": 4}
-
-
 def test_many_small_values_are_refused_before_they_take_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (parse_limits, __import__("ingest.sources.parsing", fromlist=["x"])):
         monkeypatch.setattr(module, "MAX_NODES", 1_000)

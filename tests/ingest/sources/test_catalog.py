@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import Catalog, read_catalog
-from ingest.sources.addresses import find_documents
-from ingest.sources.sanitize import MAX_DESCRIPTION_CHARS
 from ontology.errors import CatalogError
 
 OPENAPI = {
@@ -94,18 +92,6 @@ def test_every_operation_of_a_document_has_an_id_of_its_own(tmp_path: Path) -> N
     assert catalog.rejected == ()
 
 
-def test_namespaces_of_files_with_one_stem(tmp_path: Path) -> None:
-    for name in ("hr/openapi.json", "sales/openapi.json", "sales/openapi.jsonl", "Über Uns.openapi.json"):
-        write(tmp_path / name, OPENAPI if name.endswith("json") else [{"name": "x", "parameters": []}])
-    documents = find_documents([str(tmp_path)]).documents
-    assert {Path(d.address).relative_to(tmp_path).as_posix(): d.namespace for d in documents} == {
-        "hr/openapi.json": "hr-openapi",
-        "sales/openapi.json": "sales-openapi-json",
-        "sales/openapi.jsonl": "sales-openapi-jsonl",
-        "Über Uns.openapi.json": "über-uns",
-    }
-
-
 def test_a_dependency_on_a_tool_of_another_document_and_one_on_none(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"name": "x", "depends_on": ["orders/listOrders", "nowhere"]}])
     write(tmp_path / "orders.json", OPENAPI)
@@ -182,14 +168,6 @@ def test_paths_that_are_not_there(tmp_path: Path) -> None:
     ]
 
 
-def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.jsonl", [{"name": "x", "parameters": []}])
-    (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
-    catalog = read_catalog([str(tmp_path)])
-    assert [tool.id for tool in catalog.tools] == ["x/x"]
-    assert catalog.rejected == ()
-
-
 def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "good.jsonl", [{"name": "kept", "parameters": []}])
     write(tmp_path / "locked" / "x.jsonl", [{"name": "x", "parameters": []}])
@@ -214,83 +192,7 @@ def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert all("Permission denied" in record.detail for record in catalog.rejected)
 
 
-def test_a_description_of_ten_megabytes_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
-    row = {
-        "name": "x",
-        "description": "word " * 2_000_000,
-        "parameters": [{"name": "p", "description": "y" * 10_000_000}],
-    }
-    write(tmp_path / "a.jsonl", [row])
-    write(tmp_path / "b.csv", f"name,description\nz,{'word ' * 2_000_000}\n")
-    (tool, other) = read_catalog([str(tmp_path)]).tools
-    assert len(tool.description) == len(other.description) == MAX_DESCRIPTION_CHARS
-    assert len(tool.parameters[0].description) == MAX_DESCRIPTION_CHARS
-    assert tool.metadata["cut"] == [
-        f"description: 10000000 characters, the first {MAX_DESCRIPTION_CHARS} kept",
-        f"parameters.p description: 10000000 characters, the first {MAX_DESCRIPTION_CHARS} kept",
-    ]
-
-
-def test_half_a_surrogate_pair_and_control_characters_are_replaced(tmp_path: Path) -> None:
-    write(
-        tmp_path / "a.jsonl", '{"name": "a\\ud83d\\u0000b", "description": "ok \\ud83d\\ude00", "note": ["\\u0007"]}\n'
-    )
-    (tool,) = read_catalog([str(tmp_path)]).tools
-    assert (tool.name, tool.description, tool.metadata["note"]) == ("a\ufffd\ufffdb", "ok \U0001f600", ["\ufffd"])
-    assert tool.canonical_json().encode("utf-8")
-
-
-def test_half_a_surrogate_pair_anywhere_in_a_document_is_replaced(tmp_path: Path) -> None:
-    half = "a\ud808b"
-    schema = {"type": half, "format": half, "enum": [half], "example": half, "default": half, "pattern": half}
-    parameter = {"name": half, "in": "query", "description": half, "schema": schema}
-    operation = {
-        "operationId": f"get {half}",
-        "summary": half,
-        "tags": [half],
-        "parameters": [parameter, {"name": "b", "in": half, "schema": schema}],
-        "responses": {"200": {"description": half, "content": {"application/json": {"schema": schema}}}},
-        f"x-{half}": half,
-    }
-    paths = {f"/{half}": {"get": operation, "put": half}, "/b": {"get": {"parameters": [{"$ref": f"#/{half}"}]}}}
-    write(tmp_path / "a.json", {"openapi": "3.0.0", "info": {"title": half, "version": half}, "paths": paths})
-    rows = [{"name": "a", "parameters": [{"name": "p", "type": half, "format": half, "in": half}], half: half}]
-    rows[0]["depends_on"] = [{"tool": "a", "parameter": half, "output": half, "reason": half}]
-    write(tmp_path / "b.jsonl", list(rows))
-    catalog = read_catalog([str(tmp_path)])
-    assert len(catalog.tools) == 2
-    assert len(catalog.rejected) == 2
-    for tool in catalog.tools:
-        assert tool.canonical_json().encode("utf-8")
-    assert [(record.subject + record.detail).encode("utf-8") for record in catalog.rejected]
-
-
-def test_a_file_name_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
-    write(tmp_path / "a\udcff.jsonl", [{"name": "one", "parameters": []}])
-    catalog = read_catalog([str(tmp_path)])
-    assert catalog.documents[0].address.encode("utf-8")
-    assert catalog.tools[0].id.encode("utf-8")
-
-
-@pytest.mark.parametrize("addresses", [[], ["nowhere"], ["python:no_such_module_anywhere"]])
-def test_an_empty_catalogue_says_what_was_tried(addresses: list[str]) -> None:
-    with pytest.raises(CatalogError, match="no tool was found") as caught:
-        read_catalog(addresses)
-    assert all(address in str(caught.value) for address in addresses)
-    assert caught.value.remedy
-
-
-def test_an_empty_folder_is_an_empty_catalogue(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="no tool was found"):
-        read_catalog([str(tmp_path)])
-
-
 def test_gzipped_documents(tmp_path: Path) -> None:
     (tmp_path / "orders.json.gz").write_bytes(gzip.compress(json.dumps(OPENAPI).encode()))
     (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"name": "x", "parameters": []}\n'))
     assert [tool.id for tool in read_catalog([str(tmp_path)]).tools] == ["orders/listOrders", "rows/x"]
-
-
-def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", '{"name": "a", "parameters": []}\n{\n{\n{"description": "x"}\n')
-    assert read_catalog([str(tmp_path)]).rejected_by_reason() == {"invalid-json": 2, "no-name": 1}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources import Document, RejectedRecord, source_for
+from ingest.sources import Document, RejectedRecord
 from ingest.sources.function import FunctionSource
 from ontology.tool import Tool
 
@@ -56,19 +56,6 @@ def test_each_form(tmp_path: Path, form: str, ending: str) -> None:
         ("stops", "array", False, ()),
         ("stops[].lat", "number", False, ()),
     ]
-
-
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "langchain text"])
-def test_each_form_is_detected(tmp_path: Path, form: str) -> None:
-    path = tmp_path / "f.json"
-    path.write_text(json.dumps(FORMS[form]), encoding="utf-8")
-    assert source_for(Document("f.json", path=path)).name == "function.v1"
-
-
-def test_langchain_args_are_required_without_a_default(tmp_path: Path) -> None:
-    row = {**NAMED, "args": {"city": {"title": "City", "type": "string"}, "days": {"default": 3, "type": "integer"}}}
-    tools, _ = read(tmp_path / "f.json", json.dumps([row]))
-    assert [(p.name, p.required) for p in tools[0].parameters] == [("city", True), ("days", False)]
 
 
 def test_outputs_and_metadata(tmp_path: Path) -> None:

@@ -98,29 +98,6 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
     assert [o.name for o in listed.returns][:2] == ["books", "books[].title"]
 
 
-def test_members_that_the_url_names_too_keep_their_names_in_the_body(tmp_path: Path) -> None:
-    members = {name: {"type": "string"} for name in ("body_name", "name", "size")}
-    method = {
-        "id": "x.put",
-        "httpMethod": "PUT",
-        "path": "{name}",
-        "parameters": {"name": {"type": "string", "location": "path", "required": True}},
-        "request": {"$ref": "Body"},
-    }
-    api = {**API, "schemas": {"Body": {"type": "object", "properties": members}}, "methods": {}}
-    tools, _ = read(tmp_path / "x.json", {**api, "resources": {"x": {"methods": {"put": method}}}})
-    call = tools["x.put"].call
-    assert call is not None
-    assert {each.name: (each.location, each.wire_name or each.name) for each in call.arguments} == {
-        "name": ("path", "name"),
-        "body_name": ("body", "body_name"),
-        "body_body_name": ("body", "name"),
-        "size": ("body", "size"),
-    }
-    assert tools["x.put"].input_schema is not None
-    assert list(tools["x.put"].input_schema["properties"]) == [p.name for p in tools["x.put"].parameters]
-
-
 def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> None:
     tools, rejected = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
     assert list(tools) == ["library.ping"]
@@ -128,24 +105,6 @@ def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> No
         ("l.json#shelves.books.create", "dangling-ref"),
         ("l.json#shelves.books.list", "dangling-ref"),
     ]
-
-
-def test_a_method_that_is_no_object_is_refused(tmp_path: Path) -> None:
-    tools, rejected = read(tmp_path / "l.json", {**API, "methods": {"odd": 3}})
-    assert len(tools) == 2
-    assert [(r.subject, r.reason) for r in rejected] == [("l.json#odd", "wrong-type")]
-
-
-def test_a_document_without_methods_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="no methods"):
-        read(tmp_path / "l.json", {"kind": "discovery#restDescription", "name": "empty"})
-
-
-@pytest.mark.parametrize("other", ['{"kind": "discovery#directoryList"}', '{"auth": {}}', '{"auth": ', "[]"])
-def test_other_documents_are_not_taken(tmp_path: Path, other: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(other, encoding="utf-8")
-    assert not GoogleDiscoverySource().accepts(Document(path.name, path=path))
 
 
 @pytest.fixture
@@ -158,24 +117,6 @@ def live(address: str) -> dict[str, Tool]:
     document = Document(address)
     assert GoogleDiscoverySource().accepts(document)
     return {item.id: item for item in GoogleDiscoverySource().read(document) if isinstance(item, Tool)}
-
-
-@pytest.mark.usefixtures("client")
-def test_an_installed_api_by_name_and_by_version() -> None:
-    tools = live("google-discovery:gmail")
-    send = tools["gmail.users.messages.send"]
-    required = [p.name for p in send.parameters if p.required]
-    assert required == ["userId", "raw"]  # the one by the URL, the other by an annotation of the schema
-    assert "id" in {o.name for o in send.returns}
-    assert list(live("google-discovery:gmail.v1")) == list(tools)
-
-
-def test_every_document_that_the_client_ships_is_recognised(client: Path) -> None:
-    files = [file for file in sorted(client.glob("*.json")) if file.stem != "index"]
-    assert len(files) > 300
-    late = [client / name for name in ("jobs.v2.json", "cloudshell.v1alpha1.json") if (client / name).exists()]
-    for file in [*files[::20], *late]:  # in the late ones the kind stands far down
-        assert GoogleDiscoverySource().accepts(Document(file.name, path=file)), file.name
 
 
 def test_all_versions_are_kept_apart(client: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import logging
@@ -19,7 +18,6 @@ import pytest
 from egotools import McpCall, build_request
 from egotools.calling.mcp_stdio import MAX_ERROR_BYTES, ServerOutput
 from ingest.sources import read_catalog
-from ingest.sources.addresses import find_documents
 from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
 from ingest.sources.mcp.source import McpSource
@@ -150,24 +148,6 @@ def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None
     assert "no such method" in rejected[0].detail
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"openapi": "3.0.0"}',
-        '[{"name": "f", "parameters": {}}]',
-        "{}",
-        "[]",
-        '{"tools": []}',
-        '{"tools": [',
-        "name: x",
-    ],
-)
-def test_other_documents_are_not_taken(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(text, encoding="utf-8")
-    assert not McpSource().accepts(Document(path.name, path=path))
-
-
 SERVER = '''
 import sys
 
@@ -242,13 +222,6 @@ def test_a_live_server_over_stdio(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("sdk")
-async def test_a_live_server_is_asked_also_where_a_loop_is_running(tmp_path: Path) -> None:
-    assert asyncio.get_running_loop().is_running()
-    tools, _ = split(McpSource().read(Document(command(tmp_path / "server.py", SERVER))))
-    assert len(tools) == 2
-
-
-@pytest.mark.usefixtures("sdk")
 def test_a_live_server_over_http(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(SERVER, encoding="utf-8")
@@ -283,14 +256,6 @@ def wait_for(port: int, server: subprocess.Popen[str]) -> None:
             return connection.connect_ex(("127.0.0.1", port)) == 0
 
     wait_until(listening, process=server)
-
-
-@pytest.mark.usefixtures("sdk")
-def test_every_page_of_a_live_server_is_asked_for(tmp_path: Path) -> None:
-    address = command(tmp_path / "paged.py", PAGED.replace("NEXT", "str(at + 1) if at < 3 else None"))
-    service, tools = list_tools(address)
-    assert service == "pages"
-    assert [tool["name"] for tool in tools] == ["tool_0", "tool_1", "tool_2", "tool_3"]
 
 
 @pytest.mark.usefixtures("sdk")
@@ -364,39 +329,10 @@ def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.usefixtures("sdk")
-def test_the_namespace_of_a_live_server_is_the_name_that_it_gives_itself(tmp_path: Path) -> None:
-    paged = PAGED.replace("NEXT", "None")
-    first, second = (f"{command(tmp_path / f'{name}.py', paged)} S3CRET-{name}" for name in ("a", "b"))
-    catalog = read_catalog([first, second, f"named={first}"])
-    assert [tool.id for tool in catalog.tools] == ["pages/tool_0", "named/tool_0", "pages-2/tool_0"]
-    assert [tool.metadata.get("source") for tool in catalog.tools] == [None, "named", None]
-
-
-@pytest.mark.parametrize(
-    "address", ["mcp:server --key S3CRET", "mcp+https://u:S3CRET@h/S3CRET", "http://S3CRET/S3CRET.json"]
-)
-def test_no_namespace_is_made_of_a_live_address(address: str) -> None:
-    assert [document.namespace for document in find_documents([address]).documents] == [""]
-
-
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(MissingExtraError, match=r"requirements/mcp.txt"):
         list(McpSource().read(Document("mcp:server")))
-
-
-def test_the_call_names_the_session_by_the_namespace_of_its_source(tmp_path: Path) -> None:
-    from ingest.sources import read_catalog
-
-    for name in ("tickets", "wiki"):
-        row = {"name": "search", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
-        (tmp_path / f"{name}.mcp.json").write_text(json.dumps({"tools": [row]}), encoding="utf-8")
-    calls = {tool.id: tool.call for tool in read_catalog([str(tmp_path)]).tools}
-    assert {id_: (call.session, call.operation) for id_, call in calls.items() if call is not None} == {
-        "tickets/search": ("tickets", "search"),
-        "wiki/search": ("wiki", "search"),
-    }
 
 
 FLOODS = """

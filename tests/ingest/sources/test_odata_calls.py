@@ -67,15 +67,6 @@ def test_v2_keys_filters_options_and_body(tmp_path: Path) -> None:
     assert (created.input_schema or {})["required"] == ["Plant"]
 
 
-def test_v2_functions_have_their_parameters_in_the_query(tmp_path: Path) -> None:
-    release = read(tmp_path, V2)[0]["ReleaseOrder"]
-    assert (call(release).method, call(release).path) == ("POST", "/ReleaseOrder")
-    assert places(release) == {"StockOrder": ("query", "Edm.String"), "Note": ("query", "Edm.String")}
-    assert (release.input_schema or {})["required"] == ["StockOrder"]
-    answer = (release.output_schema or {})["properties"]["d"]["properties"]["ReleaseOrder"]
-    assert answer["$ref" if "$ref" in answer else "properties"], "a complex value stands under the name of the function"
-
-
 def test_v4_types_keys_of_owners_and_related_entities(tmp_path: Path) -> None:
     tools, _ = read(tmp_path, V4)
     created = tools["create_orders"]
@@ -158,23 +149,3 @@ def test_primitive_types(type_: str, version: str, literal: bool, good: Any, bad
     facets = Property(name="x", type=type_, max_length=5, precision=5, scale=2)
     validator = Draft202012Validator(primitive_schema(type_, facets, version=version, literal=literal))
     assert validator.is_valid(good) and not validator.is_valid(bad)
-
-
-def test_a_decimal_without_fraction_is_whole() -> None:
-    whole = primitive_schema("Edm.Decimal", Property(name="x", type="", precision=4, scale=0), version="v4")
-    assert whole == {"type": "number", "exclusiveMinimum": -10_000, "exclusiveMaximum": 10_000, "multipleOf": 1}
-
-
-def test_values_of_flags_are_combined(tmp_path: Path) -> None:
-    tools, _ = read(tmp_path, V4.replace('<EnumType Name="State">', '<EnumType Name="State" IsFlags="true">'))
-    schema = properties(tools["query_orders"])["state"]
-    assert Draft202012Validator(schema).is_valid("open,closed") and not Draft202012Validator(schema).is_valid("gone")
-
-
-@pytest.mark.parametrize(
-    "address", ["https://host:port/x/$metadata", "/relative/$metadata", "https://a:b@c.example/$metadata"]
-)
-def test_a_link_that_is_no_address_is_no_server(tmp_path: Path, address: str) -> None:
-    link = f'<atom:link xmlns:atom="http://www.w3.org/2005/Atom" href="{address}"/>'
-    tools, _ = read(tmp_path, V2.replace("<EntityContainer", f"{link}<EntityContainer", 1))
-    assert {call(tool).servers for tool in tools.values()} == {()}

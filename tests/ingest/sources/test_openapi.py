@@ -119,10 +119,6 @@ def orders(tmp_path: Path) -> dict[str, Tool]:
     return tools
 
 
-def test_each_operation_is_a_tool_in_document_order(orders: dict[str, Tool]) -> None:
-    assert list(orders) == ["getOrder", "put_orders_orderId", "delete_orders_orderId", "listLines"]
-
-
 def test_parameters_of_path_and_operation_are_merged(orders: dict[str, Tool]) -> None:
     tool = orders["getOrder"]
     assert named(tool.parameters) == {
@@ -175,24 +171,6 @@ def test_the_body_by_dotted_path_with_required_along_the_path(orders: dict[str, 
     assert body["lines[].material_id"].description == "What is ordered"
 
 
-def test_outputs_come_from_the_success_answer(orders: dict[str, Tool]) -> None:
-    returns = [output.name for output in orders["getOrder"].returns]
-    assert returns[:4] == ["id", "lines", "lines[].material_id", "lines[].quantity"]
-    assert "secret" not in returns
-    assert [output.name for output in orders["put_orders_orderId"].returns][:2] == ["[].material_id", "[].quantity"]
-    assert orders["delete_orders_orderId"].returns == ()
-    assert [(o.name, o.type, o.description) for o in orders["listLines"].returns] == [("result", "string", "A receipt")]
-
-
-def test_undeclared_path_variables_and_deep_objects(orders: dict[str, Tool]) -> None:
-    assert named(orders["listLines"].parameters) == {
-        "orderId": ("string", True, "path"),
-        "filter": ("object", False, "query"),
-        "filter.status": ("string", False, "query"),
-        "filter.size": ("integer", False, "query"),
-    }
-
-
 def test_links_are_declared_dependencies(orders: dict[str, Tool]) -> None:
     assert [need.to_json() for need in orders["listLines"].depends_on] == [
         {"tool": "getOrder", "parameter": "orderId", "output": "id", "reason": "openapi link lines"},
@@ -201,17 +179,6 @@ def test_links_are_declared_dependencies(orders: dict[str, Tool]) -> None:
     assert [need.to_json() for need in orders["delete_orders_orderId"].depends_on] == [
         {"tool": "getOrder", "parameter": "orderId", "reason": "openapi link cancel"}
     ]
-
-
-def test_dependencies_follow_into_the_catalogue(tmp_path: Path) -> None:
-    (tmp_path / "orders.yaml").write_text(ORDERS, encoding="utf-8")
-    catalog = read_catalog([str(tmp_path / "orders.yaml")])
-    assert {need.tool for tool in catalog.tools for need in tool.depends_on} == {"orders/getOrder"}
-
-
-def test_json_and_yaml_say_the_same(tmp_path: Path, orders: dict[str, Tool]) -> None:
-    again, _ = read(tmp_path / "orders.json", Document("x.yaml", path=tmp_path / "orders.yaml").data)
-    assert again == orders
 
 
 def test_openapi_31(tmp_path: Path) -> None:
@@ -376,54 +343,6 @@ def test_a_reference_to_nowhere_costs_its_operation_or_the_answer_of_it(tmp_path
         assert f"a.json:{line}" in record.detail
 
 
-@pytest.mark.parametrize(
-    "schemas",
-    [
-        {"A": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
-        {"A": {"allOf": [{"$ref": "#/components/schemas/B"}]}, "B": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
-    ],
-)
-def test_a_body_whose_all_of_leads_back_to_itself_is_read(tmp_path: Path, schemas: dict[str, Any]) -> None:
-    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
-    schemas["A"]["properties"] = {"a": {"type": "string"}}
-    spec = minimal({}, requestBody=body, security=[{"key": []}])
-    spec["components"] = {"schemas": schemas, "securitySchemes": {"key": {"$ref": "#/nowhere"}}}
-    tools, rejected = read(tmp_path / "a.json", spec)
-    assert [parameter.name for parameter in tools["get_a"].parameters] == ["a"] and "get_ok" in tools
-    assert [(record.subject, record.reason) for record in rejected] == [("a.json#key", "dangling-ref")]
-
-
-def test_circles_are_cut(tmp_path: Path) -> None:
-    spec = minimal(answer({"$ref": "#/components/schemas/A"}), parameters=[{"$ref": "#/components/parameters/P"}])
-    spec["components"] = {
-        "schemas": {
-            "A": {"type": "object", "properties": {"id": {"type": "string"}, "b": {"$ref": "#/components/schemas/B"}}},
-            "B": {
-                "allOf": [
-                    {"$ref": "#/components/schemas/A"},
-                    {"properties": {"as": {"type": "array", "items": {"$ref": "#/components/schemas/A"}}}},
-                ]
-            },
-            "Self": {"$ref": "#/components/schemas/Self"},
-        },
-        "parameters": {"P": {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/Self"}}},
-    }
-    tools, rejected = read(tmp_path / "a.json", spec)
-    assert rejected == []
-    assert [output.name for output in tools["get_a"].returns] == ["id", "b", "b.id", "b.b", "b.as"]
-    assert [parameter.name for parameter in tools["get_a"].parameters] == ["q"]
-
-
-def test_references_that_only_go_round_are_refused(tmp_path: Path) -> None:
-    spec = minimal({"200": {"$ref": "#/components/responses/R"}})
-    spec["components"] = {
-        "responses": {"R": {"$ref": "#/components/responses/S"}, "S": {"$ref": "#/components/responses/R"}}
-    }
-    tools, rejected = read(tmp_path / "a.json", spec)
-    assert list(tools) == ["get_a", "get_ok"]
-    assert [record.reason for record in rejected] == ["dangling-ref"]
-
-
 def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
     wide = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(500)}}
     deep: dict[str, Any] = {"type": "object", "properties": {"end": {"type": "string"}}}
@@ -435,24 +354,6 @@ def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
     assert len(tools["get_a"].returns) == 60
     assert [output.name for output in tools["get_b"].returns] == ["in", "in.in", "in.in.in", "in.in.in.in"]
     assert all(tools[name].metadata["cut"] for name in ("get_a", "get_b"))
-
-
-def test_schemas_that_multiply_end_soon(tmp_path: Path) -> None:
-    spec = minimal(answer({"$ref": "#/components/schemas/S0"}))
-    spec["components"] = {
-        "schemas": {
-            f"S{n}": {
-                "allOf": [
-                    {"$ref": f"#/components/schemas/S{n + 1}"},
-                    {"anyOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 3},
-                ]
-            }
-            for n in range(40)
-        }
-        | {"S40": {"type": "object"}}
-    }
-    tools, rejected = read(tmp_path / "a.json", spec)
-    assert list(tools) == ["get_a", "get_ok"] and len(rejected) == 1
 
 
 @pytest.mark.parametrize(

@@ -84,15 +84,6 @@ def test_schemas_are_found_by_id_anchor_and_dynamic_anchor(tmp_path: Path) -> No
     assert target("b", by_id) == {"type": "integer"}
 
 
-def test_addresses_mean_nothing_in_openapi_30(tmp_path: Path) -> None:
-    paths = {**ADDRESSED["paths"], "/b": {"get": {"operationId": "b"}}}  # type: ignore[dict-item]
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps({**ADDRESSED, "paths": paths, "openapi": "3.0.3"}), encoding="utf-8")
-    catalog = read_catalog([str(path)])
-    assert [tool.name for tool in catalog.tools] == ["b"]
-    assert [record.reason for record in catalog.rejected] == ["dangling-ref"]
-
-
 def test_what_others_call_is_no_tool_and_cookies_are_left_out(tmp_path: Path) -> None:
     called = {"post": {"operationId": "called", "responses": {}}}
     operation = {
@@ -108,33 +99,6 @@ def test_what_others_call_is_no_tool_and_cookies_are_left_out(tmp_path: Path) ->
     tools = read(tmp_path, document)
     assert list(tools) == ["subscribe"]
     assert list((tools["subscribe"].input_schema or {})["properties"]) == ["X-Trace"]
-
-
-def test_an_operation_without_a_description_has_that_of_its_path(tmp_path: Path) -> None:
-    item = {
-        "summary": "Orders",
-        "description": "Orders of one plant.",
-        "get": {"operationId": "a"},
-        "post": {"operationId": "b", "summary": "Create an order"},
-    }
-    tools = read(tmp_path, {"openapi": "3.0.0", "paths": {"/orders": item}})
-    assert tools["a"].description == "Orders of one plant."
-    assert tools["b"].description == "Create an order"
-
-
-def test_inputs_of_one_name_in_path_and_body_both_stay(tmp_path: Path) -> None:
-    operation = {
-        "operationId": "move",
-        "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
-        **body({"type": "object", "properties": {"id": {"type": "string"}, "to": {"type": "string"}}}),
-    }
-    tool = read(tmp_path, {"openapi": "3.0.0", "paths": {"/x/{id}": {"put": operation}}})["move"]
-    assert tool.call is not None and tool.input_schema is not None
-    places = {each.name: (each.location, each.wire_name) for each in tool.call.arguments}
-    assert places == {"id": ("path", ""), "body_id": ("body", "id"), "to": ("body", "")}
-    assert tool.input_schema["properties"]["id"] == {"type": "integer"}
-    assert tool.input_schema["properties"]["body_id"] == {"type": "string"}
-    assert {each.name for each in tool.parameters} == set(places)
 
 
 def test_null_alternatives_lists_and_maps_are_kept(tmp_path: Path) -> None:
@@ -179,22 +143,3 @@ def test_media_types_and_security_with_scopes(tmp_path: Path) -> None:
     oauth = SecurityScheme(key="login", type="oauth2", scopes=("write", "read"))
     key = SecurityScheme(key="key", type="apiKey", location="header", name="X-Key")
     assert calls["signed"].security == (Security(schemes=(oauth, key)), basic)
-
-
-def test_numbers_and_flags_that_a_document_writes_as_text(tmp_path: Path) -> None:
-    parameters = [
-        {"name": "limit", "in": "query", "required": "true", "schema": {"type": "integer", "maximum": "50", "default": "20", "example": "5"}},
-        {"name": "name", "in": "query", "required": "false", "schema": {"type": "string", "maxLength": "-1", "default": "20"}},
-    ]  # fmt: skip
-    tool = read(
-        tmp_path, {"openapi": "3.0.0", "paths": {"/x": {"get": {"operationId": "x", "parameters": parameters}}}}
-    )["x"]
-    assert tool.input_schema == {
-        "type": "object",
-        "properties": {
-            "limit": {"type": "integer", "maximum": 50, "default": 20, "examples": [5]},
-            "name": {"type": "string", "default": "20"},
-        },
-        "required": ["limit"],
-    }
-    assert tool.parameters[0].bounds == (("maximum", 50),)

@@ -109,14 +109,6 @@ def read(*names: str) -> Catalog:
 
 
 @pytest.mark.usefixtures("weather")
-def test_all_public_functions_of_a_module() -> None:
-    catalog = read("")
-    assert [tool.name for tool in catalog.tools] == ["google", "numpy", "sphinx", "model"]
-    assert {tool.namespace for tool in catalog.tools} == {"weather_tools_for_test"}
-    assert str(Path.cwd()) not in sys.path
-
-
-@pytest.mark.usefixtures("weather")
 def test_hints_and_a_google_docstring() -> None:
     (tool,) = read(":google").tools
     assert tool.description == "Tells the weather. Even tomorrow's."
@@ -131,16 +123,6 @@ def test_hints_and_a_google_docstring() -> None:
     assert tool.parameters[4].enum == ("celsius", "fahrenheit")
     assert tool.parameters[5].format == "date"
     assert [output.name for output in tool.returns][:4] == ["degrees", "days", "days[].city", "days[].inside"]
-
-
-@pytest.mark.usefixtures("weather")
-def test_a_numpy_docstring() -> None:
-    (tool,) = read(":numpy").tools
-    assert [(p.name, p.type, p.description, p.enum) for p in tool.parameters] == [
-        ("ids", "array", "The ids to join.", ()),
-        ("mode", "string", "How.", ("fast", "slow")),
-    ]
-    assert [(o.name, o.type, o.description) for o in tool.returns] == [("result", "string", "One text.")]
 
 
 @pytest.mark.usefixtures("weather")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +13,6 @@ from ingest.sources import Catalog, read_catalog
 from ingest.sources.python import child
 from ingest.sources.python.child import read_module
 from ontology.errors import DocumentError
-from ontology.tool import Tool
 
 GOOD = '"""Good."""\nimport sys\nprint("noise" * 1000)\nsys.stderr.write("more noise")\ndef find(name: str) -> str:\n    """Find a thing."""\n'
 BAD = {
@@ -40,22 +35,6 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def many_open_files() -> Iterator[None]:
-    """More descriptors than ``select()`` takes, as a server with many connections has."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 2_048:
-        pytest.skip(f"a process may open only {hard} files here")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_048), hard))
-    with ExitStack() as opened:
-        null = opened.enter_context(open(os.devnull, "rb"))
-        while (copy := os.dup(null.fileno())) < 1_100:
-            opened.callback(os.close, copy)
-        opened.callback(os.close, copy)
-        yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 def read(*names: str) -> Catalog:
     return read_catalog([f"python:{name}_for_child_test" for name in names])
 
@@ -75,16 +54,6 @@ def test_a_module_with_hostile_code_is_one_rejected_record(name: str, monkeypatc
     ]
     assert time.monotonic() - started < 60
     assert f"{name}_for_child_test" not in sys.modules
-
-
-def test_a_long_message_of_a_module_is_cut(modules: Path) -> None:
-    code = f"raise RuntimeError('begin sk-S3CRETS3CRET ' + 'x' * {6_000_000})\n"
-    (modules / "long_for_child_test.py").write_text(code, encoding="utf-8")
-    started = time.process_time()
-    (record,) = read("long", "good").rejected
-    assert record.detail.startswith("the module cannot be imported: RuntimeError: begin *** xxx")
-    assert len(record.detail) <= 500
-    assert time.process_time() - started < 2
 
 
 def test_a_module_that_hangs_is_killed_with_what_it_started(modules: Path) -> None:
@@ -112,22 +81,6 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_tools_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "MAX_ANSWER_BYTES", 100)
-    with pytest.raises(DocumentError, match="larger than 100 bytes"):
-        list(read_module("python:good_for_child_test"))
-
-
-def test_a_tool_arrives_as_it_was_read(modules: Path) -> None:
-    (tool,) = read_module("python:good_for_child_test")
-    assert isinstance(tool, Tool)
-    assert (tool.name, tool.description, [p.name for p in tool.parameters]) == ("find", "Find a thing.", ["name"])
-    assert tool.input_schema is not None and tool.input_schema["required"] == ["name"]
-    assert tool.call is not None and tool.call.operation == "good_for_child_test:find"
-    assert json.loads(json.dumps(tool.to_json()))
-    assert str(os.getcwd()) not in sys.path
-
-
 def test_the_variables_of_a_source_reach_its_module_and_the_path_of_modules_is_one(tmp_path: Path) -> None:
     (tmp_path / "own" / "ingest").mkdir(parents=True)
     (tmp_path / "own" / "ingest" / "__init__.py").write_text("raise SystemExit", encoding="utf-8")
@@ -142,8 +95,3 @@ def test_the_variables_of_a_source_reach_its_module_and_the_path_of_modules_is_o
     catalog = read_catalog([str(tmp_path / "sources.yaml")])
     (tool,) = catalog.tools
     assert tool.parameters[0].default == "x" and catalog.rejected == ()
-
-
-def test_a_process_with_more_open_files_than_select_takes_reads_a_module(many_open_files: None) -> None:
-    catalog = read("good")
-    assert ([tool.id for tool in catalog.tools], catalog.rejected) == (["good_for_child_test/find"], ())

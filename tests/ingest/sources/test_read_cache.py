@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from inference.result_cache import ResultCache
-from ingest.sources import Catalog, catalog, read_cache, read_catalog
+from ingest.sources import Catalog, catalog, read_catalog
 from ingest.sources.document import Document
 from ingest.sources.naming import DocumentRead
 from ingest.sources.read_cache import ReadCache
@@ -83,16 +83,6 @@ def _shown(read: Catalog) -> Any:
     return repr(tools), documents, read.rejected, read.references, read.renamed
 
 
-def test_what_is_kept_is_what_was_read(folder: Path, reads: list[str], results: ResultCache) -> None:
-    first = _read(results, folder)
-    assert sorted(reads) == ["pay.json", "shop.json"]
-    second = _read(results, folder)
-    assert len(reads) == 2
-    assert _shown(second) == _shown(first) == _shown(read_catalog([str(folder)]))
-    assert any("api_key" in place for document in second.documents for place in document.secrets)
-    assert [path.name for path, _ in second.references] == ["order.json"]
-
-
 def test_only_a_changed_document_is_read_again(folder: Path, reads: list[str], results: ResultCache) -> None:
     _read(results, folder)
     reads.clear()
@@ -115,15 +105,6 @@ def test_a_changed_reference_is_read_again(folder: Path, reads: list[str], resul
     assert _shown(changed) == _shown(read_catalog([str(folder)]))
 
 
-def test_another_program_reads_again(
-    folder: Path, reads: list[str], results: ResultCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _read(results, folder)
-    monkeypatch.setattr(read_cache, "code_digest", lambda *_: "other")
-    _read(results, folder)
-    assert sorted(reads) == ["pay.json", "pay.json", "shop.json", "shop.json"]
-
-
 @pytest.mark.parametrize("kept", [slice(0, 10), slice(0, -20), slice(0, 0)])
 def test_a_damaged_entry_is_read_again(folder: Path, reads: list[str], results: ResultCache, kept: slice) -> None:
     cache = ReadCache(results)
@@ -133,20 +114,6 @@ def test_a_damaged_entry_is_read_again(folder: Path, reads: list[str], results: 
     cache.write(results)
     assert _shown(_read(results, folder)) == _shown(first)
     assert len(reads) == 4
-
-
-def test_the_order_of_the_addresses_does_not_matter(folder: Path, reads: list[str], results: ResultCache) -> None:
-    first = _read(results, folder / "shop.json", folder / "pay.json")
-    second = _read(results, folder / "pay.json", folder / "shop.json")
-    assert len(reads) == 2
-    assert _shown(first) == _shown(second)
-
-
-def test_another_namespace_is_read_again(folder: Path, reads: list[str], results: ResultCache) -> None:
-    _read(results, folder / "pay.json")
-    named = read_catalog([f"bank={folder / 'pay.json'}"], cache=ReadCache(results))
-    assert len(reads) == 2
-    assert [tool.id for tool in named.tools] == ["bank/pay"]
 
 
 def test_a_damaged_document_and_a_live_address_are_never_kept(tmp_path: Path, results: ResultCache) -> None:

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ingest.sources.json_schema.schema import local_lookup
-from ingest.sources.json_schema.schema_text import schema_text
-from ingest.sources.json_schema.self_contained import MAX_SCHEMAS, Definitions, self_contained
-from ontology.errors import DocumentError
-from ontology.json_object import JsonObject
+from ingest.sources.json_schema.self_contained import self_contained
 
 
 def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
@@ -126,15 +123,6 @@ def test_what_is_left_out_is_not_required(flag: str, shared: bool, in_list: bool
     assert not validator.is_valid({"b": wrap(iter([{"id": "x"}]))})
 
 
-def test_beyond_the_limit_any_value_is_accepted() -> None:
-    wide = {"type": "object", "properties": {f"field {n}": {"type": "integer"} for n in range(2 * MAX_SCHEMAS)}}
-    found = self_contained(wide, local_lookup(wide))
-    assert found.cut
-    assert len(found.schema["properties"]) == 2 * MAX_SCHEMAS, "no field vanishes"
-    assert found.schema["properties"]["field 0"] == {"type": "integer"}
-    assert found.schema["properties"][f"field {2 * MAX_SCHEMAS - 1}"] == {}
-
-
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
@@ -147,40 +135,3 @@ _JSON = st.recursive(
 @given(_JSON)
 def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> None:
     Draft202012Validator.check_schema(alone({"properties": {"x": source}}))
-
-
-@pytest.mark.parametrize("case", ["plain", "one name twice", "beyond the limit", "dangling"])
-@pytest.mark.parametrize("output", [False, True])
-def test_shared_definitions_change_no_schema(case: str, output: bool) -> None:
-    document: dict[str, Any] = {
-        "definitions": {
-            "order": {
-                "properties": {"id": {"readOnly": True}, "item": {"$ref": "#/definitions/item"}},
-                "required": ["id"],
-            },
-            "item": {
-                "nullable": True,
-                "properties": {"order": {"$ref": "#/definitions/order"}, "note": {"writeOnly": True}},
-            },
-        },
-        "other": {"order": {"type": "string"}},
-    }
-    document["properties"] = {"a": {"$ref": "#/definitions/order"}, "b": {"type": "integer", "example": float("nan")}}
-    if case == "one name twice":
-        document["properties"]["c"] = {"$ref": "#/other/order"}
-    elif case == "beyond the limit":
-        document["definitions"]["item"]["properties"].update({f"f{number}": {} for number in range(MAX_SCHEMAS)})
-    elif case == "dangling":
-        document["definitions"]["item"]["properties"]["x"] = {"$ref": "#/definitions/absent"}
-    lookup = local_lookup(document)
-    known = Definitions(lookup)
-    if case == "dangling":
-        with pytest.raises(DocumentError, match="absent"):
-            self_contained(document, lookup, output=output, definitions=known)
-        return
-    for _ in range(2):
-        alone = self_contained(document, lookup, output=output)
-        shared = self_contained(document, lookup, output=output, definitions=known)
-        assert shared.cut == alone.cut == (case == "beyond the limit")
-        assert isinstance(shared.schema, JsonObject)
-        assert shared.schema.text == schema_text(alone.schema)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import read_catalog
-from ingest.sources.addresses import find_documents
-from ingest.sources.sources_file import check_sources, is_sources_file, load_sources
-from ontology.errors import CatalogError, InvalidArgumentError, SourcesFileError
+from ingest.sources.sources_file import check_sources, load_sources
+from ontology.errors import CatalogError, SourcesFileError
 
 API = {
     "openapi": "3.0.0",
@@ -109,17 +108,6 @@ def test_an_odd_file_has_faults(tmp_path: Path, text: str) -> None:
     assert check_sources(write(tmp_path, text)).faults
 
 
-def test_a_file_is_known_by_its_top_level_key_and_only_when_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / "api.json").write_text(json.dumps(API), encoding="utf-8")
-    path = write(tmp_path, "# ours\nsources:\n  - {name: billing, location: api.json}\n")
-    assert is_sources_file(path)
-    assert not is_sources_file(tmp_path / "api.json")
-    assert [source.name for source in find_documents([str(path)]).sources] == ["billing"]
-    in_folder = read_catalog([str(tmp_path)])
-    assert in_folder.sources == ()
-    assert [record.reason for record in in_folder.rejected] == ["unknown-format"]
-
-
 def test_tools_are_selected_and_know_their_source(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "api.json").write_text(json.dumps(API), encoding="utf-8")
@@ -147,19 +135,6 @@ sources:
     assert [(record.subject, record.reason) for record in catalog.rejected] == [("source billing", "no-match")]
     (entry,) = catalog.sources
     assert (entry.refresh_s, entry.aliases) == (21_600, ("acme billing", "acme"))
-
-
-def test_several_documents_of_one_source_share_the_first_part_of_their_namespace(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(API), encoding="utf-8")
-    catalog = read_catalog([f"billing={tmp_path}/*.json"])
-    assert sorted({tool.namespace for tool in catalog.tools}) == ["billing.one", "billing.two"]
-
-
-def test_two_sources_of_one_name_are_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path, "sources:\n  - {name: billing, location: api.json}\n")
-    with pytest.raises(InvalidArgumentError, match="two sources have the name or namespace 'billing'"):
-        find_documents([str(path), "billing=https://host/x"])
 
 
 def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(
@@ -230,30 +205,3 @@ def test_an_error_shows_names_and_no_secrets() -> None:
         read_catalog([f"tickets=mcp:{sys.executable} --api-key sk-S3CRETS3CRET -c 'raise SystemExit(1)'"])
     assert "tickets=mcp:" in str(caught.value)
     assert "S3CRET" not in str(caught.value)
-
-
-def test_patterns_that_match_nothing_in_all_documents_of_a_source_are_said(tmp_path: Path) -> None:
-    other = {**API, "paths": {"/users": {"delete": {"operationId": "deleteUser", "responses": {}}}}}
-    (tmp_path / "docs").mkdir()
-    for name, document in (("api", API), ("users", other)):
-        (tmp_path / "docs" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-    text = "sources:\n  - name: all\n    location: docs/*.json\n"
-    path = write(tmp_path, f"{text}    exclude: ['delete*', 'ListPayments']\n    exclude_tags: [admin, Read]\n")
-    catalog = read_catalog([str(path)], strict=True)  # these are warnings
-    assert [tool.name for tool in catalog.tools] == ["listInvoices", "listPayments"]
-    assert [(record.subject, record.reason, record.detail) for record in catalog.rejected] == [
-        ("source all", "excludes-nothing", "The pattern 'ListPayments' of exclude matches no tool; case counts."),
-        ("source all", "excludes-nothing", "The pattern 'Read' of exclude_tags matches no tool; case counts."),
-    ]
-    path = write(tmp_path, f"{text}    include: ['delete*', 'list*', 'get*']\n")
-    assert [record.detail for record in read_catalog([str(path)]).rejected] == [
-        "The pattern 'get*' of include matches no tool; case counts."
-    ]
-    with pytest.raises(CatalogError, match=r"^[^;]*1 rejected"):
-        read_catalog([str(path)], strict=True)
-
-
-def test_the_key_source_in_place_of_sources_is_told(tmp_path: Path) -> None:
-    path = write(tmp_path, "source:\n  - name: billing\n    location: docs/*.json\n")
-    with pytest.raises(CatalogError, match="If this is a sources file, its key is `sources`, not `source`"):
-        read_catalog([str(path)])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from egotools.call import Call
 from ingest.sources import Document, RejectedRecord
 from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
@@ -44,17 +42,6 @@ def test_a_row_in_the_papers_form(tmp_path: Path) -> None:
     assert tool.parameters[1].enum == ("High", "Medium", "Low")
     assert tool.metadata["line_of_business"] == "Human Resources"
     assert tool.metadata["department"] == "Projects"
-
-
-def test_the_json_form_of_a_tool_reads_back_as_it_was(tmp_path: Path) -> None:
-    tools, _ = read(
-        tmp_path / "t.jsonl", json.dumps({**REMINDER, "id": "x", "returns": [{"name": "sent", "type": "boolean"}]})
-    )
-    again, _ = read(tmp_path / "u.jsonl", json.dumps(tools[0].to_json()))
-    assert again == tools
-    schema = {"type": "object", "properties": {"task_id": {"type": "string", "minLength": 3}}}
-    called = replace(tools[0], input_schema=schema, output_schema=schema, call=Call(protocol="http", path="/tasks"))
-    assert read(tmp_path / "v.jsonl", json.dumps(called.to_json()))[0] == [called]
 
 
 @pytest.mark.parametrize(
@@ -113,23 +100,6 @@ def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path:
     assert all(record.detail.endswith(".") for record in rejected)
 
 
-def test_a_file_of_nothing_but_torn_lines_says_so_line_by_line(tmp_path: Path) -> None:
-    _, rejected = read(tmp_path / "t.jsonl", '{"name": "a"\n{"name": "b"\n')
-    assert [record.reason for record in rejected] == ["invalid-json", "invalid-json"]
-
-
-def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_text("\n \n", encoding="utf-8")
-    with pytest.raises(DocumentError, match="empty"):
-        list(TableSource().read(Document("t.jsonl", path=path)))
-
-
-def test_a_nameless_output_is_the_result(tmp_path: Path) -> None:
-    tools, _ = read(tmp_path / "t.jsonl", '{"name": "a", "returns": [{"name": "", "type": "Order"}]}')
-    assert [(output.name, output.type) for output in tools[0].returns] == [("result", "Order")]
-
-
 CSV = """id,Title,Description,Parameters,Returns,Depends On,Line of Business,Tags
 po.list,List purchase orders,"Lists them, newest first","status*:enum [open, closed]:Which; limit:integer:How many: at most 100","order_id:string; items:list<item>",,Procurement,"[""po"", ""list""]"
 
@@ -155,19 +125,6 @@ def test_csv_with_both_forms_of_cells(tmp_path: Path) -> None:
     assert second.metadata["tags"] == "[draft] text"
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_csv_with_another_separator(tmp_path: Path, separator: str) -> None:
-    text = separator.join(["name", "description", "department"]) + "\n" + separator.join(["a", "one, two", "HR"])
-    tools, _ = read(tmp_path / "t.csv", text)
-    assert (tools[0].description, tools[0].metadata["department"]) == ("one, two", "HR")
-
-
-def test_a_line_separator_in_a_cell_ends_no_row(tmp_path: Path) -> None:
-    tools, rejected = read(tmp_path / "t.csv", 'name,description\r\na,one\u2028two\r\nb,"three\nfour"\r\n')
-    assert rejected == []
-    assert [tool.description for tool in tools] == ["one\u2028two", "three\nfour"]
-
-
 def test_bad_csv_rows_are_refused_with_their_line(tmp_path: Path) -> None:
     text = 'name,description,parameters\na,ok,\nb,x,y,z,\n,nothing,\nc,"two\nlines",[{broken\nd,ok,\n'
     tools, rejected = read(tmp_path / "t.csv", text)
@@ -188,41 +145,6 @@ def test_a_quote_that_never_closes_is_refused(tmp_path: Path) -> None:
 def test_a_header_that_names_a_column_twice_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="'status' twice"):
         read(tmp_path / "t.csv", "name,Status,status\na,b,c\n")
-
-
-@pytest.mark.parametrize("form", ["list", "object", "one"])
-def test_json_lists(tmp_path: Path, form: str) -> None:
-    rows = [REMINDER] if form == "one" else [REMINDER, {"name": "x", "parameters": [3]}]
-    data = {"list": rows, "object": {"tools": rows}, "one": rows[0]}[form]
-    tools, rejected = read(tmp_path / "t.json", json.dumps(data))
-    assert [tool.name for tool in tools] == ["Send Task Deadline Reminder"]
-    assert [record.subject for record in rejected] == ([] if form == "one" else ["t.json#2"])
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("queries.jsonl", '{"id": "q1", "query": "find it", "tools": ["a"]}\n'),
-        ("dependencies.jsonl", '{"from": "a", "to": "b"}\n'),
-        ("prices.csv", "product,price\nx,3\n"),
-        ("package.json", '{"version": "1"}'),
-        ("definitions.json", '[{"name": "a", "parameters": {"type": "object"}}]'),
-        ("notes.md", "# name, title\n"),
-    ],
-)
-def test_what_is_no_table_of_tools(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    assert not TableSource().accepts(Document(name, path=tmp_path / name))
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("card.json", '{"name": "model", "licence": "Apache-2.0"}'), ("settings.yaml", "name: mine\nversion: 1\n")],
-)
-def test_a_configuration_with_a_name_is_no_table(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    assert not TableSource().accepts(Document(str(path), path=path))
 
 
 PACKAGE = {
@@ -252,18 +174,3 @@ def test_a_row_with_a_name_is_not_a_tool(tmp_path: Path, name: str, text: str, n
     assert [(record.subject, record.reason) for record in rejected] == [(name, "not-a-tool")], "once for the document"
     assert named in rejected[0].detail
     assert "parameters" in rejected[0].detail
-
-
-def test_rows_that_are_no_tools_are_refused_beside_tools(tmp_path: Path) -> None:
-    rows = [PEOPLE[0], {"name": "ping", "description": "Asks for a sign of life.", "team": "Ops"}, PEOPLE[1]]
-    tools, rejected = read(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
-    assert [tool.name for tool in tools] == ["ping"]
-    assert [(record.subject, record.reason) for record in rejected] == [
-        ("t.jsonl:1", "not-a-tool"),
-        ("t.jsonl:3", "not-a-tool"),
-    ]
-
-
-def test_a_tool_with_parameters_may_have_any_column(tmp_path: Path) -> None:
-    rows = [{"name": "buy", "parameters": [], "price": 3}, {"name": "call", "parameters": [{"name": "phone"}]}]
-    assert [tool.name for tool in read(tmp_path / "t.json", json.dumps(rows))[0]] == ["buy", "call"]

@@ -27,14 +27,6 @@ def _plan(needs: Needs, *goals: int, costs: CallCosts = _COSTS) -> CallChoices:
     return cheapest_choices(goals or (0,), lambda tool: needs.get(tool, ()), costs)
 
 
-def _suppliers(plan: CallChoices) -> dict[tuple[int, str], int | None]:
-    return {
-        (choice.tool, choice.need.parameter): None if choice.supplier is None else choice.supplier.tool
-        for choices in plan.choices.values()
-        for choice in choices
-    }
-
-
 def test_one_call_that_fills_two_inputs_is_cheaper_than_the_two_best_suppliers() -> None:
     needs = {
         0: [
@@ -47,29 +39,10 @@ def test_one_call_that_fills_two_inputs_is_cheaper_than_the_two_best_suppliers()
     assert plan.cost == pytest.approx(1 + 2 * (0.5 - 0.3 * math.log(0.7)))
 
 
-def test_of_two_tools_that_need_each_other_one_asks() -> None:
-    needs = {0: [_need("a", Supplier(1, RESOLVED_BY))], 1: [_need("b", Supplier(0, RESOLVED_BY))]}
-    plan = _plan(needs)
-    assert _suppliers(plan) == {(0, "a"): None}, "asking once is cheaper than a call that must ask"
-    declared = {
-        0: [_need("", Supplier(1, DEPENDS_ON))],
-        1: [_need("b", Supplier(0, RESOLVED_BY), Supplier(2, SUPPLIES))],
-    }
-    assert _plan(declared).order == (2, 1, 0)
-    assert _suppliers(_plan(declared))[1, "b"] == 2
-
-
 def test_a_chain_that_is_longer_than_an_answer_is_worth_is_asked_for() -> None:
     chain = {tool: [_need("x", Supplier(tool + 1, SUPPLIES))] for tool in range(9)}
     assert _plan(chain).order == (0,)
     assert _plan({0: chain[0], 1: chain[1]}).order == (2, 1, 0)
-
-
-def test_a_goal_that_supplies_another_goal_goes_first_and_costs_nothing() -> None:
-    needs = {1: [_need("id", Supplier(4, RESOLVED_BY), Supplier(2, RESOLVED_BY, "", 0.9))]}
-    plan = _plan(needs, 1, 2)
-    assert plan.order == (2, 1)
-    assert plan.cost == pytest.approx(-0.3 * math.log(0.9))
 
 
 def test_the_limit_of_tools_holds_and_so_does_that_of_the_search() -> None:

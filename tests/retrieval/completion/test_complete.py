@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from retrieval.completion.complete import Completion, place_supporting
-from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES
-from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
+from retrieval.completion.needs import RESOLVED_BY, SUPPLIES
+from retrieval.completion.pulling import pulling_tools
 from retrieval.config import DEFAULT
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
@@ -61,19 +61,6 @@ def test_a_supporting_tool_ends_just_below_the_tool_that_it_serves_candidate_or_
     assert placed.scores.dtype == np.float32
 
 
-def test_what_two_tools_need_takes_one_place_that_of_the_better_reason() -> None:
-    placed = _placed(_ranking({1: 5, 2: 4, 3: 0}), [_supporting(7, 1, 2.0), _supporting(7, 2, 0.1)], highest=5.0)
-    assert _order(placed) == [1, 2, 7, 3]
-
-
-def test_none_is_above_the_best_tool_of_a_clause_unless_it_was() -> None:
-    ranking = _ranking({1: 5, 2: 1, 3: 0.5, 4: 3})
-    placed = _placed(ranking, [_supporting(3, 1, 0.01), _supporting(4, 1, 0.01)], highest=1.0)
-    assert _order(placed) == [1, 4, 2, 3]
-    first = _placed(ranking, [_supporting(3, 1, 0.01, DEPENDS_ON)], highest=1.0)
-    assert _order(first) == [1, 3, 4, 2], "what a document says must go first stays beside its tool"
-
-
 _scores = st.dictionaries(st.integers(0, 12), st.floats(-3, 3, width=32), min_size=1, max_size=8)
 
 
@@ -118,13 +105,6 @@ def test_the_best_tool_of_each_clause_pulls_and_is_a_direct_answer(snapshot: Sna
     assert [part.text for part in direct["hr/give_spot_award"]] == [context.query.clauses[0].text]
 
 
-def test_a_scrap_of_a_sentence_has_no_direct_answer() -> None:
-    """Its best tool is far down, so that supporting tools may pass it."""
-    ranking = _ranking({1: 5, 2: 4, 3: -2})
-    assert lowest_direct_score(ranking.scores, [Pulling(0, (), direct=True), Pulling(2, ())]) == 5
-    assert lowest_direct_score(ranking.scores, [Pulling(1, ()), Pulling(2, ())]) == 4
-
-
 def _complete(snapshot: Snapshot, context: QueryContext, scores: dict[str, float]) -> Ranking:
     numbers = {snapshot.tool_number(tool_id): score for tool_id, score in scores.items()}
     return Completion(snapshot, DEFAULT).complete(context, _ranking(dict(sorted(numbers.items()))), margin=0.5)
@@ -142,13 +122,6 @@ def test_a_resolver_that_was_no_candidate_enters_and_the_reason_is_kept(
     assert (reason.parameter, reason.output, reason.predicate) == ("employee_id", "employee_id", RESOLVED_BY)
 
 
-def test_the_feature_says_by_how_much_a_resolver_was_raised(snapshot: Snapshot) -> None:
-    one = QueryContext.begin(Request(query="give Jan a spot award"), snapshot, HashingEncoder(), typed=True)
-    completed = _complete(snapshot, one, {"hr/give_spot_award": 3.0, "procurement/query_purchase_order_items": 0.0})
-    raised = completed.features["resolver_boost"][completed.tools == snapshot.tool_number("hr/search_employees")]
-    assert 0 < raised.item() < 3
-
-
 def test_a_tool_that_the_request_may_not_see_neither_enters_nor_leads_on(
     snapshot: Snapshot, context: QueryContext
 ) -> None:
@@ -157,15 +130,3 @@ def test_a_tool_that_the_request_may_not_see_neither_enters_nor_leads_on(
     completed = _complete(snapshot, context, {"hr/give_spot_award": 3.0, "procurement/search_suppliers": 0.0})
     assert snapshot.tool_number("hr/search_employees") not in completed.tools
     assert all(context.allowed[each.tool] for each in context.supporting)
-
-
-def test_without_candidates_nothing_is_completed(snapshot: Snapshot, context: QueryContext) -> None:
-    assert not len(Completion(snapshot, DEFAULT).complete(context, _ranking({}), margin=0.5).tools)
-
-
-def test_without_its_predicates_nothing_is_followed(snapshot: Snapshot, context: QueryContext) -> None:
-    config = replace(DEFAULT, resolver_boost=False)
-    ranking = _ranking({snapshot.tool_number("hr/give_spot_award"): 1.0})
-    completed = Completion(snapshot, config).complete(context, ranking, margin=0.5)
-    assert completed.tools.tolist() == ranking.tools.tolist()
-    assert "resolver_boost" not in completed.features

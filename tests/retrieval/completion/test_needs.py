@@ -11,7 +11,7 @@ from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology import Dependency, Ontology, Parameter, Tool
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, tool_needs
+from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, Need, tool_needs
 from retrieval.config import DEPENDENCIES
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -102,29 +102,3 @@ def test_a_resolver_is_known_by_the_entity_that_it_finds(shop: Snapshot) -> None
     assert shop.tool_id(customer.suppliers[0].tool) == "search_customers"
     assert customer.suppliers[0].predicate == RESOLVED_BY
     assert 0 < customer.suppliers[0].confidence <= 1
-
-
-def test_an_optional_dependency_and_a_plain_value_are_no_needs(shop: Snapshot) -> None:
-    assert _needs(shop, "find_order") == {}
-    assert "note" not in _needs(shop, "order_gift")
-
-
-def test_a_context_parameter_is_no_need(shop: Snapshot) -> None:
-    assert "order_id" in _needs(shop, "cancel_order")
-    assert _needs(shop, "rate_order") == {}
-
-
-def test_a_long_list_says_what_can_come_before_but_the_session_is_opened(shop: Snapshot) -> None:
-    needs = _needs(shop, "transform")
-    assert [shop.tool_id(each.tool) for need in needs.values() for each in need.suppliers] == ["get_user_token"]
-
-
-def test_an_input_that_identifies_what_the_tool_acts_on_is_required_where_no_input_is_marked(shop: Snapshot) -> None:
-    assert _needs(shop, "delete_customer")["customer_id"].required
-
-
-def test_only_the_named_predicates_are_followed(shop: Snapshot) -> None:
-    assert set(_needs(shop, "cancel_order", frozenset({SUPPLIES, RESOLVED_BY}))) == {"order_id"}
-    order = _needs(shop, "cancel_order", frozenset({SUPPLIES}))["order_id"]
-    assert [each.predicate for each in order.suppliers] == [SUPPLIES]
-    assert _needs(shop, "cancel_order", frozenset()) == {}

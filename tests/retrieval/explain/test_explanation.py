@@ -113,10 +113,6 @@ def _line(engine: SnapshotEngine, query: str, tool: str, **others: object) -> st
 AWARD, ORDER = "hr/give_spot_award", "procurement/create_purchase_order"
 
 
-def test_it_quotes_the_request_as_it_is_written(engine: SnapshotEngine) -> None:
-    assert 'matches "Give Jan a SPOT AWARD"' in _line(engine, "Give Jan a SPOT AWARD, quickly", AWARD)
-
-
 def test_it_says_what_to_call_first_and_what_is_still_needed(engine: SnapshotEngine) -> None:
     line = _line(engine, "create a purchase order with the supplier Acme", ORDER)
     assert "needs" in line and "amount" in line
@@ -132,11 +128,3 @@ def test_what_the_caller_has_is_neither_open_nor_looked_up(engine: SnapshotEngin
     assert "supplier_id" in _line(engine, asked, ORDER)
     assert "supplier_id is S-17" in _line(engine, asked, ORDER, have={"supplier": "S-17"})
     assert "supplier_id" not in _line(engine, asked, ORDER, have={"supplierId": ""})
-
-
-def test_lines_come_with_the_reasons_or_alone_or_not_at_all(engine: SnapshotEngine) -> None:
-    both = engine.retriever().retrieve(Request(query="spot award")).tools[0]
-    alone = engine.retriever().retrieve(Request(query="spot award", explain=False, explanation=True)).tools[0]
-    none = engine.retriever().retrieve(Request(query="spot award", explain=False)).tools[0]
-    assert both.explanation == alone.explanation != "" and both.reasons.features
-    assert not alone.reasons.features and none.explanation == ""

@@ -66,7 +66,6 @@ def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str
 
 LIST = ("list_payments", "payments[].ref", "refund_payment", "payment_ref")
 MAKE = ("make_payment", "ref", "refund_payment", "payment_ref")
-REPORTS = ("list_reports", "reports[].name", "create_report", "report_name")
 CLAIM = "call shop/list_payments first for payment_ref"
 
 
@@ -83,12 +82,6 @@ def test_only_of_an_edge_that_is_likely_true(
     assert (CLAIM in _line(engine, "refund the payment", "refund_payment")) == claimed
 
 
-def test_not_of_a_value_that_the_request_may_state(tmp_path: Path, ontology: Ontology) -> None:
-    engine = _engine(tmp_path, ontology, {LIST: 0.97})
-    assert CLAIM in _line(engine, "refund the payment of 20 euro", "refund_payment")
-    assert CLAIM not in _line(engine, "refund PX-88213 please", "refund_payment")
-
-
 def test_a_tool_that_makes_the_object_is_named_only_where_the_answer_wants_it_before(
     tmp_path: Path, ontology: Ontology
 ) -> None:
@@ -97,21 +90,10 @@ def test_a_tool_that_makes_the_object_is_named_only_where_the_answer_wants_it_be
     assert "call shop/make_payment first" in _line(engine, "make payment, make a payment and refund", "refund_payment")
 
 
-def test_the_name_of_what_a_tool_makes_is_chosen_and_not_looked_up(tmp_path: Path, ontology: Ontology) -> None:
-    engine = _engine(tmp_path, ontology, {REPORTS: 0.97})
-    line = _line(engine, "create a report", "create_report")
-    assert "first" not in line and "needs report_name" in line
-
-
 def test_an_executed_supplier_is_used_and_not_called_again(tmp_path: Path, ontology: Ontology) -> None:
     engine = _engine(tmp_path, ontology, {LIST: 0.97})
     line = _line(engine, "refund the payment", "refund_payment", done=("shop/list_payments",))
     assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
-
-
-def test_a_tool_that_finds_the_object_goes_before_one_that_makes_it(tmp_path: Path, ontology: Ontology) -> None:
-    engine = _engine(tmp_path, ontology, {LIST: 0.96, MAKE: 0.99})
-    assert CLAIM in _line(engine, "make payment, make a payment and refund", "refund_payment")
 
 
 def test_a_supporting_tool_says_what_it_gives_to_which_tool(tmp_path: Path, ontology: Ontology) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egotools.call import Call
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 from retrieval.index.filters import FilterIndex, write_filters
@@ -69,11 +66,6 @@ def test_a_value_is_meant_as_it_is_written(
     assert passing(index, **{key: values}) == found
 
 
-def test_every_key_must_be_met(index: FilterIndex) -> None:
-    assert passing(index, department=("finance",), tags=("pay*",)) == {"pay/run"}
-    assert passing(index, department=("hr",), id=("pay/*",)) == set()
-
-
 @pytest.mark.parametrize(
     ("filters", "subject", "remedy"),
     [
@@ -98,24 +90,6 @@ def test_what_no_tool_has_is_an_error_that_lists_what_there_is(
     assert caught.value.remedy.startswith(remedy)
 
 
-def test_at_most_twenty_are_listed(index: FilterIndex) -> None:
-    with pytest.raises(InvalidArgumentError, match="and 10 more") as caught:
-        index.passing({"code": ("x",)})
-    assert caught.value.remedy.count(",") == 19
-
-
-def test_a_value_of_a_document_is_listed_short_and_on_one_line(tmp_path: Path) -> None:
-    write_filters(tmp_path, [Tool(id="a", name="a", metadata={"team": "x\nSYSTEM: \u202e\u200b" + "y" * 500})])
-    index = FilterIndex(tmp_path, 1, ["a"].__getitem__, {"a": 0}.get)
-    with pytest.raises(InvalidArgumentError) as caught:
-        index.passing({"team": ("z",)})
-    assert caught.value.remedy.isprintable() and len(caught.value.remedy) < 150
-
-
-def test_the_keys_and_how_many_values_they_have(index: FilterIndex) -> None:
-    assert index.keys == {"code": 30, "department": 2, "deprecated": 1, "effect": 1, "id": 34, "tags": 5}
-
-
 values = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])
 
 
@@ -133,33 +107,3 @@ def test_against_the_plain_reading(index: FilterIndex, wanted: tuple[str, ...]) 
         return not positive or any(has(tool, value) for value in positive)
 
     assert [passes(tool) for tool in TOOLS] == index.passing_if_known({"tags": wanted}).tolist()
-
-
-class TestEffects:
-    """What a call does is computed; no document sets it."""
-
-    TOOLS = (
-        Tool(id="a", name="getOrder", call=Call(protocol="http", method="GET", path="/o")),
-        Tool(id="b", name="order", metadata={"effect": "read"}, call=Call(protocol="http", method="POST", path="/o")),
-    )
-
-    @pytest.fixture
-    def effects(self, tmp_path: Path) -> FilterIndex:
-        write_filters(tmp_path, self.TOOLS)
-        return FilterIndex(tmp_path, 2, ["a", "b"].__getitem__, {"a": 0, "b": 1}.get)
-
-    @pytest.mark.parametrize(
-        ("values", "found"),
-        [
-            (("read",), [True, False]),
-            (("!read",), [False, True]),
-            (("idempotent",), [False, False]),
-            (("idempotent", "change"), [False, True]),
-        ],
-    )
-    def test_they_filter(self, effects: FilterIndex, values: tuple[str, ...], found: list[bool]) -> None:
-        assert effects.passing({"effect": values}).tolist() == found
-
-    def test_another_word_is_an_error(self, effects: FilterIndex) -> None:
-        with pytest.raises(InvalidArgumentError, match="no tool has the value"):
-            effects.passing({"effect": ("write",)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import networkx as nx
@@ -15,7 +14,6 @@ from rank_bm25 import BM25Okapi
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.adjacency import read_adjacency, write_adjacency
 from retrieval.index.bm25 import Bm25Index, make_postings, read_bm25, write_postings
-from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
 from retrieval.index.vectors import NodeVectors, write_vectors
 
@@ -64,30 +62,6 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
         assert index.best(query, count, allowed=allowed).tolist() == sorted(best)
 
 
-def test_the_frequency_of_a_term_is_the_number_of_documents_that_have_it(tmp_path: Path) -> None:
-    write_postings(tmp_path, "text", make_postings([["a", "b", "a"], ["b"], []]))
-    index = read_bm25(tmp_path, "text", 3)
-    assert [index.frequency(term) for term in ("a", "b", "c", "")] == [1, 2, 0, 0]
-    write_postings(tmp_path, "none", make_postings([[], []]))
-    assert read_bm25(tmp_path, "none", 2).frequency("a") == 0
-
-
-@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
-def test_nearest_agrees_with_brute_force(tmp_path: Path, exact_limit: int) -> None:
-    vectors = _unit_rows(2_000, 48, seed=1)
-    vectors[7] = 0
-    write_vectors(tmp_path, "nodes", vectors, exact_limit=exact_limit)
-    index = NodeVectors(tmp_path, "nodes")
-    found = 0
-    for query in _unit_rows(50, 48, seed=2):
-        rows, scores = index.nearest(query, 10)
-        exact = np.lexsort((np.arange(len(vectors)), -(vectors @ query)))[:10]
-        found += len(set(rows.tolist()) & set(exact.tolist()))
-        np.testing.assert_allclose(scores, (vectors @ query)[rows], atol=2e-3)
-        assert list(scores) == sorted(scores, reverse=True)
-    assert found >= 0.98 * 50 * 10
-
-
 @pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
 @pytest.mark.parametrize("share", [0.5, 0.01, 0.0])
 def test_nearest_returns_only_allowed_rows(
@@ -103,26 +77,9 @@ def test_nearest_returns_only_allowed_rows(
     assert len(rows) == min(10, int(allowed.sum()))
 
 
-def test_the_approximate_index_is_written_the_same_twice(tmp_path: Path) -> None:
-    vectors = _unit_rows(1_500, 32, seed=5)
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        write_vectors(tmp_path / name, "nodes", vectors, exact_limit=0)
-    assert (tmp_path / "a/nodes.others.hnsw").read_bytes() == (tmp_path / "b/nodes.others.hnsw").read_bytes()
-
-
 def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:
     made = np.random.default_rng(seed).normal(size=(rows, dimensions)).astype(np.float32)
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
-
-
-@relaxed
-@given(entries=st.lists(st.tuples(st.text(max_size=6), st.integers(0, 50)), max_size=40), asked=st.text(max_size=6))
-def test_lookup_is_a_dictionary_of_sorted_sets(tmp_path: Path, entries: list[tuple[str, int]], asked: str) -> None:
-    write_lookup(tmp_path, "names", entries)
-    table = Lookup(tmp_path, "names")
-    for text in [*(text for text, _ in entries), asked]:
-        assert table[text].tolist() == sorted({number for one, number in entries if one == text})
 
 
 @relaxed
@@ -166,10 +123,3 @@ def test_records_give_back_what_was_written(tmp_path: Path, rows: list[dict[str,
     turned = records.subset(np.arange(len(rows))[::-1])
     assert list(turned) == rows[::-1]
     assert list(turned.subset(np.arange(len(rows))[:1])) == rows[-1:]
-
-
-def test_records_refuse_offsets_of_another_file(tmp_path: Path) -> None:
-    write_records(tmp_path / "rows", [{"a": 1}])
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"a": 12345}), encoding="utf-8")
-    with pytest.raises(SnapshotCorruptError):
-        Records(tmp_path / "rows", dict)

@@ -66,11 +66,6 @@ def test_of_equal_rows_the_first_are_returned(tmp_path: Path) -> None:
     assert index.nearest_tools(rows[0], 0)[0].tolist() == []
 
 
-def test_where_nothing_is_allowed_nothing_is_found(index: NodeVectors, vectors: Floats2d) -> None:
-    rows, cosines = index.nearest(vectors[0], K, allowed=np.zeros(ROWS, dtype=bool))
-    assert (len(rows), len(cosines)) == (0, 0)
-
-
 def test_cosines_of_tools_and_of_others_are_those_of_the_stored_rows(index: NodeVectors, vectors: Floats2d) -> None:
     for rows in (np.array([3, 1_499]), np.array([1_500, 3_999]), np.array([7, 2_000])):
         np.testing.assert_allclose(index.similarities(vectors[9], rows), vectors[rows] @ vectors[9], atol=2e-3)

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval.index.analysis import terms
-from retrieval.query.decompose import MAX_CLAUSES, decompose
+from retrieval.query.decompose import decompose
 from tests.waiting import bounded_work
 
-LEAST = 3  # index terms of a part that says something
 CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words
 word = st.sampled_from(
     "order the orders supplier find Jan's e-mail purchaseOrder_ID 42 3.5 v2 订单 ü a to I for employee "
@@ -78,27 +77,6 @@ def test_a_request_is_cut_where_english_sets_wishes_apart(text: str, parts: tupl
 def test_no_word_is_lost_invented_or_moved(text: str) -> None:
     found = [term for clause in decompose(text) for term in terms(clause) if term not in CUT]
     assert found == [term for term in terms(text) if term not in CUT]
-
-
-@settings(max_examples=400)
-@given(text=request)
-def test_every_clause_of_several_says_something_and_one_is_the_request_itself(text: str) -> None:
-    parts = decompose(text)
-    assert 1 <= len(parts) <= MAX_CLAUSES
-    if len(parts) == 1:
-        assert parts == (text,)
-    else:
-        assert all(len(terms(part)) >= LEAST for part in parts)
-
-
-@given(count=st.integers(1, 40))
-def test_what_is_beyond_the_last_clause_stays_in_it(count: int) -> None:
-    wishes = [f"order paper item{number}" for number in range(count)]
-    parts = decompose(", ".join(wishes))
-    assert len(parts) == min(count, MAX_CLAUSES)
-    assert list(parts[: MAX_CLAUSES - 1]) == wishes[: MAX_CLAUSES - 1]
-    if count > 1:
-        assert " ".join(parts) == " ".join(wishes)
 
 
 @pytest.mark.parametrize("filling", [" ", ".", "\n", "\t ", ";", ", ", ":. ", " and "])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from inference import HashingEncoder, load_encoder
+from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.language import foreign_language, unread_language
+from retrieval.query.language import foreign_language
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 
@@ -53,14 +53,6 @@ def test_english_and_doubtful_requests_are_left_alone(text: str) -> None:
     assert foreign_language(text) == ""
 
 
-def test_only_an_encoder_that_says_what_it_knows_is_reported() -> None:
-    encoder = load_encoder("egotools-minilm-int8.v1")
-    (said,) = unread_language("Zeige mir alle offenen Bestellungen", encoder)
-    assert "German" in said and encoder.name in said
-    assert unread_language("Show me the open orders", encoder) == []
-    assert unread_language("Zeige mir alle offenen Bestellungen", HashingEncoder()) == []
-
-
 def test_the_answer_says_it_and_has_tools(snapshot: Snapshot) -> None:
     class English(HashingEncoder):
         languages = ("English",)
@@ -70,8 +62,3 @@ def test_the_answer_says_it_and_has_tools(snapshot: Snapshot) -> None:
     assert answer.tools
     assert [reason for reason in answer.fallbacks if "German" in reason]
     assert not retriever.retrieve(Request(query="find the supplier")).fallbacks
-
-
-def test_a_long_request_is_read_in_part() -> None:
-    assert foreign_language("Zeige mir die Rechnung und " * 50_000) == "German"
-    assert foreign_language("show me the order " * 500 + "Zeige mir die Rechnung und " * 50_000) == ""

@@ -54,13 +54,6 @@ def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: Snaps
             assert engine.retriever().retrieve(Request(query=text, k=1)).tools[0].id == tool.id
 
 
-def test_as_many_names_as_the_answer_has_tools(engine: SnapshotEngine) -> None:
-    ids = engine.tool_ids(0, 3)
-    found = engine.retriever().retrieve(Request(query="spot award: " + " and ".join(ids), k=3))
-    assert {tool.id for tool in found.tools} == set(ids)
-    assert all(tool.reasons.features["named"] >= 0 for tool in found.tools)
-
-
 def test_a_tool_that_the_caller_may_not_see_or_that_is_done_has_no_name(engine: SnapshotEngine) -> None:
     hidden, text = "hr/get_employee", "use hr/get_employee or get_employee"
     asked = (

@@ -5,20 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ontology.value_shape import ShapeUse, ValueShape
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.query.request import MAX_QUERY_CHARS
 from retrieval.query.typed_values import SELF, find_values
 from tests.waiting import bounded_work
-
-literals = st.sampled_from(
-    "C-21066 4500118277 acme/web /etc/hosts report.pptx https://x.io/a?b=c a@b.org 10.0.0.1 shop.de \"it's 'so'\" 'x' `ls` «a» #ops @jo "
-    "DB_URL 10am 12th 2025-06-03 next Friday 5 kg $3.50 +49 30 1234567 v1.2.3 release/1.9 my I'm and/or the order . , ( )".split()
-)
-requests = st.one_of(st.lists(literals, max_size=30).map(" ".join), st.text(max_size=80))
 
 
 @pytest.mark.parametrize(
@@ -81,19 +73,6 @@ def test_words_are_no_values(text: str) -> None:
     assert find_values(text) == ()
 
 
-@settings(max_examples=400)
-@given(text=requests)
-def test_values_are_parts_of_the_text_in_order_and_never_overlap(text: str) -> None:
-    found = find_values(text)
-    assert found == find_values(text)
-    end = 0
-    for value in found:
-        assert end <= value.start < value.end
-        assert text[value.start : value.end] == value.text
-        assert value.kind and value.content is not None
-        end = value.end
-
-
 def _shapes(folder: Path) -> ValueShapes:
     uses = (
         ShapeUse(shape=ValueShape(r"C\-\d{5}"), tool="crm/close", parameter="case", entity="case"),
@@ -101,20 +80,6 @@ def _shapes(folder: Path) -> ValueShapes:
     )
     write_value_shapes(folder, uses, {"crm/close": 0, "fi/pay": 1})
     return ValueShapes(folder, 2)
-
-
-def test_the_shapes_of_a_snapshot_say_what_a_value_identifies(tmp_path: Path) -> None:
-    case, terms = find_values("close C-21066, then Z030", _shapes(tmp_path))
-    assert [match.entities for match in case.matches] == [("case",)]
-    assert [match.uses[0].tool for match in terms.matches] == [1]
-
-
-@settings(max_examples=100)
-@given(text=requests)
-def test_the_shapes_of_a_snapshot_move_no_value(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    shapes = _shapes(tmp_path_factory.mktemp("shapes"))
-    spans = {(value.start, value.end) for value in find_values(text, shapes)}
-    assert spans >= {(value.start, value.end) for value in find_values(text)}
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,6 @@ def test_tools_that_take_the_entity_are_supported_whether_they_show_the_shape_or
     assert "crm/list_rooms" not in support and "hr/get_payslips" not in support
 
 
-def test_an_output_with_the_shape_is_no_input(cases: Snapshot) -> None:
-    assert _support(cases, REQUEST).get("crm/open_case", 0) < _support(cases, REQUEST)["desk/rate_case"]
-
-
-def test_a_value_counts_once_and_other_text_not(cases: Snapshot) -> None:
-    assert _support(cases, f"{REQUEST} {REQUEST}") == _support(cases, REQUEST)
-    assert _support(cases, "close the case of the room") == {}
-
-
 def test_the_feature_is_that_support_and_a_tool_without_a_shared_word_is_found(cases: Snapshot) -> None:
     context = QueryContext.begin(Request(query=REQUEST), cases, HashingEncoder(), typed=True)
     tools = np.arange(cases.tool_count)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from inference import HashingEncoder
@@ -16,16 +14,13 @@ from inference.registry import ENCODER_NAMES
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
-from retrieval.query.query import analyse
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
-    NEEDED,
     Calibration,
     Confidence,
     ConfidenceModel,
     confidence_model_for,
-    probability,
     read_calibration,
     tool_evidence,
 )
@@ -35,13 +30,11 @@ from retrieval.ranking.request_evidence import (
     TASK_EVIDENCE,
     Background,
     catalogue_statistics,
-    mean_of_nearest,
 )
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
-SCORES = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=60)
 WEIGHTS = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "fifth": 0.0, "tenth": 0.0, "clauses": 0.0, "": 0.0}
 TALK = ("thanks a lot", "tell me a joke", "what is the capital of France", "see you tomorrow")
 TASKS = ("weather forecast rain", "forecast rain", "rain weather", "weather rain tonight", "feed the dog")
@@ -144,52 +137,6 @@ class TestEstimate:
         assert np.allclose(found.tasks_B, (rows @ texts.tasks_BD.T).max(axis=0), atol=1e-6)
 
 
-class TestRequestEvidence:
-    """The evidence of a request, against the small catalogue."""
-
-    def evidence(self, snapshot: Snapshot, text: str, *, without: int | None = None) -> dict[str, float]:
-        query = analyse(text, HashingEncoder(), {}, decomposed=True)
-        tools = np.arange(snapshot.tool_count)
-        return catalogue_statistics(snapshot, background()).evidence(
-            query, lambda vector_D: snapshot.vectors.similarities(vector_D, tools), without=without
-        )
-
-    def test_it_has_the_names_of_both_models_in_their_order(self, snapshot: Snapshot) -> None:
-        assert tuple(self.evidence(snapshot, "create a purchase order")) == (*TASK_EVIDENCE, *SERVED_EVIDENCE)
-
-    def test_talk_has_no_margin_unless_it_is_left_out(self, snapshot: Snapshot) -> None:
-        known, without = (self.evidence(snapshot, TALK[0], without=number) for number in (None, 0))
-        served = self.evidence(snapshot, "create a purchase order with a supplier")
-        assert known["margin"] < without["margin"] < served["margin"]
-
-    def test_a_clause_that_is_a_task_makes_a_polite_request_one(self, snapshot: Snapshot) -> None:
-        talk = self.evidence(snapshot, "thanks a lot")
-        both = self.evidence(snapshot, "thanks a lot, and then create a purchase order with a supplier")
-        assert both["margin"] > talk["margin"] and both["best"] > talk["best"]
-
-    def test_a_task_of_another_system_counts_against_the_catalogue(self, snapshot: Snapshot) -> None:
-        foreign, own = (self.evidence(snapshot, text) for text in ("rain weather", "create a purchase order"))
-        assert foreign["rival"] > 0 > own["rival"]
-        assert foreign["unserved"] > own["unserved"]
-
-    def test_a_request_without_vector_is_refused(self, snapshot: Snapshot) -> None:
-        query = analyse("create an order", None, {}, decomposed=True)
-        with pytest.raises(ValueError, match="no vector"):
-            catalogue_statistics(snapshot, background()).evidence(query, lambda _: np.zeros(1, dtype=np.float32))
-
-    def test_the_nearest_are_averaged(self) -> None:
-        rows = np.asarray([[0.1, 0.9, 0.6, 0.3], [0.0, 0.0, 0.0, 0.0]], dtype=np.float32)
-        assert np.allclose(mean_of_nearest(rows), [0.6, 0.0])
-        assert np.allclose(mean_of_nearest(rows[:, :1]), [0.1, 0.0])
-
-
-class TestProbability:
-    @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-    def test_it_grows_with_evidence_of_positive_weight_and_stays_a_probability(self, one: float, other: float) -> None:
-        low, high = (float(probability({"best": 2.0, "": -1.0}, {"best": value})) for value in sorted((one, other)))
-        assert 0 <= low <= high <= 1
-
-
 class TestAnswers:
     """What the retriever makes of a confidence model."""
 
@@ -224,36 +171,6 @@ class TestAnswers:
         none = retriever.retrieve(Request(query=query, abstain=True))
         assert none.tools == () and none.unanswerable and "no tool fits" in none.fallbacks[0]
         assert f"{none.answerable_probability:.2f}" in none.fallbacks[0]
-
-
-class TestTools:
-    @given(SCORES)
-    def test_probabilities_fall_with_the_rank_and_do_not_depend_on_the_scale(self, scores: list[float]) -> None:
-        plain = np.asarray(scores, dtype=np.float32)
-        evidence = tool_evidence(plain)
-        order = np.argsort(-plain, kind="stable")
-        assert np.allclose(np.exp(evidence["rank"][order]), np.arange(1, len(plain) + 1), rtol=1e-4)
-        assert np.all(np.diff(evidence["gap"][order]) >= 0) and np.all(evidence["gap"] >= 0)
-        doubled = tool_evidence(2 * plain)
-        if plain.std() > 1e-3:
-            assert all(np.allclose(doubled[name], evidence[name], rtol=1e-3, atol=1e-3) for name in evidence)
-
-    @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=30), st.integers(1, 30))
-    def test_enough_is_the_beginning_that_is_probably_needed(self, chances: list[float], most: int) -> None:
-        ranked = sorted(chances, reverse=True)
-        kept = confidence(ranked).sufficient(np.arange(len(ranked))[:most])
-        assert list(kept) == list(range(len(kept))) and 1 <= len(kept) <= most
-        assert all(np.float32(chance) >= NEEDED for chance in ranked[1 : len(kept)])
-        assert all(np.float32(chance) < NEEDED for chance in ranked[len(kept) : most])
-
-    @given(SCORES, st.integers(1, 9))
-    def test_what_all_candidates_share_does_not_change_their_order(self, scores: list[float], clauses: int) -> None:
-        evidence = tool_evidence(np.asarray(scores, dtype=np.float32), clauses)
-        for name in ("lead", "fifth", "tenth", "clauses"):
-            assert np.ptp(evidence[name]) == 0, name
-
-    def test_of_no_candidate_none_is_kept(self) -> None:
-        assert list(confidence([]).sufficient(np.arange(0))) == []
 
 
 class TestShipped:

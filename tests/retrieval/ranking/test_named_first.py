@@ -54,10 +54,6 @@ def _named(engine: SnapshotEngine, query: str) -> list[list[str]]:
     return [[engine.snapshot.tool(number).id for number in each] for each in named_tools(engine.snapshot, query, None)]
 
 
-def test_sixteen_tools_of_one_name_are_looked_up_and_none_with_a_longer_name(sharing: SnapshotEngine) -> None:
-    assert _named(sharing, "use `ping`") == [[f"s{number:02}/ping" for number in range(16)]]
-
-
 def test_a_rare_name_is_found_beside_many_longer_ones_with_its_words(sharing: SnapshotEngine) -> None:
     assert _named(sharing, "use list_departments") == [["rare/list_departments"]]
 
@@ -65,10 +61,6 @@ def test_a_rare_name_is_found_beside_many_longer_ones_with_its_words(sharing: Sn
 def test_three_tools_of_one_name_stand_first_and_then_what_fits_the_request(sharing: SnapshotEngine) -> None:
     awards = [f"hr{number}/give_spot_award" for number in range(5)]
     assert _answered(sharing, f"{REST}, by `ping`", 8) == ["s00/ping", "s01/ping", "s02/ping", *awards]
-
-
-def test_of_the_tools_of_one_name_those_stand_first_that_match_best(sharing: SnapshotEngine) -> None:
-    assert _answered(sharing, "ask service 11 whether it runs, by `ping`", 3)[0] == "s11/ping"
 
 
 def test_a_name_of_many_tools_leaves_room_for_another_name(sharing: SnapshotEngine) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,37 +83,6 @@ def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
     )
 
 
-@settings(max_examples=100)
-@given(scores=six, given_scores=six, factor=st.sampled_from([0.5, 2.0, 8.0]))
-def test_what_it_adds_keeps_its_proportion_to_the_scores(
-    snapshot: Snapshot, scores: list[float], given_scores: list[float], factor: float
-) -> None:
-    once = _reranked(snapshot, scores, given_scores).scores - _ranking(scores).scores
-    scaled = [factor * value for value in scores]
-    if np.std(scores) > 1e-3:
-        more = _reranked(snapshot, scaled, given_scores).scores - _ranking(scaled).scores
-        assert more == pytest.approx(factor * once, rel=1e-3, abs=1e-4)
-
-
-def test_a_model_that_prefers_a_candidate_raises_it_and_a_heavier_one_to_the_top(snapshot: Snapshot) -> None:
-    scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
-    prefers_fourth = [0.0, 0.0, 0.0, 9.0, 0.0, 0.0]
-    light = _reranked(snapshot, scores, prefers_fourth, weight=0.3)
-    heavy = _reranked(snapshot, scores, prefers_fourth, weight=3.0)
-    assert light.best(6).tolist() == [0, 1, 3, 2, 4, 5]
-    assert heavy.best(1).tolist() == [3]
-
-
-def test_a_model_that_scores_all_alike_changes_nothing(snapshot: Snapshot) -> None:
-    scores = [6.0, 5.5, 4.0, 3.0, 2.0, 1.0]
-    assert _reranked(snapshot, scores, [0.7] * 6, depth=4).scores == pytest.approx(np.asarray(scores), abs=1e-5)
-
-
-def test_ties_are_broken_by_the_model(snapshot: Snapshot) -> None:
-    found = _reranked(snapshot, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0], depth=3)
-    assert found.best(4).tolist() == [2, 0, 1, 3]
-
-
 def test_the_best_are_scored_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
     model = _Scripted([3.0, 1.0])
     ranking = PromotingReranker(model, depth=2).rerank(_context(snapshot), _ranking([0, 4, 1, 5, 2, 3]))
@@ -134,13 +102,6 @@ def test_a_request_of_several_clauses_is_left_to_clause_fusion(snapshot: Snapsho
     context = _context(snapshot, text)
     ranking = _ranking([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
     assert len(context.query.clauses) == 2
-    assert PromotingReranker(_Dead()).rerank(context, ranking) is ranking
-    assert context.fallbacks == []
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_where_there_is_no_choice_nobody_is_asked(snapshot: Snapshot, count: int) -> None:
-    context, ranking = _context(snapshot), _ranking([1.0] * count)
     assert PromotingReranker(_Dead()).rerank(context, ranking) is ranking
     assert context.fallbacks == []
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -17,7 +16,6 @@ from ontology import Ontology, Tool
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.system_coherence import SystemEvidence, system_evidence
-from retrieval.ranking.weights import SHIPPED
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import content_of, published
 
@@ -67,12 +65,6 @@ def test_a_tool_whose_system_has_no_other_good_tool_is_lowered() -> None:
     assert stray == last < -0.3
 
 
-def test_each_clause_has_systems_of_its_own() -> None:
-    scores = np.array([[3.0, 2.9, -1.0, -1.0], [-1.0, -1.0, 3.0, 2.9]], dtype=np.float32)
-    penalties = evidence_of([0, 0, 1, 1], clauses=2).log_shares(scores, np.zeros(4, np.float32))
-    assert penalties == pytest.approx(np.zeros(4), abs=0.05), "a system that one clause is about is not lowered"
-
-
 def test_a_named_system_goes_before_one_that_only_matches() -> None:
     scores = np.array([[2.0, 2.2]], dtype=np.float32)
     whole = np.zeros(2, np.float32)
@@ -85,26 +77,6 @@ def test_a_request_that_names_a_system_gets_its_tool_first(tmp_path: Path, ontol
     for system in ("acmedesk", "zentrain"):
         for text in (f"open a ticket in {system}", f"{system}: please open a ticket for the printer"):
             assert retriever.retrieve(Request(query=text)).tools[0].id == f"{system}/open_ticket", text
-
-
-def test_a_catalogue_without_systems_has_no_evidence(tmp_path: Path, ontology: Ontology) -> None:
-    snapshot = catalogue(tmp_path, ontology)
-    retriever = GraphRetriever(snapshot, HashingEncoder())
-    assert snapshot.system_count == 2
-    assert system_evidence(retriever.find_candidates(Request(query="open a ticket"))) is not None
-    bare = catalogue(tmp_path / "bare", ontology, systems=False).without({"has_system"})
-    assert bare.system_count == 0
-    assert (
-        system_evidence(GraphRetriever(bare, HashingEncoder()).find_candidates(Request(query="open a ticket"))) is None
-    )
-
-
-def test_the_weight_switches_it_off(tmp_path: Path, ontology: Ontology) -> None:
-    snapshot = catalogue(tmp_path, ontology)
-    request = Request(query="open a ticket in zentrain")
-    off = GraphRetriever(snapshot, HashingEncoder(), weights=SHIPPED.replace(system_coherence=0.0)).retrieve(request)
-    on = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    assert {tool.id: tool.score for tool in on.tools} != {tool.id: tool.score for tool in off.tools}
 
 
 def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path, ontology: Ontology) -> None:
@@ -121,18 +93,3 @@ def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path,
         return float(found.named_CS.max())
 
     assert 0 < share("please support my ticket") < share("a ticket in Support, please") == share("a zentrain ticket")
-
-
-def test_a_clause_without_a_name_goes_on_with_the_system_named_before_but_less(
-    tmp_path: Path, ontology: Ontology
-) -> None:
-    retriever = GraphRetriever(catalogue(tmp_path, ontology), HashingEncoder())
-    context = retriever.find_candidates(
-        Request(query="Open a ticket in zentrain for the broken printer. Escalate the case to the second level today.")
-    )
-    assert len(context.query.clauses) == 2
-    evidence = system_evidence(context)
-    assert evidence is not None
-    named, carried = evidence.named_CS.max(axis=1).tolist()
-    assert 0 < carried < named
-    assert evidence.named_CS.argmax(axis=1).tolist() == [evidence.named_CS[0].argmax()] * 2

@@ -16,7 +16,6 @@ from retrieval.snapshot.collect import collect
 from retrieval.snapshot.history import history, rollback
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.signing import create_key
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from scripts.reliability.faults import acting_at, die, failing, killed_at
 from tests.retrieval.conftest import published
@@ -187,19 +186,3 @@ def _damage(folder: Path, damage: str) -> None:
 
 def _is_same(path: Path, other: Path) -> bool:
     return path.is_file() and other.is_file() and path.read_bytes() == other.read_bytes()
-
-
-def test_a_signature_that_cannot_be_written_publishes_nothing(
-    tmp_path: Path, case: _Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create_key(tmp_path / "key")
-    monkeypatch.setenv("EGOTOOLS_SIGNING_KEY", str(tmp_path / "key"))
-    own = case.copy(tmp_path / "store")
-    monkeypatch.setattr("retrieval.snapshot.signing.replacing", _fails)
-    with pytest.raises(StorageError):
-        own.publish()
-    assert open_snapshot(own.store).id == case.before
-
-
-def _fails(_path: Path) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")

@@ -13,7 +13,7 @@ import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
 from retrieval.snapshot.history import history, list_snapshots, rollback
-from retrieval.snapshot.publish import current_snapshot, named_id
+from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
@@ -38,19 +38,6 @@ def test_every_publication_is_told_with_who_and_when(three: tuple[Path, list[str
         assert timedelta() <= datetime.now(UTC) - entry.time < timedelta(hours=1)
 
 
-def test_a_store_without_publications_has_no_history(tmp_path: Path) -> None:
-    assert history(tmp_path) == ()
-    assert list_snapshots(tmp_path) == ()
-    with pytest.raises(NotFoundError):
-        rollback(tmp_path)
-
-
-def test_publishing_what_is_published_is_no_event(tmp_path: Path, content: SnapshotContent) -> None:
-    published(tmp_path, content)
-    published(tmp_path, content)
-    assert len(history(tmp_path)) == 1
-
-
 def test_going_back_twice_goes_back_two_publications(three: tuple[Path, list[str]]) -> None:
     store, (a, b, c) = three
     assert rollback(store, actor="ops").snapshot_id == b
@@ -61,54 +48,6 @@ def test_going_back_twice_goes_back_two_publications(three: tuple[Path, list[str
     assert _told(store)[3:] == [(4, "rollback", c, b), (5, "rollback", b, a)]
     assert history(store)[3].actor == "ops"
     assert rollback(store, c).previous_id == a  # any snapshot by name, forward too
-
-
-@pytest.mark.parametrize(("moved", "target"), [("a", ""), ("b", "a"), ("c", "b"), ("d", "c"), ("unknown", "")], ids=str)
-def test_the_way_back_begins_at_what_current_names(
-    tmp_path: Path, content: SnapshotContent, moved: str, target: str
-) -> None:
-    """``CURRENT`` was changed by hand, or comes from a backup: a way back never goes to a later publication."""
-    ids = {name: published(tmp_path, replace(content, created_by=f"egotools {name}")).name for name in "abcd"}
-    (tmp_path / "CURRENT").write_text(f"{ids.get(moved, moved)}\n", encoding="utf-8")
-    if target:
-        assert rollback(tmp_path).snapshot_id == current_snapshot(tmp_path).name == ids[target]
-    else:
-        with pytest.raises(NotFoundError, match="no earlier" if moved in ids else "does not tell.* unknown") as refused:
-            rollback(tmp_path)
-        assert "Name a snapshot" in refused.value.remedy
-        assert named_id(tmp_path) == ids.get(moved, moved)
-
-
-def test_a_publication_after_current_was_moved_goes_back_to_there(
-    three: tuple[Path, list[str]], content: SnapshotContent
-) -> None:
-    store, (a, _, _) = three
-    (store / "CURRENT").write_text(f"{a}\n", encoding="utf-8")
-    published(store, replace(content, created_by="egotools d"))
-    assert rollback(store).snapshot_id == a
-    with pytest.raises(NotFoundError, match="no earlier"):
-        rollback(store)
-
-
-@pytest.mark.parametrize("name", ["nope", "..", ".", "../snapshots", "/etc"])
-def test_going_back_to_what_is_not_there_changes_nothing(three: tuple[Path, list[str]], name: str) -> None:
-    store, (_, _, c) = three
-    with pytest.raises(NotFoundError):
-        rollback(store, name)
-    assert current_snapshot(store).name == c
-    with pytest.raises(SnapshotError, match="published already"):
-        rollback(store, c)
-
-
-def test_a_damaged_snapshot_is_not_gone_back_to(three: tuple[Path, list[str]]) -> None:
-    store, (_, b, c) = three
-    with open(store / "snapshots" / b / "tools.jsonl", "r+b") as file:
-        file.write(b"X")
-    with pytest.raises(SnapshotCorruptError, match="altered") as refused:
-        rollback(store)
-    assert refused.value.subject.endswith("tools.jsonl")
-    assert current_snapshot(store).name == c
-    assert len(history(store)) == 3
 
 
 @pytest.mark.parametrize("cut", [1, 20, "newline", "flip"])
@@ -137,17 +76,6 @@ def test_a_damaged_line_amid_others_is_refused_and_named(
             act(store)
         assert refused.value.subject.endswith("history.jsonl:2")
     assert current_snapshot(store).name == c
-
-
-def test_a_publication_that_died_before_current_changed_is_not_told(
-    three: tuple[Path, list[str]], content: SnapshotContent
-) -> None:
-    store, (_, b, c) = three
-    (store / "CURRENT").write_text(f"{b}\n", encoding="utf-8")  # as a process leaves it that died after the log
-    assert [each.snapshot_id for each in history(store)][-1] == b
-    d = published(store, replace(content, created_by="egotools d")).name
-    assert _told(store)[1:] == [(2, "publish", _told(store)[0][3], b), (3, "publish", b, d)]
-    assert c not in {each.snapshot_id for each in history(store)}
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "ftruncate", "pwrite", "open"])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +16,13 @@ import pytest
 from ontology.errors import NotFoundError, SnapshotError
 from retrieval.snapshot.collect import collect
 from retrieval.snapshot.history import list_snapshots
-from retrieval.snapshot.lease import held_lease, is_dead, serving_lease
+from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.publish import current_snapshot, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.staging import remove_unfinished
 from retrieval.snapshot.writer import SnapshotContent
 from tests.conftest import ROOT
 from tests.retrieval.conftest import published
-from tests.waiting import wait_until
 
 _BUILDS = """
 import sys, time
@@ -36,11 +33,6 @@ with staging_folder(Path(sys.argv[1])) as folder:
     print(folder.name, flush=True)
     time.sleep(600)
 """
-_NAMESPACE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
-
-
-def _has_namespaces() -> bool:
-    return bool(shutil.which("unshare")) and not subprocess.run([*_NAMESPACE, "true"], capture_output=True).returncode
 
 
 @pytest.fixture
@@ -69,76 +61,6 @@ def test_a_build_that_works_is_left_alone_and_what_a_killed_one_left_is_removed(
     with staging_folder(store):
         pass
     assert not list(store.glob(".building-*"))
-
-
-@pytest.mark.skipif(not _has_namespaces(), reason="this machine makes no process namespaces")
-def test_a_build_of_another_container_does_not_end_this_one(building: tuple[subprocess.Popen[str], Path]) -> None:
-    """In its namespace no process of this one exists, and its own ids are small."""
-    _, folder = building
-    code = f"from pathlib import Path; from retrieval.snapshot.publish import staging_folder\nwith staging_folder(Path({str(folder.parent)!r})): pass"
-    subprocess.run([*_NAMESPACE, sys.executable, "-c", code], cwd=ROOT, check=True)
-    assert (folder / "tools.jsonl").read_text(encoding="utf-8") == "work of hours"
-
-
-def test_a_build_of_another_machine_is_alive_while_its_heart_beats(tmp_path: Path) -> None:
-    """Its lock may not be seen here: the boot id tells that, and then only the heartbeat counts."""
-    folder, lease = tmp_path / ".building-0123", tmp_path / ".building-0123.lease"
-    folder.mkdir()
-    lease.write_text(json.dumps({"boot_id": "another kernel", "host": "b", "pid": 7}), encoding="utf-8")
-    remove_unfinished(tmp_path)
-    assert folder.exists()
-    hours_ago = time.time() - 7_200
-    os.utime(lease, (hours_ago, hours_ago))
-    remove_unfinished(tmp_path)
-    assert not folder.exists()
-    assert not lease.exists()
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"boot_id": 5}'])
-def test_a_lease_that_is_just_being_written_is_alive(tmp_path: Path, content: str) -> None:
-    (tmp_path / "lease").write_text(content, encoding="utf-8")
-    assert not is_dead(tmp_path / "lease", time.time())
-    assert is_dead(tmp_path / "lease", time.time() + 7_200)
-
-
-def test_what_is_no_lease_is_not_dead(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    for name in ("pipe", "link", "missing"):
-        assert not is_dead(tmp_path / name, time.time() + 10**6)
-
-
-def test_a_folder_without_a_lease_is_removed_after_a_day(tmp_path: Path) -> None:
-    """Releases before this one had no leases."""
-    for name in ("old", "new"):
-        (tmp_path / f".building-{name}").mkdir()
-    days_ago = time.time() - 200_000
-    os.utime(tmp_path / ".building-old", (days_ago, days_ago))
-    remove_unfinished(tmp_path)
-    assert [path.name for path in tmp_path.glob(".building-*")] == [".building-new"]
-
-
-def test_the_heart_of_a_lease_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieval.snapshot.lease._HEARTBEAT_S", 0.01)
-    path = tmp_path / "lease"
-    with held_lease(path):
-        os.utime(path, (0, 0))
-        wait_until(lambda: path.stat().st_mtime > 1_000_000)
-    assert not path.exists()
-
-
-def test_a_store_can_be_read_by_others_as_the_mask_allows(tmp_path: Path, content: SnapshotContent) -> None:
-    before = os.umask(0o022)
-    try:
-        folder = published(tmp_path / "open", content)
-        os.umask(0o077)
-        hidden = published(tmp_path / "hidden", content)
-    finally:
-        os.umask(before)
-    assert folder.stat().st_mode & 0o777 == 0o755
-    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o644}
-    assert (tmp_path / "open" / "CURRENT").stat().st_mode & 0o777 == 0o644
-    assert hidden.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
@@ -223,22 +145,6 @@ def test_a_server_of_another_process_holds_its_snapshot(six: tuple[Path, list[st
         server.kill()
         server.wait()
     assert collect(store, 1).removed == (ids[0],)
-
-
-def test_what_a_killed_collection_left_is_removed_by_the_next(six: tuple[Path, list[str]]) -> None:
-    store, ids = six
-    (store / "snapshots" / ids[0]).rename(store / "snapshots" / f".collected-{ids[0]}-01234567")
-    assert ids[0] not in _ids(store)
-    assert collect(store, 5).removed == ()
-    assert not list((store / "snapshots").glob(".*"))
-
-
-def test_what_is_no_snapshot_neither_counts_nor_stops_a_collection(six: tuple[Path, list[str]]) -> None:
-    store, ids = six
-    (store / "snapshots" / "notes.txt").write_text("mine", encoding="utf-8")
-    (store / "snapshots" / "link").symlink_to(store)
-    assert collect(store, 1).removed == tuple(ids[:5])
-    assert (store / "snapshots" / "notes.txt").exists()
 
 
 def test_a_snapshot_that_is_gone_cannot_be_leased(six: tuple[Path, list[str]]) -> None:

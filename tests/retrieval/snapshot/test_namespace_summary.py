@@ -78,8 +78,3 @@ def test_a_restricted_caller_sees_its_part(catalogue: Snapshot) -> None:
         NamespaceSummary(name="", tool_count=1),
         NamespaceSummary(name="mail", tool_count=1, objects=("thread",)),
     )
-
-
-def test_a_name_as_long_as_a_sentence_is_left_out(catalogue: Snapshot) -> None:
-    assert catalogue.find_node(f"business_object:{SENTENCE}") is not None
-    assert SENTENCE not in summarize_namespaces(catalogue)[1].objects

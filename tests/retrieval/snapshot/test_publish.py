@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, SnapshotVersionError, StorageError
+from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError
 from retrieval.snapshot.history import history
-from retrieval.snapshot.layout import FORMAT_VERSION, Layout
-from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.publish import current_snapshot, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -31,13 +27,6 @@ def test_two_builds_of_the_same_content_are_byte_identical(tmp_path: Path, conte
     assert names == sorted(path.name for path in second.iterdir())
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
-
-
-def test_publishing_again_is_harmless_and_leaves_nothing_behind(tmp_path: Path, content: SnapshotContent) -> None:
-    first = published(tmp_path, content)
-    assert published(tmp_path, content) == first
-    assert open_snapshot(tmp_path).id == first.name
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [".lock"]
 
 
 def test_a_damaged_snapshot_is_replaced_by_building_it_again(tmp_path: Path, content: SnapshotContent) -> None:
@@ -74,63 +63,6 @@ def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:
             shutil.rmtree(folder)
 
 
-def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) -> None:
-    folder = tmp_path / "snapshot"
-    shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
-    manifest["format_version"] = 99
-    Layout(folder).manifest.write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(SnapshotVersionError, match="99"):
-        open_snapshot(folder)
-
-
-@pytest.mark.parametrize("version", [2, 3, 4])
-def test_a_snapshot_of_a_format_before_gets_the_version_error_with_its_remedy(
-    tmp_path: Path, store: Path, version: int
-) -> None:
-    """Also of an older one, whose manifest has weights under a name that is not used any more: the version is what is reported."""
-    folder = tmp_path / "snapshot"
-    shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
-    assert manifest["format_version"] == FORMAT_VERSION
-    old = {**manifest, "format_version": version, "ranking": {"ranker": "fusion.v2", "weights": {"clause_votes": 3.0}}}
-    del old["snapshot_id"]
-    Layout(folder).manifest.write_text(json.dumps({**old, "snapshot_id": content_id(old)}), encoding="utf-8")
-    with pytest.raises(
-        SnapshotVersionError, match=f"format version {version}; this egotools reads {FORMAT_VERSION}"
-    ) as refused:
-        open_snapshot(folder)
-    assert refused.value.subject == str(folder)
-    assert refused.value.remedy == "Build it again with this egotools, or serve it with the one that wrote it"
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"counts": {"tools": "6", "nodes": {}, "edges": {}}}, "'counts.tools' is '6'"),
-        ({"predicates": [1]}, "'predicates.0' is 1"),
-        ({"encoder": None}, "'encoder' is None"),
-        ({"surprise": 1}, "'surprise' is 1"),
-        ({"surprise": "x" * 10_000}, "'surprise' is 'xxx"),
-        ({"created_by": None}, "'created_by' is None"),
-        ({"counts": {"tools": 6, "nodes": {}}}, "'counts.edges' is missing"),
-        ({"encoder": {}}, "'encoder.name' is missing"),
-    ],
-)
-def test_a_manifest_of_another_form_is_refused_by_the_name_of_its_field(
-    tmp_path: Path, store: Path, change: dict[str, Any], told: str
-) -> None:
-    folder = tmp_path / "snapshot"
-    shutil.copytree(current_snapshot(store), folder)
-    manifest = {**json.loads(Layout(folder).manifest.read_text(encoding="utf-8")), **change}
-    del manifest["snapshot_id"]
-    Layout(folder).manifest.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
-    with pytest.raises(SnapshotCorruptError, match=told) as refused:
-        open_snapshot(folder)
-    assert refused.value.subject == str(Layout(folder).manifest)
-    assert len(refused.value.problem) < 300
-
-
 FILE = {"bytes": 1, "sha256": "0" * 64}
 
 
@@ -161,31 +93,6 @@ def test_a_manifest_with_impossible_values_is_corrupt(tmp_path: Path, store: Pat
     assert len(str(refused.value)) < 6_000
 
 
-@pytest.mark.parametrize("nested", ["[" * 200_000, '{"files": ' + "[" * 100_000 + "]" * 100_000 + "}"])
-def test_a_manifest_that_is_nested_too_deeply_is_corrupt(tmp_path: Path, nested: str) -> None:
-    Layout(tmp_path).manifest.write_text(nested, encoding="utf-8")
-    with pytest.raises(SnapshotCorruptError):
-        open_snapshot(tmp_path)
-
-
-def test_a_manifest_that_was_rewritten_with_its_file_is_refused(tmp_path: Path, store: Path) -> None:
-    """Changing a count without changing the id is seen, even though every file fits."""
-    folder = tmp_path / "snapshot"
-    shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
-    manifest["counts"]["tools"] += 1
-    Layout(folder).manifest.write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(SnapshotCorruptError, match="altered"):
-        open_snapshot(folder)
-
-
-def test_the_id_is_the_hash_of_the_content(store: Path) -> None:
-    folder = current_snapshot(store)
-    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
-    snapshot_id = manifest.pop("snapshot_id")
-    assert folder.name == snapshot_id == content_id(manifest)
-
-
 @pytest.mark.parametrize("text", ["", "../../etc", "nothing-here", "\x00"])
 def test_a_pointer_to_nowhere_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "CURRENT").write_text(text, encoding="utf-8")
@@ -197,32 +104,6 @@ def test_a_pointer_to_nowhere_is_an_error(tmp_path: Path, text: str) -> None:
 def test_an_empty_store_says_how_to_build(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="egotools build"):
         open_snapshot(tmp_path)
-
-
-@pytest.mark.parametrize("call", ["save", "write_text"])
-def test_a_full_disk_while_the_snapshot_is_written_leaves_the_pointer_alone(
-    tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    """Early, amid and at the end of it; :mod:`tests.retrieval.snapshot.test_faults` has the steps of the publication."""
-    before = published(tmp_path, content)
-    owner: Any = np if call == "save" else Path
-    original = getattr(owner, call)
-    for moment in (1, 20) if call == "save" else (1,):
-        calls = 0
-
-        def failing(*args: Any, **kwargs: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == moment:  # noqa: B023
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return original(*args, **kwargs)
-
-        with monkeypatch.context() as patch, pytest.raises(StorageError) as refused:
-            patch.setattr(owner, call, failing)
-            published(tmp_path, replace(content, created_by="egotools another"))
-        assert refused.value.subject
-        assert open_snapshot(tmp_path).id == before.name
-        assert not list(tmp_path.glob(".building*"))
 
 
 @pytest.mark.parametrize("damage", ["flip", "remove", "link", "more"])
@@ -242,15 +123,3 @@ def test_a_damaged_snapshot_is_not_published_again(tmp_path: Path, content: Snap
     assert path.name in refused.value.subject
     assert current_snapshot(tmp_path) == second
     assert [entry.snapshot_id for entry in history(tmp_path)] == [first.name, second.name]
-
-
-def test_the_pointers_of_dead_processes_are_removed_by_the_next_publication(
-    tmp_path: Path, content: SnapshotContent
-) -> None:
-    """Whatever its process id, which may live in another container: only the holder of the store's lock writes a pointer."""
-    folder = published(tmp_path, content)
-    for name in (".CURRENT.7", f".CURRENT.{os.getppid()}", ".CURRENT.backup"):
-        (tmp_path / name).write_text("next\n", encoding="utf-8")
-    publish_again(tmp_path, folder.name)
-    assert {path.name for path in tmp_path.glob(".CURRENT.*")} == {".CURRENT.backup"}
-    assert open_snapshot(tmp_path).id == folder.name

@@ -10,10 +10,8 @@ import pytest
 
 from ontology.errors import InvalidArgumentError, SnapshotSignatureError, StorageError
 from retrieval.snapshot.history import rollback
-from retrieval.snapshot.manifest import RankingSection
 from retrieval.snapshot.publish import publish_again
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot.signing import create_key, is_signature
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
@@ -104,23 +102,6 @@ def test_an_altered_signature_is_refused(signed: Path, keys: _Keys, damage: byte
         open_snapshot(signed)
 
 
-def test_the_signature_of_another_key_under_the_name_of_a_trusted_one_is_refused(signed: Path, keys: _Keys) -> None:
-    publish_again(signed, _folder(signed).name, signing_key=keys.private[1])
-    other = _folder(signed) / f"manifest.{keys.ids[1]}.sig"
-    other.replace(_folder(signed) / f"manifest.{keys.ids[0]}.sig")
-    with pytest.raises(SnapshotSignatureError, match="altered"):
-        open_snapshot(signed)
-
-
-def test_a_signature_that_was_not_finished_harms_nothing(signed: Path, content: SnapshotContent, keys: _Keys) -> None:
-    """A process that adds one to a published snapshot may die, and others open the snapshot meanwhile."""
-    unfinished = _folder(signed) / f".manifest.{keys.ids[1]}.sig.4711"
-    unfinished.write_bytes(b"AAA")
-    assert open_snapshot(signed).tool_count == 6
-    published(signed, content)
-    assert not unfinished.exists()
-
-
 def test_an_unsigned_snapshot_is_not_gone_back_to(
     signed: Path, content: SnapshotContent, keys: _Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,13 +116,6 @@ def test_an_unsigned_snapshot_is_not_gone_back_to(
     assert open_snapshot(signed).id == first
     with pytest.raises(SnapshotSignatureError):
         rollback(signed, unsigned)
-
-
-def test_a_version_with_other_weights_is_signed_too(signed: Path) -> None:
-    snapshot = open_snapshot(signed)
-    ranking = RankingSection(ranker="fusion.v2", weights={})
-    other = publish_reweighted(snapshot, signed, ranking, replaces=snapshot.id)
-    assert open_snapshot(signed).id == other != snapshot.id
 
 
 @pytest.mark.parametrize(

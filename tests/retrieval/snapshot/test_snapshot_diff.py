@@ -57,43 +57,11 @@ def test_context_parameters_are_counted_in_their_namespace(built: _Builder) -> N
     assert back.context_parameters == (ContextChange("desk", "bug_id", 0, 2),)
 
 
-def test_a_tool_that_goes_takes_its_context_parameters_along(built: _Builder) -> None:
-    overlay = "namespaces: {desk: {context_parameters: [bug_id]}}"
-    found = diff_snapshots(built(overlay=overlay), built(_DESK[:1], overlay))
-    assert found.context_parameters == (ContextChange("desk", "bug_id", 0, 1),)
-
-
-def test_a_changed_tool_with_the_same_context_parameters_is_no_change_of_them(built: _Builder) -> None:
-    overlay = "namespaces: {desk: {context_parameters: [bug_id]}}"
-    found = diff_snapshots(
-        built(overlay=overlay), built([{**_DESK[0], "description": "Reads a bug."}, _DESK[1]], overlay)
-    )
-    assert [tool.id for tool in found.tools.changed] == ["desk/get_bug"]
-    assert found.context_parameters == ()
-
-
 def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
     found = diff_snapshots(built(), built(overlay="namespaces: {desk: {tools: {get_bug: {boost: 0.5}}}}"))
     assert {change.field.partition(".")[0] for change in found.settings} == {"overlays", "boosts"}
     assert found.counts == ()
     assert not found.same
-
-
-def test_changed_counts_are_not_among_the_settings(built: _Builder) -> None:
-    other = {"name": "list_invoices", "description": "Lists invoices.", "inputSchema": {"type": "object"}}
-    found = diff_snapshots(built(), built([*_DESK, other]))
-    counts = {change.field: (change.before, change.after) for change in found.counts}
-    assert counts["nodes.tool"] == (2, 3)
-    assert not {"files", "counts", "format_version"} & {change.field.partition(".")[0] for change in found.settings}
-
-
-def test_a_change_that_only_the_schema_tells_is_a_change(built: _Builder) -> None:
-    closed = [{**_DESK[0], "inputSchema": {**_BUG, "additionalProperties": False}}, _DESK[1]]
-    (tool,) = diff_snapshots(built(), built(closed)).tools.changed
-    assert tool.id == "desk/get_bug"
-    assert [(change.field, change.before, change.after) for change in tool.changes] == [
-        ("input_schema.additionalProperties", None, False)
-    ]
 
 
 def test_a_synonym_renames_the_entity_and_keeps_the_rest(built: _Builder) -> None:

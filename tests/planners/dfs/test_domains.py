@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs.domain import Domain, EntityType, Lookup, read_domain
+from planners.dfs.domain import Domain, Lookup, read_domain
 from tests.conftest import ROOT
 from tests.waiting import bounded_work
 
@@ -25,14 +25,6 @@ def _lookups(domain: Domain) -> Iterator[Lookup]:
         yield from (*edge.forward.values(), *edge.backward.values())
 
 
-def test_the_personal_domain_is_that_of_the_paper() -> None:
-    domain = read_domain("personal")
-    assert (len(domain.types), len(domain.edges), len(domain.signatures())) == (9, 11, 14)
-    assert sum(len(entity.fields) for entity in domain.types.values()) == 12
-    assert domain.types["Date"].fields["value"].operators == ("=", "<", ">")
-    assert domain.types["Event"].fields["name"].operators == ("=", "contains")
-
-
 def test_the_enterprise_domain_asks_only_for_what_the_catalogue_has() -> None:
     known = set(re.findall(r"\w+", CATALOGUE))
     lookups = list(_lookups(read_domain("enterprise")))
@@ -44,32 +36,6 @@ def test_the_enterprise_domain_asks_only_for_what_the_catalogue_has() -> None:
     }
     assert len(lookups) > 30
     assert named - known == set()
-
-
-@pytest.mark.parametrize("name", ["personal", "enterprise"])
-def test_every_phrase_of_an_edge_has_an_end_or_a_verb(name: str) -> None:
-    for edge in read_domain(name).edges:
-        assert len(set(edge.words)) == len(edge.words), edge.name
-        for phrase in edge.words:
-            assert re.fullmatch(r"(\{(source|target)\}('s)? )?([a-z]+ ?)*(\{(source|target)\})?", phrase), phrase
-            assert "{source}" in phrase or "{target}" in phrase, phrase
-
-
-def test_several_entities_have_a_name() -> None:
-    personal, enterprise = read_domain("personal").types, read_domain("enterprise").types
-    assert [personal[name].several(name) for name in ("Person", "File", "Folder", "Email")] == [
-        "people",
-        "files",
-        "folders",
-        "emails",
-    ]
-    assert [enterprise[name].several(name) for name in ("Supplier", "Order", "Trip")] == [
-        "suppliers",
-        "sales orders",
-        "trips",
-    ]
-    made = [EntityType(variable="x", words=words).several("Party") for words in (("to meet", "day"), ("box",), ())]
-    assert made == ["days", "boxes", "Parties"]
 
 
 @pytest.mark.parametrize(

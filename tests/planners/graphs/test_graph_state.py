@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.graphs.graph_state import canonical_state, state_of_rows, state_rows
+from planners.graphs.graph_state import canonical_state
 from planners.graphs.graph_text import state_text
 from planners.graphs.property_graph import GraphEdge, GraphNode, GraphState
 from planners.graphs.property_rows import EdgeRow, NodeRow
@@ -41,23 +41,6 @@ def _renamed(nodes: Nodes, edges: Iterable[EdgeRow], seed: int) -> GraphState:
     chance.shuffle(items)
     chance.shuffle(moved)
     return canonical_state({renamed[key]: row for key, row in items}, moved)
-
-
-def test_nodes_stand_by_label_then_properties() -> None:
-    nodes = {7: _node("B", x=1), 3: _node("A", x=2), 9: _node("A", x="1"), 4: _node("A", x=True), 5: _node("A")}
-    state = canonical_state(nodes, [_edge(7, 3), _edge(3, 7), _edge(3, 7, "Q", b=1, a=2)])
-    assert [(node.id, node.label, dict(node.properties)) for node in state.nodes] == [
-        ("n1", "A", {}),
-        ("n2", "A", {"x": True}),
-        ("n3", "A", {"x": 2}),
-        ("n4", "A", {"x": "1"}),
-        ("n5", "B", {"x": 1}),
-    ]
-    assert [(edge.type, edge.source, edge.target, list(edge.properties)) for edge in state.edges] == [
-        ("Q", "n3", "n5", ["a", "b"]),
-        ("R", "n3", "n5", []),
-        ("R", "n5", "n3", []),
-    ]
 
 
 SHAPES: dict[str, tuple[int, list[tuple[int, int]]]] = {
@@ -123,11 +106,6 @@ def _drawn(nodes: Nodes, edges: list[EdgeRow]) -> nx.MultiDiGraph[int]:
 
 def _kinds(parallel: dict[int, dict[str, str]]) -> list[str]:
     return sorted(edge["type"] for edge in parallel.values())
-
-
-def test_rows_of_a_state_give_the_state() -> None:
-    state = canonical_state({1: _node(x=1), 2: _node(x=1)}, [_edge(1, 2, w=1.0), _edge(1, 2, w=1)])
-    assert state_of_rows(state_rows(state)) == state
 
 
 STATE = GraphState(

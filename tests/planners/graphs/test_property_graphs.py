@@ -48,12 +48,6 @@ def _text(graph: PropertyGraph, name: str) -> str:
     return TEXTS[name][graph.language]
 
 
-async def test_a_new_graph_is_empty(graph: PropertyGraph) -> None:
-    assert await graph.state() == GraphState()
-    await graph.apply([])
-    assert (await graph.query(_text(graph, "no such thing"))).rows == ()
-
-
 async def test_a_graph_holds_what_was_inserted(graph: PropertyGraph) -> None:
     await graph.apply(LIBRARY)
     state = await graph.state()
@@ -171,14 +165,6 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
         await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), DeleteNode(node=ANN), operation])
     assert await graph.state() == before
     assert sorted((await graph.query(_text(graph, "all names"))).rows) == [("Ann Ott",)]
-
-
-async def test_a_statement_that_fails_undoes_the_operations_before_it(graph: PropertyGraph) -> None:
-    await graph.apply(LIBRARY)
-    before = await graph.state()
-    with pytest.raises(StatementError):
-        await graph.apply([InsertNode(label="Thing"), Statement(text=_text(graph, "broken"))])
-    assert await graph.state() == before
 
 
 async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:

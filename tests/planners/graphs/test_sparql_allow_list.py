@@ -78,14 +78,6 @@ def test_refused_updates(text: str) -> None:
         allowed_update(text, {})
 
 
-def test_words_of_data_are_data() -> None:
-    text = "SELECT ?service WHERE { ?service :load 'DROP ALL; SERVICE <http://a>' ; :clear ?drop } # SERVICE"
-    assert allowed_query(text, {}, 10) == PROLOGUE + text.removesuffix(" # SERVICE").replace("'", '"') + " LIMIT 11 "
-    update = 'INSERT DATA { :drop a :Service ; :name """LOAD "GRAPH" { """ } # LOAD'
-    expected = r'INSERT DATA { :drop a :Service ; :name "LOAD \"GRAPH\" { " }'
-    assert allowed_update(update, {}) == PROLOGUE + expected
-
-
 @pytest.mark.parametrize(
     ("text", "limited"),
     [
@@ -99,12 +91,6 @@ def test_words_of_data_are_data() -> None:
 )
 def test_rows_are_limited_by_the_engine(text: str, limited: str) -> None:
     assert allowed_query(text, {}, 3) == PROLOGUE + limited
-
-
-def test_own_prefixes_are_left_out() -> None:
-    text = "PREFIX : <http://example.org/> PREFIX ex: <http://example.org/> SELECT * WHERE { ?s :p ex:o }"
-    expected = PROLOGUE + "PREFIX n0: <http://example.org/> SELECT * WHERE { ?s :p n0:o } LIMIT 4 "
-    assert allowed_query(text, {}, 3) == expected
 
 
 def test_parameters_are_values_never_text() -> None:

@@ -27,17 +27,6 @@ async def graph() -> MemoryGraph:
     return made
 
 
-async def test_code_sees_labels_types_and_properties(graph: MemoryGraph) -> None:
-    code = (
-        "result = [dict(d) for n, d in G.nodes(data=True)][:1] + [d for a, b, d in G.edges(data=True)]\nprint('noise')"
-    )
-    rows = await graph.query(code)
-    assert rows.rows == (
-        ({"label": "Author", "label_": "own", "name": "Ann Ott", "tags": ["a", "b"]},),
-        ({"type": "WROTE", "type_": "own"},),
-    )
-
-
 async def test_a_statement_changes_the_graph(graph: MemoryGraph) -> None:
     code = "for n, d in list(G.nodes(data=True)):\n    if d['label'] == 'Author':\n        d['born'] = parameters['born']; del d['tags']"
     await graph.apply([Statement(text=code, parameters={"born": 1965})])

@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import httpx
 import pytest
 
 from ontology.errors import EgotoolsError, StatementError, StorageError
@@ -100,18 +99,6 @@ async def test_a_cancelled_query_leaves_the_graph_usable() -> None:
         assert len((await graph.query("SELECT ?x WHERE { ?x a :N }")).rows) == 60
 
 
-async def test_graphs_of_one_endpoint_are_apart_and_vanish(oxigraph_address: str) -> None:
-    async with open_rdf_graph(oxigraph_address) as one, open_rdf_graph(oxigraph_address) as other:
-        await asyncio.gather(
-            *(graph.apply([InsertNode(label=label)]) for graph, label in ((one, "A"), (other, "B"), (one, "C")))
-        )
-        assert [node.label for node in (await one.state()).nodes] == ["A", "C"]
-        assert (await other.query("SELECT ?t WHERE { ?x a ?t }")).rows == (("B",),)
-    async with httpx.AsyncClient() as client:
-        left = await client.post(f"{oxigraph_address}/query", data={"query": "ASK { GRAPH ?g { ?s ?p ?o } }"})
-    assert left.json()["boolean"] is False
-
-
 async def test_a_dead_endpoint_is_told_without_the_password() -> None:
     with running_oxigraph() as address:
         url = address.replace("//", "//user:hunter2@")
@@ -124,19 +111,6 @@ async def test_a_dead_endpoint_is_told_without_the_password() -> None:
     with pytest.raises((StorageError, RuntimeError)) as caught:
         await dead.state()
     assert "hunter2" not in str(caught.value)
-
-
-async def test_an_endpoint_that_dies_in_between_is_told() -> None:
-    with running_oxigraph() as address:
-        context = open_rdf_graph(address.replace("//", "//user:hunter2@"))
-        graph = await context.__aenter__()
-        await graph.apply([InsertNode(label="A")])
-    for call in (graph.state(), graph.query("ASK { ?s ?p ?o }"), graph.apply([InsertNode(label="B")])):
-        with pytest.raises(StorageError, match=r"http://127\.0\.0\.1") as caught:
-            await call
-        assert "hunter2" not in str(caught.value) + repr(caught.value)
-        assert caught.value.__cause__ is None
-    await context.__aexit__(None, None, None)
 
 
 class _Odd(BaseHTTPRequestHandler):

@@ -6,8 +6,6 @@ import asyncio
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +15,6 @@ import pytest
 
 from ontology.errors import StatementError, StorageError
 from planners.graphs.bolt.bolt_reader import open_bolt_reader
-from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import PropertyKey
 from planners.graphs.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
 from planners.graphs.loading.graph_loading import load_graph
@@ -113,20 +110,6 @@ def _check_counts(found: PropertyKey, type_: str, values: Sequence[Any]) -> None
         assert (found.least, found.greatest) == (min(present), max(present))
 
 
-def test_values_are_json_with_ids_that_fit_together(opened: Opened) -> None:
-    graph, run = opened
-    text = "MATCH (a:Person)-[r:KNOWS]->(b) WHERE a.key = $key RETURN a, r, b, a.born, 1.0 / 0"
-    ((a, relationship, b, born, infinite),) = run(_fetch(graph, text, key="b"))
-    assert a["properties"] == {"key": "b", "name": 'say "hi",\nÉmile 😀', "age": 40, "weight": 2.0}
-    assert b["properties"] == {"key": "c:1", "ok": False, "born": "2001-12-31"}
-    assert relationship == {"type": "KNOWS", "source": a["id"], "target": b["id"], "properties": {}}
-    assert (born, infinite) == (None, "inf")
-    alone = run(_fetch(graph, "MATCH (:Person {key: 'b'})-[r:KNOWS]->() RETURN r"))
-    assert alone == [(relationship,)]
-    name = quoted_name(ODD, graph.dialect)
-    assert {row[0]["label"] for row in run(_fetch(graph, f"MATCH (n:{name}) RETURN n"))} == {ODD}
-
-
 def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(opened: Opened) -> None:
     graph, run = opened
     for text in ("MATCH (n:Person) SET n.age = 1", "MATCH (n:Person", "CREATE (:City {id: 9})"):
@@ -153,18 +136,6 @@ def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> Non
         return await asyncio.gather(*(_fetch(graph, "RETURN $x", x=number) for number in range(6)))
 
     assert run(concurrent()) == [[(number,)] for number in range(6)]
-
-
-async def test_two_readers_of_a_file_and_no_writer(ladybug_file: Path) -> None:
-    writes = f"import ladybug; ladybug.Database({str(ladybug_file)!r}, max_db_size=1 << 30)"
-    async with open_ladybug_reader(ladybug_file) as one, open_ladybug_reader(ladybug_file) as other:
-        assert await _fetch(one, "MATCH (n:City) RETURN count(*)") == await _fetch(
-            other, "MATCH (n:City) RETURN count(*)"
-        )
-        found = await asyncio.to_thread(
-            subprocess.run, [sys.executable, "-c", writes], capture_output=True, check=False
-        )
-        assert b"lock" in found.stderr
 
 
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:

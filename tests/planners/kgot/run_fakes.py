@@ -41,7 +41,6 @@ def completion(text: str, *, tokens: tuple[int, int] = (11, 5), finish: str = "s
     )
 
 
-Answer = Any
 """A JSON value, a text as it is, or a whole reply."""
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs import Domain
 from planners.dfs.execution.execution import Execution, words_of
 from planners.dfs.execution.execution_events import (
     MOST_SHOWN,
@@ -173,14 +172,6 @@ async def test_a_cancelled_execution_leaves_no_task_and_makes_no_further_call(or
     assert not any(isinstance(each, Done) for each in events)
 
 
-@pytest.mark.parametrize(("files", "first"), [("f.name = report-7.pdf", "File"), ("f.extension = pdf", "Person")])
-async def test_the_branch_with_the_fewest_rows_by_the_counts_goes_first(files: str, first: str) -> None:
-    data = personal_tables(3_000)
-    execution = await run(graph_of("e", "all", f"e from p; e has_attachment f; p.name = Person 5; {files}"), data)
-    assert next(each for each in data.asked if each[0] == "find")[1] == first
-    assert {call.what for call in execution.calls if call.kind == "count"} >= {"Email", "Person.name = Person 5"}
-
-
 async def test_events_tell_the_run_in_its_order() -> None:
     data = personal_tables(300)
     events: list[Event] = []
@@ -225,28 +216,6 @@ async def test_a_bad_graph_is_refused_before_any_call(constraints: str, settings
     with pytest.raises(InvalidArgumentError, match=said):
         await run(graph_of("e", "all", constraints), data, **settings)
     assert data.asked == []
-
-
-async def test_an_ordinal_of_a_date_and_a_filter_of_the_user() -> None:
-    fields = {"ordinal": {"operators": ["="], "kind": "ordinal"}, "name": {"operators": ["="]}}
-    plain = DOMAIN.model_dump()
-    domain = Domain.model_validate(
-        {
-            **plain,
-            "types": {
-                **plain["types"],
-                **{name: {**plain["types"][name], "fields": fields} for name in ("Date", "Self")},
-            },
-        }
-    )
-    data = personal_tables(300)
-    graph = graph_of("d", "one", "e sent_on d; e from p; p.name = Person 1; d.ordinal = last")
-    execution = await execute(graph, domain, data, resolve_date=date_range)
-    mine = {mail for mail, person in data.pairs["Email", "from", "Person"] if person == "p1"}
-    days = [day for mail, day in data.pairs["Email", "sent_on", "Date"] if mail in mine]
-    assert [each.id for each in execution.answer] == [max(days)]
-    with pytest.raises(InvalidArgumentError, match="self: the user is one entity and takes no filter"):
-        await execute(graph_of("e", "all", "e to self; self.name = me"), domain, data, resolve_date=date_range)
 
 
 async def test_dates_alone_are_refused() -> None:

@@ -45,7 +45,6 @@ AUTHORS = {"gaiman": "Neil Gaiman", "austen": "Jane Austen", "pratchett": "Terry
 WROTE = Step("Author", "written_by", "Book", forward=False)
 BY = Step("Book", "written_by", "Author", forward=True)
 ONE_BY_ONE = Step("Author", "first_author", "Book", forward=False)
-IN_DAYS = Step("Date", "published_on", "Book", forward=False)
 
 
 class Ranked:
@@ -180,22 +179,6 @@ class TestCalls:
         assert {(source, book.id) for source, book in pairs} == wrote(library, AUTHORS)
         assert (most, len(library.calls)) == (2, len(AUTHORS))
 
-    @pytest.mark.parametrize(
-        ("interval", "expected"),
-        [
-            ("1990-01-01/1992-05-01", ["b3"]),  # the tool's last day is included, the interval's is not
-            ("1990-05-10/1992-05-02", ["b3", "b4"]),
-            ("../1817-12-20", ["b1"]),
-            ("1992-01-01/..", ["b4", "b5"]),
-            ("2020-01-01/2021-01-01", []),
-        ],
-    )
-    async def test_ranges_of_days(
-        self, documents: dict[str, Tool], library: Library, interval: str, expected: list[str]
-    ) -> None:
-        resolver = over(Ranked([documents["search_books_by_publication_date"]]), library)
-        assert [book.id for _, book in await resolver.follow(IN_DAYS, [interval])] == expected
-
     async def test_a_search_that_demands_words_is_called_with_those_of_a_filter_or_of_the_domain(
         self, documents: dict[str, Tool], library: Library
     ) -> None:
@@ -305,20 +288,6 @@ class TestFallback:
             r"Book written_by Author \(backward\): \S+/list_books_of_author instead, because .*out of order", said[-1]
         )
 
-    async def test_the_tool_of_another_edge_takes_no_place(
-        self, documents: dict[str, Tool], library: Library, finder: ToolFinder
-    ) -> None:
-        """Its types fit, but it answers another question: here only the books whose first author it is."""
-        library.broken.add("list_books_of_authors")
-        resolver = over(finder, library)
-        other = (await resolver.choice(ONE_BY_ONE)).candidates[0].tool.name
-        assert other == "list_books_of_author"
-        with pytest.raises(
-            ToolCallError, match=r"/list_books_of_author is the tool of another edge between these types"
-        ):
-            await resolver.follow(WROTE, ["gaiman"])
-        assert other not in [name for name, _ in library.calls]
-
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -359,7 +328,3 @@ class TestFallback:
         await resolver.follow(WROTE, ["gaiman"])
         with pytest.raises(BudgetExceededError, match="1 calls"):
             await resolver.follow(WROTE, ["austen"])
-
-    async def test_an_edge_that_the_domain_lacks(self, library: Library) -> None:
-        with pytest.raises(ToolCallError, match="names no tool"):
-            await over(Ranked([]), library).follow(Step("Book", "sold_by", "Author", forward=True), ["b1"])

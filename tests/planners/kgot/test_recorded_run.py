@@ -200,9 +200,6 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
         await replay_recorded(read_run_journal(tmp_path / "run"), other)
 
 
-"""Changes the events of a journal, and what it says of its end."""
-
-
 class _Stubborn:
     async def maths(self, view: object, partial: str) -> str | None:
         return None

@@ -35,7 +35,6 @@ from tests.services.server.memory_engine import MemoryEngine, serving, small_set
 from tests.services.server.observe.scraping import fetch
 
 DEPLOY = ROOT / "deploy"
-OPERATE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
 ALERTS = [
     rule
     for group in yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
@@ -79,13 +78,6 @@ def scraped() -> dict[str, set[str]]:
     return found
 
 
-def test_the_names_of_an_expression_are_found() -> None:
-    said = 'sum by (a, b) (rate(x_total{m="y{z}", n=~"q"}[5m])) / on (c) group_left () max(w) > 0.5 * 3 and up == 1'
-    assert metrics(said) == {"x_total", "w", "up"}
-    assert groupings(said) == {"a", "b", "c"}
-    assert list(matchers('x{m="y", n=~"q|r"}')) == [("x", "m", "y"), ("x", "n", "q|r")]
-
-
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_every_metric_and_label_of_an_expression_is_in_a_scrape(expression: str, scraped: dict[str, set[str]]) -> None:
     names = metrics(expression)
@@ -109,37 +101,6 @@ def test_every_value_that_an_expression_selects_is_one_that_the_server_gives() -
         for _, label, value in matchers(expression):
             if label != "instance":
                 assert set(value.split("|")) <= known[label], f"{label}={value}"
-
-
-def test_pods_are_scaled_by_a_metric() -> None:
-    assert len(SCALED_BY) == 1
-
-
-def test_an_alert_is_explained_and_no_other_is() -> None:
-    explained = re.findall(r"^### (Egotools\w+)$", OPERATE, re.MULTILINE)
-    assert explained == [rule["alert"] for rule in ALERTS]
-    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in ALERTS)
-
-
-def test_every_metric_of_the_server_is_explained_and_no_other_is(scraped: dict[str, set[str]]) -> None:
-    endings = ("_created", "_bucket", "_sum", "_count")
-    own = {name for name in scraped if name.startswith("egotools_") and not name.endswith(endings)}
-    own |= {name.removesuffix("_count") for name in scraped if name.startswith("egotools_") and name.endswith("_count")}
-    explained = set(re.findall(r"`(egotools_\w+)", OPERATE))
-    assert own <= explained, own - explained
-    assert explained <= own, explained - own
-    for name, labels in re.findall(r"`(egotools_\w+)\{([\w, ]+)\}`", OPERATE):
-        assert set(labels.split(", ")) <= scraped.get(name, scraped.get(f"{name}_count", set())), name
-
-
-def test_every_log_line_that_is_explained_is_one_of_the_server() -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "services" / "server").rglob("*.py"))
-    table = OPERATE.partition("| `message` | |")[2].partition("\n\n")[0]
-    lines = [
-        name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1] if "|" in row else "")
-    ]
-    assert len(lines) > 10
-    assert [line for line in lines if not re.search(rf"[(,]\s*\"{re.escape(line)}\"", code)] == []
 
 
 def test_the_dashboard_can_be_imported() -> None:
@@ -211,8 +172,3 @@ def test_a_server_with_access_control_can_be_scraped() -> None:
     assert (job["job_name"], job["scheme"], job["authorization"]["type"]) == ("egotools", "https", "Bearer")
     assert job["authorization"]["credentials_file"] and job["tls_config"]["ca_file"]
     assert "insecure_skip_verify" not in job["tls_config"]
-
-
-def test_the_files_of_the_deployment_are_named_on_the_page() -> None:
-    named = {DEPLOY / name for name in re.findall(r"`deploy/([\w/.-]+\.\w+)`", OPERATE)}
-    assert named and [path for path in named if not path.exists()] == []

@@ -9,7 +9,7 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 import httpx
 import pytest
@@ -19,7 +19,7 @@ from egotools import Argument, Call, build_request
 from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from ontology.tool import Tool
-from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.read_documents import ToolsOf
 
 
@@ -209,11 +209,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tool]:
     return tools_of(path)
 
 
-def test_variables_of_servers_have_their_defaults(shop: dict[str, Tool]) -> None:
-    call = shop["charge"].call
-    assert call is not None and call.servers == ("https://eu.shop.test/v2",)
-
-
 def test_a_form_arrives(shop: dict[str, Tool]) -> None:
     arguments = {
         "id": "a b/1",
@@ -364,39 +359,6 @@ def test_a_method_of_a_discovery_document_arrives(tmp_path: Path) -> None:
     assert arrived.headers["authorization"] == "Bearer token"
 
 
-@pytest.mark.parametrize("service", ["run.v2", "pubsub.v1", "calendar.v3"])
-def test_methods_of_real_discovery_documents_have_the_urls_of_their_templates(service: str) -> None:
-    expand = pytest.importorskip("uritemplate").expand
-    package = pytest.importorskip(
-        "googleapiclient.discovery_cache.documents", reason="the extra google is not installed"
-    )
-    path = Path(next(iter(package.__path__))) / f"{service}.json"
-    if not path.exists():
-        pytest.skip(f"this release of the client has no document {service}")
-    root = json.loads(path.read_text(encoding="utf-8"))
-    templates = dict(_templates(root))
-    checked = 0
-    for tool in read_catalog([str(path)]).tools:
-        call = tool.call
-        assert call is not None and tool.input_schema is not None
-        given = {one.name: "a/b c:d" for one in call.arguments if one.location == "path"}
-        wanted = root["rootUrl"] + root["servicePath"] + expand(templates[tool.name], **given)
-        required = {name: sample(tool.input_schema["properties"][name], tool.input_schema)
-                    for name in tool.input_schema.get("required", ()) if name not in given}  # fmt: skip
-        request = build_request(call, {**given, **required}, schema=tool.input_schema, credentials={"oauth2": "t"})
-        assert isinstance(request, ToolHttpRequest)
-        assert str(request.url).partition("?")[0] == wanted, tool.id
-        checked += 1
-    assert checked > 20
-
-
-def _templates(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for method in node.get("methods", {}).values():
-        yield method["id"], method["path"]
-    for inner in node.get("resources", {}).values():
-        yield from _templates(inner)
-
-
 @pytest.mark.parametrize("version", ["v2", "v4"])
 def test_an_entity_of_odata_is_asked_for(version: str) -> None:
     places = (
@@ -428,13 +390,3 @@ def test_an_entity_of_odata_is_asked_for(version: str) -> None:
         "$filter": f"Changed eq {moment} and Plant eq 'A&B'", "$top": "3", "$expand": "to_A,to_B",
     }  # fmt: skip
     assert arrived.headers["accept"] == "application/json"
-
-
-def test_the_loopback_server_is_independent_of_the_request(shop: dict[str, Tool]) -> None:
-    """The server of a document refuses what the document does not have, so that the tests above can fail."""
-    root = yaml.safe_load(SHOP)
-    with loopback(DocumentServer(root, "/v2")) as server:
-        assert httpx.get(f"{server.url}/v2/nothing", trust_env=False).status_code == 404
-        assert send(shop["note"], {}, f"{server.url}/v2").json()["operation"] == "PATCH /notes"
-    assert urlsplit(server.url).hostname == "127.0.0.1"
-    assert isinstance(server, Loopback)

@@ -6,12 +6,8 @@ import ast
 import asyncio
 import inspect
 import socket
-import subprocess
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent import futures
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +18,20 @@ import egotools
 from egotools import (
     AsyncClient,
     Client,
-    ClientDeadlineError,
     ClientError,
     InternalServerError,
     InvalidRequestError,
     NotFoundError,
-    OverloadedError,
     PreconditionError,
     Query,
     Response,
     SnapshotLostError,
     UnavailableError,
-    UsageLine,
-    UsageLines,
 )
-from egotools.v1 import egotools_pb2 as pb
-from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.query.request import Request
 from services.server.server import Server
-from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
 from tests.waiting import LIMIT_S, until
 
 PACKAGE = Path(egotools.__file__).parent
@@ -143,16 +133,6 @@ async def test_get_tool(ask: Ask) -> None:
     assert (needed.tool_id, needed.output) == ("crm/find_customer", "items[].customer_id")
 
 
-async def test_a_tool_has_its_usage_lines_with_their_provenance(ask: Ask, engine: MemoryEngine) -> None:
-    quote = UsageLine(text="Find a customer", origin="document", source="description", start=0, end=15)
-    made = UsageLine(text="who is the customer?", origin="rule", source="rules.v1 verb-object-synonym")
-    engine.usages["crm/find_customer"] = UsageLines(when_to_use=(quote,), requests=(made,))
-    found = await ask("get_tool", "crm/find_customer")
-    assert found.usage == engine.usages["crm/find_customer"]
-    assert found.description == "Find a customer by name"
-    assert (await ask("get_tool", "crm/get_customer")).usage == UsageLines()
-
-
 async def test_neighbors(ask: Ask) -> None:
     graph = await ask("neighbors", "erp/list_orders", predicates=["has_parameter"], limit=2)
     assert (graph.center.tool_id, graph.center.degree) == ("erp/list_orders", 3)
@@ -235,25 +215,6 @@ async def test_wrong_arguments_are_named(ask: Ask, query: str, named: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "named", "subject"),
-    [
-        ("get_tool", "crm/\ud800", {}, "id"),
-        ("get_tool", 5, {}, "id"),
-        ("neighbors", "tool:\ud800", {}, "node"),
-        ("neighbors", "tool:a", {"predicates": "depends_on"}, "predicates"),
-        ("neighbors", "tool:a", {"predicates": ["\ud800"]}, "predicates"),
-        ("neighbors", "tool:a", {"limit": "5"}, "limit"),
-    ],
-)
-async def test_wrong_arguments_of_other_calls_are_named(
-    ask: Ask, method: str, given: Any, named: dict[str, Any], subject: str
-) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        await ask(method, given, **named)
-    assert caught.value.subject == subject
-
-
-@pytest.mark.parametrize(
     ("raised", "met"),
     [
         (SnapshotError("x"), PreconditionError),
@@ -272,41 +233,6 @@ async def test_codes_become_classes(
     engine.hook = hook
     with pytest.raises(met, match="x"):
         await ask("retrieve", "customer")
-
-
-async def test_a_bug_of_the_server_has_an_incident_id(ask: Ask, engine: MemoryEngine) -> None:
-    def hook(request: Request) -> None:
-        raise ZeroDivisionError
-
-    engine.hook = hook
-    with pytest.raises(InternalServerError) as caught:
-        await ask("retrieve", "customer")
-    assert len(caught.value.incident_id) == 12
-
-
-async def test_time_is_up(ask: Ask, engine: MemoryEngine) -> None:
-    engine.delays_s = held = HeldStage()
-    with pytest.raises(ClientDeadlineError):
-        await ask("retrieve", "customer", timeout_s=0.05)
-    held.released.set()
-
-
-async def test_overload_is_not_retried(ask: Ask, server: Server, engine: MemoryEngine) -> None:
-    held, asked = threading.Event(), []
-
-    def hook(request: Request) -> None:
-        asked.append(request)
-        assert held.wait(LIMIT_S)
-
-    engine.hook = hook
-    async with AsyncClient(server.address) as other:
-        running = [asyncio.ensure_future(other.retrieve("customer")) for _ in range(4)]
-        await until(lambda: server.limiter.admitted == 4)
-        with pytest.raises(OverloadedError):
-            await ask("retrieve", "customer")
-        held.set()
-        await asyncio.gather(*running)
-    assert len(asked) == 4
 
 
 # -- replicas ----------------------------------------------------------------------------------------------------------
@@ -331,46 +257,6 @@ async def test_nobody_there_is_unavailable(kind: str) -> None:
         with pytest.raises(UnavailableError) as caught:
             await ask("retrieve", "customer", timeout_s=5)
     assert caught.value.code == "UNAVAILABLE"
-
-
-class Flaky(pb_grpc.ToolRetrievalServicer):
-    """Fails the first calls of each request with UNAVAILABLE."""
-
-    def __init__(self, failures: int) -> None:
-        self.left = failures
-        self.calls = 0
-
-    def Retrieve(self, request: pb.RetrieveRequest, context: Any) -> pb.RetrieveResponse:
-        self.calls += 1
-        if self.left:
-            self.left -= 1
-            context.abort(grpc.StatusCode.UNAVAILABLE, "not now")
-        return pb.RetrieveResponse(snapshot_id="after all")
-
-    def _nothing(self, request: Any, context: Any) -> Any:
-        raise NotImplementedError
-
-    RetrieveBatch = RetrieveEach = GetTool = Neighbors = GetCatalog = ReportOutcome = Plan = _nothing
-
-
-@pytest.mark.parametrize(("failures", "answered"), [(3, True), (4, False)])
-@pytest.mark.parametrize("kind", ["sync", "async"])
-async def test_unavailable_is_tried_four_times_in_all(kind: str, failures: int, answered: bool) -> None:
-    flaky = Flaky(failures)
-    server = grpc.server(futures.ThreadPoolExecutor(2))
-    pb_grpc.add_ToolRetrievalServicer_to_server(flaky, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        async with client_of(kind, f"127.0.0.1:{port}") as ask:
-            if answered:
-                assert (await ask("retrieve", "customer")).snapshot_id == "after all"
-            else:
-                with pytest.raises(UnavailableError, match="not now"):
-                    await ask("retrieve", "customer")
-        assert flaky.calls == 4
-    finally:
-        server.stop(None).wait()
 
 
 async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
@@ -473,21 +359,3 @@ def test_the_client_imports_grpc_protobuf_and_the_standard_library_only() -> Non
                 assert name.partition(".")[0] in allowed, f"{path.name} imports {name}"
                 assert not name.startswith("google") or name.startswith("google.protobuf")
     assert (PACKAGE / "py.typed").is_file()
-
-
-def test_what_calls_tools_is_imported_when_it_is_used() -> None:
-    code = "import sys, egotools; print([name for name in ('httpx', 'mcp', 'botocore', 'grpc') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_what_is_public_is_declared_frozen_and_described() -> None:
-    eager = {name for name, value in vars(egotools).items() if not name.startswith("_") and inspect.isclass(value)}
-    assert eager | {"AsyncClient", "Client", "build_request"} == set(egotools.__all__)
-    for name in egotools.__all__:
-        kind = getattr(egotools, name)
-        assert kind.__doc__
-        if is_dataclass(kind):
-            assert fields(kind) and kind.__dataclass_params__.frozen  # type: ignore[union-attr]
-        elif name.endswith("Error"):
-            assert issubclass(kind, ClientError)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent import futures
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -26,9 +24,7 @@ from egotools import (
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
-from services.server.interceptors import _retry_hint
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.services.server.test_process import process, ready_address
 from tests.waiting import LIMIT_S, bounded_work, until
 
 KINDS = ("sync", "async")
@@ -120,16 +116,6 @@ async def test_what_is_too_large_is_not_retried(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_is_larger_than_the_clients_own_limit_is_not_sent(kind: str) -> None:
-    async with serving() as server, client_of(kind, server.address) as ask:
-        for method in ("retrieve", "retrieve_batch"):
-            with pytest.raises(OverloadedError) as caught:
-                await ask(method, ["x" * 5_000_000] if method == "retrieve_batch" else "x" * 5_000_000)
-            assert (caught.value.reason, caught.value.subject) == ("TOO_LARGE", "max_message_bytes")
-        assert server.calls.begun == 0
-
-
-@pytest.mark.parametrize("kind", KINDS)
 async def test_an_overloaded_replica_is_gone_round(kind: str) -> None:
     full, held = MemoryEngine(), threading.Event()
     async with (
@@ -181,28 +167,6 @@ async def test_a_call_that_the_caller_cancels_is_not_retried() -> None:
                 await call
         held.set()
     assert servicer.calls == 1
-
-
-class _Asked:
-    def __init__(self, attempts: str) -> None:
-        self.attempts = attempts
-
-    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        return (("grpc-previous-rpc-attempts", self.attempts),)
-
-
-def test_hints_are_soon_first_and_longer_each_time() -> None:
-    from ontology.errors import OverloadedError as Refused
-
-    def hint(attempts: str) -> int:
-        context: Any = _Asked(attempts)
-        ((_, said),) = _retry_hint(grpc.StatusCode.RESOURCE_EXHAUSTED, Refused("full", retry_after_s=0.2), context)
-        return int(said)
-
-    assert 20 <= hint("0") <= 40
-    assert 150 <= hint("1") <= 250 < hint("2") <= 500 < hint("3") <= 1_000
-    assert hint("99999999999999999999") <= 2_000
-    assert 20 <= hint("nonsense") <= 40
 
 
 # -- slow and half-dead replicas ---------------------------------------------------------------------------------------
@@ -258,23 +222,6 @@ async def test_hedging_keeps_the_deadline(kind: str) -> None:
         held.set()
 
 
-@pytest.mark.slow
-async def test_a_stopped_replica_stalls_no_call_until_its_deadline(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "first" / "released").touch()
-    (tmp_path / "second" / "released").touch()
-    async with process(tmp_path / "first") as (first, ready), process(tmp_path / "second") as (second, other):
-        target = f"ipv4:{await ready_address(first, ready)},{await ready_address(second, other)}"
-        async with AsyncClient(target) as client:
-            for _ in range(4):
-                await client.retrieve("customer")
-            first.send_signal(signal.SIGSTOP)
-            calls = [client.retrieve("customer", timeout_s=30.0) for _ in range(8)]
-            assert [len(answer.tools) for answer in await asyncio.gather(*calls)] == [3] * 8
-            first.send_signal(signal.SIGCONT)
-
-
 # -- answers that no honest server sends -------------------------------------------------------------------------------
 
 
@@ -302,16 +249,6 @@ async def test_a_million_empty_parts_are_refused_cheaply(kind: str, answer: Answ
                 await ask("retrieve_batch", ["customer"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_an_answer_with_more_results_than_requests_is_refused(kind: str) -> None:
-    with scripted(first_fails(grpc.StatusCode.OK, 0)) as (_, address):
-        async with client_of(kind, address) as ask:
-            with pytest.raises(InternalServerError, match="2 requests"):
-                await ask("retrieve_batch", ["customer", "order"])
-        with Client(address) as client, pytest.raises(InternalServerError, match="each request"):
-            list(client.retrieve_each(["customer", "order"]))
-
-
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 
@@ -327,15 +264,6 @@ async def test_each_yields_a_response_or_an_error_in_their_order() -> None:
     for found in (results, again):
         assert [getattr(each, "tools", None) for each in found] == [getattr(each, "tools", None) for each in whole]
         assert getattr(found[1], "subject", "") == "k"
-
-
-async def test_a_stream_that_is_left_ends_on_the_server() -> None:
-    async with serving() as server, AsyncClient(server.address) as client:
-        stream = client.retrieve_each(["customer"] * 64)
-        async for _ in stream:
-            break
-        await stream.aclose()  # type: ignore[attr-defined]
-        await until(lambda: server.calls.in_flight == 0 and server.admission.bytes.held == 0)
 
 
 async def test_a_stream_that_is_refused_says_why() -> None:

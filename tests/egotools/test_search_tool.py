@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from egotools import CatalogInfo, NamespaceSummary, OntologyInfo, Tool
-from egotools.search_tool import MAX_CHARS, MOST_NEEDS, search_description, usable_needs
-from retrieval.query.request import Request
+from egotools.search_tool import search_description, usable_needs
 from services.mcp.tool_replies import listed_tool, tool_reply
 
 
@@ -24,16 +21,6 @@ def info(*namespaces: NamespaceSummary) -> CatalogInfo:
         default_preset="",
         namespaces=namespaces,
     )
-
-
-def test_it_names_systems_objects_and_counts() -> None:
-    text = search_description(
-        info(
-            NamespaceSummary(name="hr", tool_count=31, objects=("employee", "career level")),
-            NamespaceSummary(name="office.EU_2", tool_count=2),
-        )
-    )
-    assert text.endswith("Searched are 33 tools of these systems: hr (31: employee, career-level); office.EU_2 (2).")
 
 
 def test_a_sentence_in_the_place_of_a_name_is_left_out() -> None:
@@ -69,16 +56,6 @@ def test_a_listed_tool_is_bounded_and_hides_nothing(properties: int) -> None:
     assert listed.isprintable() and shown.isprintable() and "Find an order." in listed and len(shown) > 9_000
 
 
-@given(st.lists(st.tuples(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=8)), max_size=80))
-def test_it_is_bounded(systems: list[tuple[str, list[str]]]) -> None:
-    text = search_description(
-        info(*(NamespaceSummary(name=name, tool_count=1, objects=tuple(objects)) for name, objects in systems))
-    )
-    assert len(text) <= MAX_CHARS
-    assert text.endswith(".")
-    assert text.isprintable()
-
-
 @pytest.mark.parametrize(
     ("written", "kept", "told"),
     [
@@ -92,9 +69,3 @@ def test_it_is_bounded(systems: list[tuple[str, list[str]]]) -> None:
 def test_of_what_a_model_writes_the_usable_needs_are_kept(written: list[object], kept: list[str], told: str) -> None:
     found, left_out = usable_needs(written)
     assert found == kept and told in left_out and bool(told) == bool(left_out)
-
-
-@given(st.lists(st.text(st.characters(), max_size=40) | st.integers(), max_size=40))
-def test_usable_needs_are_those_of_a_request(written: list[object]) -> None:
-    found, _ = usable_needs(written)
-    assert len(found) <= MOST_NEEDS and Request(query="pay", needs=tuple(found)).needs == tuple(found)

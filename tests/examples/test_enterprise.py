@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,6 @@ from ontology.tool import Parameter, Tool
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
 
-CLASSES = {
-    "single-intent",
-    "multi-intent",
-    "explicit-multi-step",
-    "implicit-multi-step",
-    "conditional-multi-step",
-    "ir-multi-intent",
-}
 
 FORMATS = {
     "events": "mcp",
@@ -109,31 +100,6 @@ CHAINS = [
     ("support/list_service_visits", "visit_id", "support/report_service_visit"),
 ]
 
-TWINS = [
-    ("purchasing/query_PurchaseOrderItem", "purchasing/query_PurchaseRequisitionItem"),
-    ("purchasing/read_PurchaseOrderHeader", "purchasing/read_PurchaseOrderItem"),
-    ("purchasing/query_GoodsReceipt", "purchasing/query_InvoiceReceipt"),
-    ("sales/getSalesOrder", "sales/getQuote"),
-    ("itsm/create_incident", "itsm/create_service_request"),
-    ("hr/listAwardPrograms", "hr/listSpotAwards"),
-    ("finance/getSupplierInvoice", "finance/getCustomerInvoice"),
-    ("procurement/getPurchaseContract", "legal/get_legal_contract"),
-]
-
-#: tools that find what people know by name, and give its identifier
-RESOLVERS = [
-    "events/find_events",
-    "finance/searchGlAccounts",
-    "hr/searchEmployees",
-    "itsm/find_user",
-    "procurement/searchSuppliers",
-    "projects/find_projects",
-    "sales/searchCustomers",
-    "sales/searchProducts",
-    "support/find_installed_equipment",
-    "warehouse/searchMaterials",
-]
-
 
 @pytest.fixture(scope="module")
 def tools(catalog: Catalog) -> dict[str, Tool]:
@@ -160,26 +126,9 @@ def test_everything_is_read_and_nothing_refused(catalog: Catalog) -> None:
     assert catalog.renamed == ()
 
 
-def test_size(catalog: Catalog) -> None:
-    assert len(catalog.tools) >= 300
-    assert len({tool.id for tool in catalog.tools}) == len(catalog.tools)
-
-
 def test_every_file_is_read_as_what_it_is(catalog: Catalog) -> None:
     formats = {tool.namespace: str(tool.metadata["format"]).partition(".")[0] for tool in catalog.tools}
     assert formats == FORMATS
-
-
-def test_lines_of_business(catalog: Catalog) -> None:
-    lines = Counter(str(t.metadata["line_of_business"]) for t in catalog.tools if "line_of_business" in t.metadata)
-    assert len(lines) >= 10
-    assert min(lines.values()) >= 10, "a line of business with a handful of tools tempts nobody"
-
-
-def test_requests_are_six_of_each_class(requests: list[dict[str, Any]]) -> None:
-    assert Counter(row["class"] for row in requests) == dict.fromkeys(CLASSES, 6)
-    assert len({row["id"] for row in requests}) == len({row["query"] for row in requests}) == 36
-    assert all(row.keys() == {"id", "query", "class", "tools"} for row in requests)
 
 
 def test_tools_of_the_requests_exist(requests: list[dict[str, Any]], tools: dict[str, Tool]) -> None:
@@ -187,60 +136,10 @@ def test_tools_of_the_requests_exist(requests: list[dict[str, Any]], tools: dict
     assert missing == set()
 
 
-def test_requests_need_as_many_tools_as_their_class_says(requests: list[dict[str, Any]]) -> None:
-    for row in requests:
-        assert len(set(row["tools"])) == len(row["tools"])
-        if row["class"] != "single-intent":
-            assert len(row["tools"]) >= 2, row["id"]
-
-
-def test_requests_are_not_worded_like_the_documents(requests: list[dict[str, Any]], tools: dict[str, Tool]) -> None:
-    """No sentence, title or summary of three words or more of a needed tool stands in its request."""
-    for row in requests:
-        query = row["query"].casefold()
-        for id_ in row["tools"]:
-            texts = [tools[id_].title, *re.split(r"[.;:]\s", tools[id_].description)]
-            phrases = {text.strip(" .").casefold() for text in texts if len(text.split()) >= 3}
-            assert not [phrase for phrase in sorted(phrases) if phrase in query], (row["id"], id_)
-
-
-def test_the_worked_example_of_retrieval_is_among_the_requests(requests: list[dict[str, Any]]) -> None:
-    asked = {row["query"]: row["tools"] for row in requests}
-    assert asked["Show me the details of all purchase order items with 'pending' status"] == [
-        "purchasing/query_PurchaseOrderItem",
-        "purchasing/read_PurchaseOrderItem",
-    ]
-
-
-def test_the_worked_example_of_a_tool(tools: dict[str, Tool]) -> None:
-    tool = tools["projects/send_task_deadline_reminder"]
-    assert tool.title == "Send Task Deadline Reminder to Team Members"
-    priority, recipients = tool.parameters
-    assert (priority.name, priority.enum) == ("priority_filter", ("High", "Medium", "Low"))
-    assert (recipients.name, recipients.type) == ("recipient_list", "list<user_email>")
-
-
 @pytest.mark.parametrize(("giver", "field", "taker"), CHAINS, ids=lambda value: str(value))
 def test_chains(tools: dict[str, Tool], giver: str, field: str, taker: str) -> None:
     assert _field(field) in _fields(tools[giver].returns)
     assert _field(field) in _fields(tools[taker].parameters)
-
-
-@pytest.mark.parametrize("tool", RESOLVERS)
-def test_resolvers_turn_words_into_an_identifier(tools: dict[str, Tool], tool: str) -> None:
-    free_text = {"q", "query", "text", "searchtext"}
-    assert free_text & _fields(tools[tool].parameters)
-    assert any(field.endswith(("id", "account", "number")) for field in _fields(tools[tool].returns))
-
-
-def test_one_supplier_id_feeds_many(tools: dict[str, Tool]) -> None:
-    takers = [t.id for t in tools.values() if t.namespace != "procurement" and "supplierid" in _fields(t.parameters)]
-    assert len(takers) >= 5
-
-
-@pytest.mark.parametrize(("one", "other"), TWINS)
-def test_near_duplicates_are_both_there(tools: dict[str, Tool], one: str, other: str) -> None:
-    assert one in tools and other in tools
 
 
 def test_links_become_dependencies(tools: dict[str, Tool]) -> None:
@@ -252,15 +151,6 @@ def test_capabilities_of_entity_sets_are_kept(tools: dict[str, Tool]) -> None:
     assert "purchasing/create_GoodsReceipt" in tools
     assert not {"purchasing/update_GoodsReceipt", "purchasing/create_InvoiceReceipt"} & tools.keys()
     assert not {"manufacturing/create_BillsOfMaterial", "manufacturing/delete_ProductionOrders"} & tools.keys()
-
-
-def test_documentation_is_uneven(catalog: Catalog) -> None:
-    """As in real life: some tools say nothing but their name, and many parameters are not explained."""
-    silent = [tool.id for tool in catalog.tools if not tool.description]
-    parameters = [parameter for tool in catalog.tools for parameter in tool.parameters]
-    explained = sum(bool(parameter.description) for parameter in parameters)
-    assert len(silent) >= 5
-    assert 0.1 < explained / len(parameters) < 0.7
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,3 @@ def test_a_server_is_asked_for_tools_and_bindings(store: Path) -> None:
     assert "required: employeeId, awardProgramId, amount" in printed
     assert "employeeId: items[].employeeId of hr/searchEmployees" in printed
     assert "amount: not known" in printed
-
-
-def test_a_server_needs_a_store() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "ask_a_server.py")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (1, "usage: ask_a_server.py STORE\n")

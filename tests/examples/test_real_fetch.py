@@ -123,12 +123,3 @@ def test_a_client_that_fails_is_quoted(tmp_path: Path) -> None:
         run(["sh", "-c", "echo no such package >&2; exit 1"], tmp_path)
     with pytest.raises(NotFoundError, match="there is no such command"):
         run(["no-such-client"], tmp_path)
-
-
-def test_the_list_that_ships_is_large_and_of_many_vendors() -> None:
-    archives = read_list()
-    documents = [document for archive in archives for document in archive.listed]
-    assert len(documents) >= 25
-    assert sum(document.tools for document in documents) >= 2_500
-    assert len({document.vendor for document in documents}) >= 15
-    assert sum(len(archive.servers) for archive in archives) == 2

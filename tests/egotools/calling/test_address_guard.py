@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from ipaddress import ip_address
 from typing import Any
 
 import httpx
@@ -29,48 +28,6 @@ OK = Reply()
 )
 def test_numbers_that_are_not_public(number: str) -> None:
     assert not is_public(number)
-
-
-@pytest.mark.parametrize(
-    "number",
-    [
-        "168.63.129.16",  # Azure's wire server, in a network that is public otherwise
-        "169.254.169.254",  # AWS, Google, Azure, DigitalOcean, OpenStack, Hetzner …
-        "169.254.170.2",  # tasks of ECS
-        "169.254.42.42",  # Scaleway
-        "169.254.0.23",  # Tencent
-        "100.100.100.200",  # Alibaba
-        "192.0.0.192",  # Oracle
-        "fd00:ec2::254",  # AWS
-        "fd00:ec2::23",  # pods of EKS
-        "fd20:ce::254",  # Google
-        "fe80::a9fe:a9fe",  # OpenStack
-        "fd00:42::42",  # Scaleway
-    ],
-)
-def test_no_server_of_a_cloud_s_own_metadata_is_public(number: str) -> None:
-    assert not is_public(number)
-    if "." in number:
-        held = int(ip_address(number))
-        for network in ("::ffff:0:0", "64:ff9b::", "2001:470:1:2:0:5efe::", "2001:470:1:2:200:5efe::"):
-            assert not is_public(str(ip_address(int(ip_address(network)) + held))), network
-        assert not is_public(str(ip_address((0x2002 << 112) + (held << 80) + 1))), "6to4"
-
-
-@pytest.mark.parametrize(
-    "number",
-    [
-        "8.8.8.8",
-        "::ffff:8.8.8.8",
-        "64:ff9b::808:808",
-        "2002:808:808::1",
-        "2a00:1450:4001::1",
-        "2606:4700::1",
-        "168.63.129.17",
-    ],
-)
-def test_numbers_that_are_public(number: str) -> None:
-    assert is_public(number)
 
 
 def send(server_of_document: str, allowed: Any = (), *, server: str = "") -> ToolAnswer:
@@ -98,10 +55,6 @@ class TestSending:
     def test_an_allowed_network_is_reached_under_the_name_of_the_host(self, shop: Loopback) -> None:
         assert send(shop.url.replace("127.0.0.1", "localhost"), LOOPBACK).ok
         assert shop.only.headers["host"].startswith("localhost:")
-
-    def test_another_network_is_not_allowed_with_it(self, shop: Loopback) -> None:
-        with pytest.raises(PermissionDeniedError):
-            send(shop.url, parse_networks(["10.0.0.0/8"]))
 
     def test_a_base_url_that_the_caller_gave_is_not_checked(self, shop: Loopback) -> None:
         assert send("https://public.test", server=shop.url).ok
@@ -155,17 +108,6 @@ class TestTransport:
         with pytest.raises(PermissionDeniedError, match=r"10\.0\.0\.1"):
             await self.get(inner)
         assert inner.sent == []
-
-    async def test_the_next_number_is_tried(self, names: list[list[str]]) -> None:
-        names += [["8.8.8.8", "9.9.9.9"]]
-        inner = _Inner("8.8.8.8")
-        await self.get(inner)
-        assert [each.url.host for each in inner.sent] == ["8.8.8.8", "9.9.9.9"]
-
-
-def test_a_network_that_is_none() -> None:
-    with pytest.raises(ToolRequestError, match="no network"):
-        parse_networks(["10.0.0.0/8", "10.0.0.1/8"])
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from egotools.integrations.langchain import ToolRetriever, structured_tools
-from egotools.integrations.langgraph import ToolsState, create_agent, select_tools
+from egotools.integrations.langgraph import create_agent
 from tests.egotools.integrations.conftest import World
 from tests.egotools.integrations.http_models import ChatOpenAI
 
@@ -32,16 +30,6 @@ def test_an_interrupted_call_is_resumed_by_another_process(world: World) -> None
     assert state["messages"][-1].content == "Refunded."
     assert state["done_tool_ids"] == ["shop/refundOrder"] and state["known_values"] == {"ok": ""}
     assert len(world.api.arrived) == 1
-
-
-def test_threads_know_nothing_of_each_other(world: World) -> None:
-    graph = create_agent(ChatOpenAI(), world.source(search_name="retrieve_tools")).compile(checkpointer=InMemorySaver())
-    world.chat.say(FIND, "Found.")
-    graph.invoke({"messages": [("user", "refund O1")]}, {"configurable": {"thread_id": "1"}})
-    world.chat.say(REFUND, "Not found.")
-    state = graph.invoke({"messages": [("user", "refund O1")]}, {"configurable": {"thread_id": "2"}})
-    assert world.chat.offered() == [{"retrieve_tools"}] * 2
-    assert state["messages"][-2].status == "error" and world.api.arrived == []
 
 
 def test_of_two_calls_only_the_one_that_changes_waits(world: World) -> None:
@@ -74,12 +62,3 @@ def test_a_retriever_of_tools(world: World) -> None:
     assert document.metadata["namespace"] == "shop"
     _, tool = structured_tools(source)
     assert tool.name == document.metadata["name"] and "C7" in tool.invoke({"name": "Acme"})
-
-
-def test_a_node_that_selects_tools(world: World) -> None:
-    graph = StateGraph(ToolsState)
-    graph.add_node("select", select_tools(world.source(k=1)))
-    graph.add_edge(START, "select")
-    graph.add_edge("select", END)
-    state = graph.compile().invoke({"messages": [HumanMessage("refund an order")]})  # type: ignore[call-overload]
-    assert state["selected_tool_ids"] == ["shop/refundOrder"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,28 +10,17 @@ import pytest
 
 from egotools import (
     InvalidRequestError,
-    MissingPackageError,
     NotFoundError,
     PermissionDeniedError,
-    PreconditionError,
-    RankedTool,
     ToolRequestError,
 )
-from egotools.calling.answer_body import of_http, of_mcp
 from egotools.calling.tool_answer import ToolAnswer
-from egotools.integrations import supported
-from egotools.integrations.answer_text import answer_text, answered_names
-from egotools.integrations.tool_source import AnyTool, ToolSource
+from egotools.integrations.answer_text import answer_text
+from egotools.integrations.tool_source import AnyTool
 from tests.egotools.integrations.conftest import SECRET, World
 
 
 class TestMemory:
-    def test_the_oldest_are_forgotten(self, world: World) -> None:
-        source = world.source(k=1, max_remembered=2)
-        for query in ("find a customer by name", "list the orders of a customer", "refund an order"):
-            source.search(query)
-        assert list(source.tools) == ["shop__listOrders", "shop__refundOrder"]
-
     def test_what_was_done_supplies_and_is_not_found_again(self, world: World) -> None:
         source = world.source()
         source.search("find a customer by name")
@@ -74,19 +62,6 @@ class TestMemory:
             assert "Searched are 5 tools of these systems: shop (5" in description and len(description) <= 1_024
         narrowed = world.source(filters={"id": ["shop/findCustomer"]}).offers()[0]
         assert "shop" not in narrowed.description and set(narrowed.parameters["properties"]) == {"needs", "query"}
-
-    def test_filters_hold(self, world: World) -> None:
-        source = world.source(filters={"id": ["!shop/refundOrder"]})
-        assert "shop/refundOrder" not in {tool.id for tool in source.search("refund an order")}
-
-    def test_a_tool_with_the_name_of_the_search(self) -> None:
-        source = ToolSource(None)  # type: ignore[arg-type]
-        source.remember([RankedTool(id="search_tools", rank=1, score=1.0, call_name="search_tools")])
-        assert list(source.tools) == ["search_tools_tool"]
-
-    def test_limits_are_checked(self) -> None:
-        with pytest.raises(InvalidRequestError, match="max_remembered"):
-            ToolSource(None, k=9, max_remembered=8)  # type: ignore[arg-type]
 
 
 class TestPlace:
@@ -135,46 +110,3 @@ class TestAnswer:
         assert content == "y" * 10 and cut == "Only the first 10 bytes are shown; 89 are left out."
         assert closed == opened.replace("begin", "end")
         assert opened not in answer_text("t", ToolAnswer(ok=True, status="ok", body={}), 10)
-
-    def test_bytes_are_counted(self) -> None:
-        answer = of_http(ToolAnswer(ok=True, status="200 OK", media_type="image/png", body=b"\x89PNG"))
-        assert "[4 bytes of image/png]" in answer_text("t", answer, 99)
-        picture = {
-            "content": [{"type": "image", "data": "iVBO", "mimeType": "image/png"}, {"type": "text", "text": "hi"}]
-        }
-        shown = answer_text("t", of_mcp(ToolAnswer(ok=True, status="ok", body=picture)), 200)
-        assert "iVBO" not in shown and "image/png" in shown and "hi" in shown
-
-    def test_names_of_values(self) -> None:
-        body = json.dumps({"id": 1, "no": None, "lines": [1], "x" * 300: 1, "name": "Jan"}).encode()
-        assert answered_names(of_http(ToolAnswer(ok=True, status="200", body=body))) == ("id", "name")
-        assert answered_names(of_mcp(ToolAnswer(ok=True, status="ok", body={"structuredContent": {"a": 1}}))) == ("a",)
-        assert answered_names(of_http(ToolAnswer(ok=True, status="200", body=b"no JSON"))) == ()
-        parts = [{"type": "text", "text": '{"order_id": "O1"}'}, {"type": "text", "text": '{"total": 7, "lines": []}'}]
-        texts = of_mcp(ToolAnswer(ok=True, status="ok", body={"content": parts}))
-        assert answered_names(texts) == ("order_id", "total")
-
-
-def test_a_schema_that_is_none(world: World) -> None:
-    for schema in ("", "[]", '{"function": {"parameters": {"type": "string"}}}', '{"function": 3}'):
-        tool = RankedTool(id="a", rank=1, score=1.0, schema_json=schema)
-        source = world.source()
-        source.remember([tool])
-        assert source.offers()[-1].parameters == {"type": "object", "properties": {}}
-
-
-class TestVersions:
-    @pytest.mark.parametrize("found", ["0.99.1", "2.0.0rc1", "10.3"])
-    def test_another_one_than_was_tested(self, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(supported, "version", lambda package: found)
-        with pytest.raises(
-            PreconditionError, match=rf"langchain-core: version {found} is installed; .*tested with 1\."
-        ):
-            with supported.framework("langchain"):
-                raise AssertionError("nothing is imported")
-
-    def test_none_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(supported.SUPPORTED, "none", {"no-such-package-here": ("1", "2")})
-        with pytest.raises(MissingPackageError, match="no-such-package-here"):
-            with supported.framework("none"):
-                raise AssertionError("nothing is imported")

@@ -55,7 +55,3 @@ def unlike_json() -> object:
 async def later(material: str) -> str:
     await asyncio.sleep(0)
     return material
-
-
-def hidden() -> str:
-    return "not in __all__, but its own"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
 import time
@@ -65,11 +64,6 @@ class TestConsent:
             answer = await ConsentingInvoker(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
             assert (answer.ok, len(server.arrived), other.arrived) == (False, 1, [])
 
-    async def test_a_confirmed_write_is_sent(self) -> None:
-        with loopback() as server:
-            await ConsentingInvoker(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
-            assert json.loads(server.only.body) == ORDER
-
     async def test_whoever_is_asked_sees_the_call_and_one_question_at_a_time(self) -> None:
         asked: list[tuple[str, Mapping[str, Any]]] = []
         open_questions = 0
@@ -115,17 +109,6 @@ class TestRetries:
         with loopback(failing(2, status=status)) as server:
             answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
             assert (answer.status[:3], len(server.arrived)) == (str(status), 1)
-
-    async def test_the_last_attempt_is_what_is_returned(self) -> None:
-        with loopback(failing(9, status=503)) as server:
-            answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
-            assert (answer.status, len(server.arrived)) == ("503 Service Unavailable", 4)
-
-    async def test_the_server_says_how_long_to_wait(self) -> None:
-        with loopback(failing(1, status=503, headers={"Retry-After": "0.3"})) as server:
-            started = time.monotonic()
-            await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
-            assert time.monotonic() - started >= 0.3
 
     @pytest.mark.parametrize("as_date", [False, True])
     async def test_too_long_a_wait_ends_the_call_with_its_answer(self, as_date: bool) -> None:
@@ -187,7 +170,3 @@ class TestLimits:
             assert invoker.calls == 1
         finally:
             shop_tools.RELEASE.set()
-
-    async def test_without_limits(self) -> None:
-        invoker = LimitedInvoker(PythonInvoker([MODULE]), CallLimits())
-        assert all([(await invoker.invoke(python("book"), ORDER)).ok for _ in range(5)])

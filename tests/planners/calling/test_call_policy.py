@@ -13,7 +13,7 @@ from egotools import PermissionDeniedError, Tool
 from egotools.calling.tool_answer import ToolAnswer
 from ontology.errors import InvalidArgumentError
 from planners.calling.call_policy import CallPolicy, CallRule, read_policy
-from planners.calling.consent import ConsentingInvoker, always, never
+from planners.calling.consent import ConsentingInvoker
 from tests.planners.calling.tools import NOTHING, http
 
 READ, WRITE, REPLACE = http("orders", NOTHING, "GET"), http("orders"), http("order", NOTHING, "PUT")
@@ -99,11 +99,6 @@ def test_faults_of_a_file_are_said_with_their_line(tmp_path: Path, text: str, sa
     assert caught.value.subject.endswith("policy.yaml")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no such file"):
-        read_policy(tmp_path / "none.yaml")
-
-
 class _Kept:
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -129,14 +124,3 @@ async def test_what_is_refused_is_not_asked_about() -> None:
     assert (caught.value.reason, asked, inner.called) == ("CALL_DENIED", [], [])
     await invoker.invoke(tool("finance/list", READ), {})
     assert asked == inner.called == ["finance/list"]
-
-
-@pytest.mark.parametrize(("ask", "reason"), [(never, "NOT_CONFIRMED"), (always, "")])
-async def test_who_is_asked_decides(ask: Any, reason: str) -> None:
-    invoker = ConsentingInvoker(_Kept(), ask)
-    if not reason:
-        assert (await invoker.invoke(WRITE, {})).ok
-        return
-    with pytest.raises(PermissionDeniedError) as caught:
-        await invoker.invoke(WRITE, {})
-    assert caught.value.reason == reason

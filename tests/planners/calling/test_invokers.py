@@ -184,9 +184,6 @@ class TestPython:
         with pytest.raises(ToolRequestError, match="ModuleNotFoundError"):
             await PythonInvoker(["no.such"]).invoke(python("x", NOTHING, module="no.such"), {})
 
-    async def test_its_own_function_need_not_be_listed(self) -> None:
-        assert (await PythonInvoker([MODULE]).invoke(python("hidden", NOTHING), {})).ok
-
     async def test_an_object_stands_for_its_module(self) -> None:
         invoker = PythonInvoker([], objects={MODULE: shop_tools.Shop("Ulm")})
         answer = await invoker.invoke(python("book"), {"material": "steel"})
@@ -327,17 +324,6 @@ class TestKeptSessions:
             second = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1})
         assert (first.body["visits"], second.body["visits"]) == (1, 1)
         assert first.body["process"] != second.body["process"]
-
-    async def test_the_limit_of_bytes_is_that_of_a_call(
-        self, addresses: dict[str, McpAddress], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("egotools.calling.mcp_session.MAX_ANSWER_BYTES", 0)
-        async with McpInvoker(addresses, max_bytes=20_000) as invoker:
-            for visit in range(1, 9):
-                answer = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 6_000})
-                assert answer.body["visits"] == visit
-            with pytest.raises(OverloadedError):
-                await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 30_000})
 
     async def test_without_the_block_each_call_has_its_own(self, addresses: dict[str, McpAddress]) -> None:
         invoker = McpInvoker(addresses)

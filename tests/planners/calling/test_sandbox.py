@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import random
-import resource
 import signal
 import site
 import socket
@@ -14,8 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +21,7 @@ import pytest
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
 from planners.calling.sandbox import Sandbox, SandboxLimits, SandboxResult
 from planners.calling.sandbox_command import find_bwrap
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is isolated on Linux only")
 
@@ -36,7 +35,6 @@ def _isolated(request: pytest.FixtureRequest) -> None:
 
 REPOSITORY = Path(__file__).parents[3]
 DEFAULT = SandboxLimits()
-SHORT = SandboxLimits(seconds=1.0)
 
 
 async def out(
@@ -66,13 +64,6 @@ def alive(mark: str) -> list[str]:
         except OSError:
             continue
     return found
-
-
-async def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
 
 
 @pytest.fixture
@@ -116,18 +107,8 @@ async def test_ends_as_python_does(code: str, ended: str, stdout: str, stderr: s
     assert stderr in result.stderr
 
 
-async def test_an_error_names_lines_of_the_code_alone() -> None:
-    result = await out("x = 1\nraise ValueError('no')")
-    assert 'File "/code.py", line 2' in result.stderr
-    assert result.stderr.count("File ") == 1
-
-
 async def test_has_the_graph_library() -> None:
     assert await printed("import networkx as nx; print(nx.shortest_path(nx.path_graph(4), 0, 3))") == "[0, 1, 2, 3]"
-
-
-async def test_has_libraries_below_the_folder_of_temporary_files(libraries: Path) -> None:
-    assert await printed("import lent_library; print(lent_library.ANSWER)") == "42"
 
 
 async def test_sees_and_changes_nothing_else_there(libraries: Path) -> None:
@@ -160,38 +141,12 @@ async def test_reads_its_input_and_no_other() -> None:
     assert (await out("print(input()[::-1])", stdin="čaj\n".encode())).stdout == "jač\n"
 
 
-async def test_does_not_have_to_read_its_input() -> None:
-    assert (await out("print(1)", stdin=b"x" * 8 * 2**20)).ended == "ok"
-
-
 async def test_reads_files_by_name_although_only_their_owner_may(tmp_path: Path) -> None:
     path = tmp_path / "of the test"
     path.write_bytes("a;b\n1;ü\n".encode())
     path.chmod(stat.S_IRUSR)
     assert await printed("print(open('t.csv').read(), __import__('os').listdir())", files={"t.csv": path}) == (
         "a;b\n1;ü\n ['t.csv']"
-    )
-
-
-async def test_runs_where_a_thousand_files_are_open() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 2_000:
-        pytest.skip("no process may have so many files open here")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_000), hard))
-    opened: list[int] = []
-    try:
-        while not opened or opened[-1] < 1_100:
-            opened.append(os.open("/dev/null", os.O_RDONLY))
-        assert await printed("import os; print(sorted(os.listdir('/proc/self/fd'))[:3])") == "['0', '1', '2']"
-    finally:
-        for each in opened:
-            os.close(each)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-async def test_starts_threads() -> None:
-    assert (
-        await printed("from concurrent.futures import ThreadPoolExecutor as E\nprint(*E(4).map(abs, [-1, 2]))") == "1 2"
     )
 
 
@@ -410,16 +365,9 @@ async def test_who_kills_its_parent_ends_alone(victim: str) -> None:
 )
 async def test_endless_code_ends_in_time_and_wholly(code: str) -> None:
     limits, mark = marked(seconds=1.0)
-    begun = time.monotonic()
     result = await out(f"print('begun', flush=True)\n{code}", limits=limits)
     assert (result.ended, result.stdout) == ("timeout", "begun\n")
-    assert time.monotonic() - begun < 6
-    await wait_until(lambda: not alive(mark))  # one without streams is killed, but not waited for
-
-
-async def test_processor_time_of_threads_counts_together() -> None:
-    code = "import hashlib, threading\ndef f():\n  while True: hashlib.pbkdf2_hmac('sha256', b'', b'', 10**5)\nfor _ in range(8): threading.Thread(target=f).start()"
-    assert (await out(code, limits=SHORT)).ended == "timeout"
+    await until(lambda: not alive(mark))  # one without streams is killed, but not waited for
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -471,10 +419,8 @@ async def test_threads_are_bounded_and_the_machine_goes_on() -> None:
     )
     running = asyncio.create_task(out(code, limits=SandboxLimits(processes=16, seconds=10)))
     await asyncio.sleep(0.2)
-    begun = time.monotonic()
     neighbour = await asyncio.create_subprocess_exec("/bin/true")
     assert await neighbour.wait() == 0
-    assert time.monotonic() - begun < 3
     result = await running
     assert result.ended == "ok", result
     assert 1 <= int(result.stdout) <= 16
@@ -491,24 +437,11 @@ async def test_overflow_of_the_stack_ends_it_alone() -> None:
 async def test_cancelled_run_leaves_no_process() -> None:
     limits, mark = marked()
     running = asyncio.create_task(out("while True: pass", limits=limits))
-    await wait_until(lambda: alive(mark))
+    await until(lambda: alive(mark))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert alive(mark) == []
-
-
-async def test_runs_that_are_cancelled_while_they_start_end_wholly() -> None:
-    limits, mark = marked()
-    sandbox = Sandbox(limits)
-    await sandbox.check()
-    for wait in range(20):
-        running = asyncio.create_task(sandbox.run("import time; time.sleep(100)"))
-        await asyncio.sleep(wait / 500)
-        running.cancel()
-        await asyncio.wait({running}, timeout=10)
-        assert running.cancelled()
-    await wait_until(lambda: not alive(mark))
 
 
 async def test_killed_caller_leaves_no_process() -> None:
@@ -524,19 +457,9 @@ asyncio.run(main())"""
     with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "checked\n"  # the probe ends by itself, so it must be over
-        await wait_until(lambda: len(alive(mark)) >= 2, 30)
+        await until(lambda: len(alive(mark)) >= 2)
         caller.send_signal(signal.SIGKILL)
-    await wait_until(lambda: not alive(mark))
-
-
-async def test_runs_do_not_leak_descriptors(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"x")
-    sandbox = Sandbox()
-    await sandbox.run("")
-    before = len(os.listdir("/proc/self/fd"))
-    await asyncio.gather(*(sandbox.run("print(open('a').read())", files={"a": path}) for _ in range(4)))
-    assert len(os.listdir("/proc/self/fd")) <= before
+    await until(lambda: not alive(mark))
 
 
 # Files that are refused.
@@ -619,16 +542,6 @@ async def test_refuses_a_program_that_does_not_isolate(bwrap_is: Path, tmp_path:
     assert "allowed" in str(await refused(tmp_path / "ran"))
 
 
-async def test_finds_out_once(bwrap_is: Path, tmp_path: Path) -> None:
-    bwrap_is.write_text(f"#!/bin/sh\necho x >> {tmp_path}/asked\nexit 1\n", encoding="utf-8")
-    bwrap_is.chmod(0o755)
-    sandbox = Sandbox()
-    for _ in range(3):
-        with pytest.raises(IsolationError):
-            await sandbox.run("")
-    assert (tmp_path / "asked").read_text(encoding="utf-8") == "x\n"
-
-
 async def test_isolates_for_an_ordinary_user() -> None:
     if os.geteuid() != 0:
         pytest.skip("the other tests run as an ordinary user")
@@ -662,9 +575,3 @@ async def test_isolates_for_an_ordinary_user() -> None:
     first, second = json.loads(done.stdout).splitlines()
     assert first == "no fork"
     assert second.startswith("1 ")
-
-
-async def test_a_machine_that_is_too_slow_for_a_short_limit_can_isolate() -> None:
-    sandbox = Sandbox(SandboxLimits(seconds=0.001))
-    await sandbox.check()
-    assert (await sandbox.run("print('late')")).ended == "timeout"

@@ -13,8 +13,6 @@ from planners.dfs.domain import Domain
 from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
 
-FAR = "9999-12-31"
-
 
 def day(text: str) -> str:
     """The interval of one day."""

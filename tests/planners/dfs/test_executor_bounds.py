@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs import Domain, executor
 from planners.dfs.execution.execution import Execution, words_of
 from planners.dfs.execution.execution_events import (
     MOST_SHOWN,
@@ -21,14 +20,12 @@ from planners.dfs.execution.execution_events import (
     EdgeTraversed,
     Event,
     Filtered,
-    Intersected,
     Pruned,
     SetResolved,
     VariableEntered,
 )
 from planners.dfs.execution.execution_json import event_json, execution_json
 from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.execution.work import Work
 from planners.dfs.executor import execute
 from planners.dfs.query_graph import FilterConstraint, QueryGraph
 from planners.dfs.resolver import Entity, Step
@@ -69,34 +66,6 @@ async def test_a_failed_call_ends_its_branch_and_the_answer_says_what_it_lacks()
     assert [each["id"] for each in written[0]["answer"]] == [each.id for each in partial.answer]
     assert [each["event"] for each in written[1:]] == [type(each).__name__ for each in events]
     assert [each["missing"] for each in written[1:] if each["event"] == "BranchFailed"] == written[0]["missing"]
-
-
-async def test_an_edge_that_fails_one_way_is_followed_the_other_way() -> None:
-    data = personal_tables(300)
-    graph = graph_of("e", "all", "e to self; e sent_on d; d.value = 2025-01-10..2025-02-10")
-    whole = await run(graph, data)
-    for broken in ("Date ← sent_on Email", "Self ← to Email", "Email to Self", "Email sent_on Date"):
-        data.broken = {broken}
-        assert (await run(graph, data)).candidates == whole.candidates
-    data.broken = {"Date ← sent_on Email", "Self ← to Email"}
-    listed = await run(graph, data)  # all mails are, as the last resort, and each is followed forward
-    assert listed.candidates == whole.candidates != {} and not listed.missing
-    assert [call.what for call in listed.calls if call.kind == "find"] == ["Email"]
-    data.broken |= {"Email"}
-    events: list[Event] = []
-    nothing = await run(graph, data, events)
-    assert [each.missing for each in events if isinstance(each, BranchFailed)] == list(nothing.missing)
-    assert (nothing.count, nothing.answer, nothing.candidates) == (None, (), {})
-    assert set(missing(nothing)) == {words_of(each) for each in graph.constraints}
-
-
-@pytest.mark.parametrize("order", ["selective", "paper"])
-async def test_a_listed_type_of_which_no_constraint_holds_is_no_answer(order: str) -> None:
-    data = personal_tables(100)
-    data.broken = {"Person ← from Email", "Email from Person"}
-    execution = await run(graph_of("e", "all", "e from p; p.name = Person 1"), data, order=order)
-    assert (execution.count, execution.answer, execution.candidates) == (None, (), {})
-    assert sorted(missing(execution)) == ["e from p", "p.name = Person 1"]
 
 
 async def test_a_date_that_cannot_be_read_ends_its_branch() -> None:
@@ -145,14 +114,6 @@ async def test_a_budget_ends_the_branches_that_are_left(settings: dict[str, Any]
     assert any(reason in each.reason for each in execution.missing)
     assert set(missing(execution)) == {"p1 attended ev", "p2 attended ev", "p1.name = Person 3"}
     assert execution.totals.calls <= 2
-
-
-async def test_what_was_found_before_a_budget_ended_is_a_partial_answer() -> None:
-    data = personal_tables(300)
-    graph = graph_of("e", "all", "e from p; p.name = Person 1; e has_attachment f; f parent dir")
-    partial = await run(graph, data, max_calls=2)
-    assert partial.count == len((await run(graph_of("e", "all", "e from p; p.name = Person 1"), data)).answer)
-    assert missing(partial) == ["e has_attachment f", "f parent dir"]
 
 
 class Waiting(MemoryResolver):
@@ -211,103 +172,6 @@ async def test_a_cancelled_execution_leaves_no_task_and_makes_no_further_call(or
     assert not any(isinstance(each, Done) for each in events)
 
 
-async def test_a_bug_of_a_resolver_is_raised_and_leaves_no_task() -> None:
-    class Broken(Waiting):
-        async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
-            if filters[0].value == "Person 4":
-                await until(lambda: self.at_once)
-                raise KeyError("bug")
-            return await super().find(kind, filters)
-
-    before = asyncio.all_tasks()
-    with pytest.raises(BaseExceptionGroup) as raised:
-        await run(graph_of(*TWO_PEOPLE), Broken(personal_tables(300)))
-    assert raised.group_contains(KeyError)
-    assert asyncio.all_tasks() == before
-
-
-async def test_a_step_is_not_followed_twice_from_the_same_source() -> None:
-    data = personal_tables(300)
-    graph = graph_of("p1", "all", "p1 attended ev; p2 attended ev; p2.name = Person 3; e1 from p2; e2 from p1")
-    await run(graph, data)
-    followed = [(step, source) for kind, step, sources in data.asked if kind == "follow" for source in sources]
-    assert len(followed) == len(set(followed))
-    senders = [len(sources) for kind, step, sources in data.asked if kind == "follow" and step.target == "Email"]
-    assert len(senders) == 2
-
-
-@pytest.mark.parametrize("order", ["selective", "paper"])
-async def test_branches_that_ask_the_same_at_once_share_the_answer_or_the_failure(order: str) -> None:
-    graph = graph_of("ev", "all", "p1 attended ev; p2 attended ev; p1.name = Person 3; p2.name = Person 3")
-    data = Waiting(personal_tables(300))
-    data.go.set()
-    answered = await run(graph, data, order=order)
-    assert answered.count == 0  # two variables of one type, and one person
-    assert [each[0] for each in data.asked if each[0] != "count"] == ["find", "follow"]
-    data = Waiting(personal_tables(300))
-    data.go.set()
-    data.broken = {"Person"}
-    failed = await run(graph, data, order=order)
-    assert [each[:2] for each in data.asked].count(("find", "Person")) == 1
-    assert "p1.name = Person 3" in missing(failed) and "p2.name = Person 3" in missing(failed)
-
-
-@pytest.mark.parametrize(("files", "first"), [("f.name = report-7.pdf", "File"), ("f.extension = pdf", "Person")])
-async def test_the_branch_with_the_fewest_rows_by_the_counts_goes_first(files: str, first: str) -> None:
-    data = personal_tables(3_000)
-    execution = await run(graph_of("e", "all", f"e from p; e has_attachment f; p.name = Person 5; {files}"), data)
-    assert next(each for each in data.asked if each[0] == "find")[1] == first
-    assert {call.what for call in execution.calls if call.kind == "count"} >= {"Email", "Person.name = Person 5"}
-
-
-async def test_where_the_search_for_witnesses_meets_its_bound_nothing_is_lost_and_it_is_said() -> None:
-    graph = graph_of("p1", "all", "p1 attended ev; p2 attended ev; ev occurred_on d; d.value = 2024-01-01..2024-06-01")
-    data = personal_tables(300)
-    whole, bounded = await run(graph, data), await run(graph, data, max_witness_steps=1)
-    assert (whole.exact, bounded.exact) == (True, False)
-    assert {each.id for each in bounded.answer} >= {each.id for each in whole.answer} != set()
-    assert execution_json(bounded)["exact"] is False
-
-
-def endless() -> tuple[QueryGraph, MemoryResolver]:
-    """Twelve different mails of somebody who has eleven: nothing answers, which a search finds out in days."""
-    plain = personal_tables(300)
-    tables = {**plain.tables, "Email": {f"m{at}": {"at": "2025-01-01"} for at in range(11)}}
-    pairs = {**plain.pairs, ("Email", "from", "Person"): {(mail, "p1") for mail in tables["Email"]}}
-    data = MemoryResolver(DOMAIN, tables, pairs)
-    mails = [f"e{at}" for at in range(12)]
-    constraints: list[dict[str, str]] = [{"kind": "edge", "from": each, "edge": "from", "to": "p"} for each in mails]
-    constraints.append({"kind": "filter", "var": "p", "field": "name", "op": "=", "value": "Person 1"})
-    kinds = {"p": "Person", **dict.fromkeys(mails, "Email")}
-    given = {"action": "find", "return_var": "p", "vars": kinds, "constraints": constraints}
-    return QueryGraph.model_validate(given), data
-
-
-async def test_the_bound_of_time_holds_in_the_search_for_witnesses() -> None:
-    graph, data = endless()
-    execution = await run(graph, data, max_seconds=0.2, max_witness_steps=10**12)
-    assert (execution.exact, execution.count) == (False, 1)
-
-
-async def test_the_search_for_witnesses_does_not_hold_up_the_event_loop_and_ends_with_its_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made: list[Work] = []
-
-    def watched(steps: int, deadline: float) -> Work:
-        made.append(Work(steps, deadline))
-        return made[-1]
-
-    monkeypatch.setattr(executor, "Work", watched)
-    graph, data = endless()
-    task = asyncio.create_task(run(graph, data, max_witness_steps=10**12))
-    await until(lambda: made and made[0].steps < 10**12 - 10_000)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 4)  # waits for its threads
-
-
 async def test_events_tell_the_run_in_its_order() -> None:
     data = personal_tables(300)
     events: list[Event] = []
@@ -339,12 +203,6 @@ async def test_events_tell_the_run_in_its_order() -> None:
     assert 0 <= execution.totals.own_ms <= execution.totals.wall_ms
 
 
-async def test_a_further_branch_is_intersected_or_filtered_and_said() -> None:
-    events: list[Event] = []
-    await run(graph_of(*TWO_PEOPLE), personal_tables(300), events)
-    assert [each.var for each in events if isinstance(each, Intersected)] == ["ev"]
-
-
 @pytest.mark.parametrize(
     ("constraints", "settings", "said"),
     [
@@ -360,58 +218,10 @@ async def test_a_bad_graph_is_refused_before_any_call(constraints: str, settings
     assert data.asked == []
 
 
-async def test_an_ordinal_of_a_date_and_a_filter_of_the_user() -> None:
-    fields = {"ordinal": {"operators": ["="], "kind": "ordinal"}, "name": {"operators": ["="]}}
-    plain = DOMAIN.model_dump()
-    domain = Domain.model_validate(
-        {
-            **plain,
-            "types": {
-                **plain["types"],
-                **{name: {**plain["types"][name], "fields": fields} for name in ("Date", "Self")},
-            },
-        }
-    )
-    data = personal_tables(300)
-    graph = graph_of("d", "one", "e sent_on d; e from p; p.name = Person 1; d.ordinal = last")
-    execution = await execute(graph, domain, data, resolve_date=date_range)
-    mine = {mail for mail, person in data.pairs["Email", "from", "Person"] if person == "p1"}
-    days = [day for mail, day in data.pairs["Email", "sent_on", "Date"] if mail in mine]
-    assert [each.id for each in execution.answer] == [max(days)]
-    with pytest.raises(InvalidArgumentError, match="self: the user is one entity and takes no filter"):
-        await execute(graph_of("e", "all", "e to self; self.name = me"), domain, data, resolve_date=date_range)
-
-
 async def test_dates_alone_are_refused() -> None:
     graph = QueryGraph.model_validate({"action": "find", "return_var": "d", "vars": {"d": "Date"}})
     with pytest.raises(InvalidArgumentError, match="nobody can list"):
         await run(graph, personal_tables(20))
-
-
-@pytest.mark.parametrize("order", ["selective", "paper"])
-async def test_what_several_calls_say_of_an_entity_is_joined(order: str) -> None:
-    data = personal_tables(300)
-    data.carried = set()  # edges give identifiers alone
-    graph = graph_of("e", "one", "e from p; p.name = Person 1; e.subject contains about; e.ordinal = last")
-    execution = await run(graph, data, order=order)
-    assert [call.kind for call in execution.calls if call.rows] == ["find", "follow", "find"]
-    mine = [mail for mail, person in data.pairs["Email", "from", "Person"] if person == "p1"]
-    assert [each.id for each in execution.answer] == [max(mine, key=lambda mail: data.tables["Email"][mail]["at"])]
-    assert execution.answer[0].fields["subject"]
-
-
-@pytest.mark.parametrize("order", ["selective", "paper"])
-async def test_a_filter_by_text_means_what_the_tool_finds_by_it(order: str) -> None:
-    class Lenient(MemoryResolver):
-        async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
-            alike = [each.model_copy(update={"op": "contains"}) for each in filters]
-            return await super().find(kind, alike)
-
-    exact = personal_tables(300)
-    data = Lenient(DOMAIN, exact.tables, exact.pairs)
-    graph = graph_of("e", "all", "e sent_on d; d.value = 2025-01-10..2025-03-10; e from p; p.name = Person")
-    execution = await run(graph, data, order=order)
-    assert {each.fields["name"] for each in execution.candidates["p"]} > {"Person 1"}
 
 
 async def test_what_a_tool_answers_beyond_its_question_is_not_taken() -> None:
@@ -428,11 +238,3 @@ async def test_what_a_tool_answers_beyond_its_question_is_not_taken() -> None:
         await run(graph, data, events)
         sizes.append([each.size for each in events if isinstance(each, SetResolved)])
     assert sizes[0] == sizes[1]
-
-
-def test_events_cut_long_texts_of_entities() -> None:
-    mail = Entity("m", {"content": "x" * 10_000, "to": ["y" * 10_000], "size": 10_000, "read": None})
-    (shown,) = event_json(SetResolved("e", 1, (mail,)))["first"]
-    assert shown["id"] == "m" and shown["fields"]["size"] == 10_000 and shown["fields"]["read"] is None
-    assert [len(shown["fields"][name]) for name in ("content", "to")] == [500, 500]
-    assert event_json(Pruned({"e": 1}, {"e": (mail,)}))["first"] == {"e": [shown]}

@@ -77,13 +77,6 @@ def test_each_fault_is_named_with_what_is_allowed(
     assert any(said in fault for fault in faults), faults
 
 
-def test_all_faults_are_named_at_once() -> None:
-    graph = _graph(
-        [{**FROM, "edge": "knows"}, {**NAMED, "field": "age"}], variables={"l": "Letter", "p": "Person", "o": "Person"}
-    )
-    assert len(graph_faults(graph, DOMAIN)) == 3
-
-
 @pytest.mark.parametrize("change", [{"action": "delete"}, {"return_mode": "some"}, {"vars": {}}, {"extra": 1}])
 def test_another_form_is_no_graph(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -46,22 +46,6 @@ async def test_the_selective_order_fetches_fewer_rows_for_the_same_answers(count
     assert fetched <= 0.6 * logged
 
 
-async def test_a_leaf_without_filter_is_not_listed_where_another_side_can_drive() -> None:
-    data = personal_tables(300)
-    for returned, mode, constraints in REQUESTS.values():
-        data.asked.clear()
-        await execute(graph_of(returned, mode, constraints), DOMAIN, data, resolve_date=date_range)
-        assert [call for call in data.asked if call[0] == "find" and not call[2]] == []
-
-
-async def test_where_nothing_is_bound_the_smallest_type_is_listed() -> None:
-    data = personal_tables(300)
-    graph = graph_of("w", "all", "e mentions_url w; e has_attachment f; f parent dir")
-    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
-    assert [call[1] for call in data.asked if call[0] == "find"] == ["File"]
-    assert execution.count
-
-
 async def test_the_work_grows_with_the_rows_and_not_with_their_square() -> None:
     mails = [f"e{at}" for at in range(25_000)]
     pairs = {

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ontology.errors import ToolCallError
-from planners.finding.answer_rows import answer_rows, path_steps
+from planners.finding.answer_rows import answer_rows
 
 
 def rows(body: Any, path: str, source: str = "") -> list[tuple[str, str]]:
@@ -66,37 +64,3 @@ def test_shapes(body: Any, path: str, source: str, expected: list[tuple[str, str
 def test_other_shapes_are_errors(body: Any, path: str) -> None:
     with pytest.raises(ToolCallError, match="another shape"):
         answer_rows(body, path, subject="tool")
-
-
-def test_fields_are_those_beside_the_identifier() -> None:
-    (row,) = answer_rows({"m": [{"id": 1, "subject": "Hi", "from": {"id": 2, "name": "A"}}]}, "m[].from.id")
-    assert row.fields == {"id": 2, "name": "A"}
-    (bare,) = answer_rows(["x"], "[]")
-    assert bare.fields == {}
-
-
-def test_steps() -> None:
-    assert path_steps("a.b[].c") == ("a", "b", "[]", "c")
-    assert path_steps("[].1.id") == ("[]", "1", "id")
-    assert path_steps("*[]") == ("*", "[]")
-    assert path_steps("") == ()
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text("ab", min_size=1), st.none() | st.lists(st.none() | st.fixed_dictionaries({"p": st.integers()}))
-        ),
-        max_size=5,
-    )
-)
-def test_nested_lists(orders: list[tuple[str, list[dict[str, int] | None] | None]]) -> None:
-    body = {"orders": [{"id": name, "items": items} for name, items in orders]}
-    expected = [(name, str(item["p"])) for name, items in orders for item in items or () if item]
-    assert rows(body, "orders[].items[].p", "orders[].id") == expected
-
-
-@given(st.dictionaries(st.text(), st.lists(st.integers())))
-def test_members(body: dict[str, list[int]]) -> None:
-    if "error" not in body:
-        assert rows(body, "*[]", "*") == [(name, str(item)) for name, items in body.items() for item in items]

@@ -123,11 +123,6 @@ class TestPromptTokens:
         assert 100 < tokens.count(prompt) < len(prompt)
         assert tokens.name == "tokenizer of minilm-l6-v2-int8"
 
-    def test_long_texts_are_counted_whole(self) -> None:
-        tokens = PromptTokens()
-        assert tokens.count("supplier " * 5_000) == 5_000  # beyond what the encoder reads
-        assert tokens.count("") == 0
-
     def test_prompts_of_a_model_are_counted_with_the_schema_of_the_answer(self) -> None:
         model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens())
         question = [Message("system", "list all"), Message("user", "books here")]

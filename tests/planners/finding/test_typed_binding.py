@@ -93,33 +93,6 @@ def test_what_no_tool_does(
     assert found.reason.startswith(reason)
 
 
-def test_fields_that_have_an_input(tools: Mapping[str, Tool]) -> None:
-    fields = {"name": "q", "country": "", "status": "", "rating": ""}
-    found = bind(tools["procurement/searchSuppliers"], Wanted(target=SUPPLIER, fields=fields))
-    assert isinstance(found, Binding)
-    assert found.fields == {"name": "q", "country": "country", "status": "status"}
-
-
-@pytest.mark.parametrize(
-    ("tool", "source", "target", "takes", "needed"),
-    [
-        ("sales/searchCustomers", EMPLOYEE, CUSTOMER, "ownerEmployeeId", "q"),
-        ("hr/searchEmployees", EntityName(names=("Department",)), EMPLOYEE, "departmentId", "query"),
-    ],
-)
-def test_a_search_that_demands_words_gets_those_that_the_caller_knows_and_no_others(
-    tools: Mapping[str, Tool], tool: str, source: EntityName, target: EntityName, takes: str, needed: str
-) -> None:
-    edge, listing = Wanted(source=source, target=target, takes=takes), Wanted(target=target)
-    for wanted in (edge, listing):
-        assert bind(tools[tool], wanted) == Misfit(reason=f"{tool} also needs {needed}, which nothing here supplies")
-        found = bind(tools[tool], replace(wanted, every={needed: "xyz", "another": ""}))
-        assert isinstance(found, Binding)
-        assert found.every == {needed: "xyz"} and f"{needed} is 'xyz'" in found.reason
-    filtered = bind(tools[tool], Wanted(target=target, fields={"name": needed}))
-    assert isinstance(filtered, Binding) and filtered.every == {}
-
-
 @pytest.mark.parametrize(("text", "fits"), [("", False), ("x", False), ("xy", True)])
 def test_words_that_find_everything_are_as_long_as_the_tool_demands(
     tools: Mapping[str, Tool], text: str, fits: bool
@@ -130,12 +103,6 @@ def test_words_that_find_everything_are_as_long_as_the_tool_demands(
     found = bind(replace(tool, input_schema_json=json.dumps(schema)), Wanted(target=EMPLOYEE, every={"query": text}))
     assert isinstance(found, Binding) == fits
     assert fits or (isinstance(found, Misfit) and "wants more characters in query" in found.reason)
-
-
-def test_rows_of_another_type_are_no_list_of_the_wanted_one(tools: Mapping[str, Tool]) -> None:
-    wanted = Wanted(target=SUPPLIER, gives="suppliers[].supplierId", fields={"status": "status"})
-    found = bind(tools["finance/searchSupplierInvoices"], wanted)  # its status is that of an invoice
-    assert isinstance(found, Misfit) and "no output" in found.reason
 
 
 def test_paging(tools: Mapping[str, Tool]) -> None:

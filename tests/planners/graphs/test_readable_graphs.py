@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -18,11 +15,9 @@ import pytest
 
 from ontology.errors import StatementError, StorageError
 from planners.graphs.bolt.bolt_reader import open_bolt_reader
-from planners.graphs.cypher_names import quoted_name
 from planners.graphs.graph_schema import PropertyKey
 from planners.graphs.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
 from planners.graphs.loading.graph_loading import load_graph
-from planners.graphs.loading.loaded_tables import NodeTable, RelationshipTable
 from planners.graphs.property_graph import QueryLimits
 from planners.graphs.read_rows import read_rows_of
 from planners.graphs.readable_graph import ReadableGraph
@@ -115,33 +110,6 @@ def _check_counts(found: PropertyKey, type_: str, values: Sequence[Any]) -> None
         assert (found.least, found.greatest) == (min(present), max(present))
 
 
-def test_rows_come_in_batches_up_to_the_limit(opened: Opened) -> None:
-    graph, run = opened
-
-    async def sizes(rows: int) -> tuple[list[int], bool]:
-        async with graph.read("UNWIND range(1, 2500) AS x RETURN x, 'v'", limits=QueryLimits(rows=rows)) as stream:
-            assert len(stream.columns) == 2
-            return [len(batch) async for batch in stream.batches()], stream.cut
-
-    assert run(sizes(2_500)) == ([1_000, 1_000, 500], False)
-    assert run(sizes(2_499)) == ([1_000, 1_000, 499], True)
-    assert run(sizes(10_000)) == ([1_000, 1_000, 500], False)
-
-
-def test_values_are_json_with_ids_that_fit_together(opened: Opened) -> None:
-    graph, run = opened
-    text = "MATCH (a:Person)-[r:KNOWS]->(b) WHERE a.key = $key RETURN a, r, b, a.born, 1.0 / 0"
-    ((a, relationship, b, born, infinite),) = run(_fetch(graph, text, key="b"))
-    assert a["properties"] == {"key": "b", "name": 'say "hi",\nÉmile 😀', "age": 40, "weight": 2.0}
-    assert b["properties"] == {"key": "c:1", "ok": False, "born": "2001-12-31"}
-    assert relationship == {"type": "KNOWS", "source": a["id"], "target": b["id"], "properties": {}}
-    assert (born, infinite) == (None, "inf")
-    alone = run(_fetch(graph, "MATCH (:Person {key: 'b'})-[r:KNOWS]->() RETURN r"))
-    assert alone == [(relationship,)]
-    name = quoted_name(ODD, graph.dialect)
-    assert {row[0]["label"] for row in run(_fetch(graph, f"MATCH (n:{name}) RETURN n"))} == {ODD}
-
-
 def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(opened: Opened) -> None:
     graph, run = opened
     for text in ("MATCH (n:Person) SET n.age = 1", "MATCH (n:Person", "CREATE (:City {id: 9})"):
@@ -170,59 +138,6 @@ def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> Non
     assert run(concurrent()) == [[(number,)] for number in range(6)]
 
 
-def test_a_path_over_columns_of_one_name_and_different_types(opened: Opened) -> None:
-    graph, run = opened
-    odd, in_ = (quoted_name(name, graph.dialect) for name in (ODD, "i`n"))
-    ((path,),) = run(_fetch(graph, f"MATCH p = (:{odd})-[:{in_}|LIVES*2..2]->(:City) RETURN p"))
-    assert [node["properties"].get("name") for node in path["nodes"]] == [1, "Rome", "Bonn"]
-    ids = [node["id"] for node in path["nodes"]]
-    assert [(edge["source"], edge["target"]) for edge in path["edges"]] == [(ids[0], ids[1]), (ids[1], ids[2])]
-
-
-async def test_a_path_over_relationships_with_such_columns_is_refused(tmp_path: Path) -> None:
-    nodes = [NodeTable(type="A", columns=(("k", "string"),), key="k", rows=[("1",), ("2",)])]
-    ends: Any = {"source_type": "A", "target_type": "A"}
-    relationships = [
-        RelationshipTable(type="R", **ends, columns=(("w", "integer"),), rows=[("1", "2", 5)]),
-        RelationshipTable(type="S", **ends, columns=(("w", "string"),), rows=[("2", "1", "x")]),
-    ]
-    load_graph(tmp_path / "g", nodes, relationships)
-    async with open_ladybug_reader(tmp_path / "g") as graph:
-        with pytest.raises(StatementError, match="a path cannot be returned here"):
-            await _fetch(graph, "MATCH p = (:A)-[:R|S*1..2]->(:A) RETURN p")
-        assert await _fetch(graph, "MATCH (:A)-[r:R]->(:A) RETURN r.w") == [(5,)]
-
-
-async def test_two_readers_of_a_file_and_no_writer(ladybug_file: Path) -> None:
-    writes = f"import ladybug; ladybug.Database({str(ladybug_file)!r}, max_db_size=1 << 30)"
-    async with open_ladybug_reader(ladybug_file) as one, open_ladybug_reader(ladybug_file) as other:
-        assert await _fetch(one, "MATCH (n:City) RETURN count(*)") == await _fetch(
-            other, "MATCH (n:City) RETURN count(*)"
-        )
-        found = await asyncio.to_thread(
-            subprocess.run, [sys.executable, "-c", writes], capture_output=True, check=False
-        )
-        assert b"lock" in found.stderr
-
-
-async def test_no_process_is_left(ladybug_file: Path) -> None:
-    async with open_ladybug_reader(ladybug_file) as graph:
-        await asyncio.gather(*(_fetch(graph, "RETURN 1") for _ in range(2)))
-        assert 1 <= len(_children(ladybug_file)) <= 2
-    assert _children(ladybug_file) == []
-
-
-def _children(path: Path) -> list[str]:
-    """Return the processes that have a file open."""
-    opened = (each for each in Path("/proc").glob("[0-9]*/fd/*") if each.is_symlink())
-    found = set()
-    for each in opened:
-        with contextlib.suppress(OSError):
-            if each.readlink() == path:
-                found.add(each.parts[2])
-    return sorted(found)
-
-
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:
     async with open_ladybug_reader(ladybug_file) as graph:
         with pytest.raises(StorageError, match=r"by SIGKILL.*Ask again"):
@@ -234,19 +149,6 @@ async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path)
 
 def _pid(graph: LadybugReader, stream: Any) -> int:
     return int(stream._process.pid)
-
-
-async def test_a_file_that_another_takes_the_place_of(ladybug_file: Path, tmp_path: Path) -> None:
-    path = tmp_path / "g"
-    shutil.copy(ladybug_file, path)
-    async with open_ladybug_reader(path) as graph:
-        before = (await graph.schema()).fingerprint
-        load_graph(path, [NodeTable(type="New", columns=(("k", "string"),), key="k", rows=[("1",)])], [])
-        assert [node.name for node in (await graph.schema()).nodes] == ["New"]
-        assert (await graph.schema()).fingerprint != before
-        path.unlink()
-        with pytest.raises(StorageError, match="no such file"):
-            await graph.schema()
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,6 @@ def test_refused_updates(text: str) -> None:
         allowed_update(text, {})
 
 
-def test_words_of_data_are_data() -> None:
-    text = "SELECT ?service WHERE { ?service :load 'DROP ALL; SERVICE <http://a>' ; :clear ?drop } # SERVICE"
-    assert allowed_query(text, {}, 10) == PROLOGUE + text.removesuffix(" # SERVICE").replace("'", '"') + " LIMIT 11 "
-    update = 'INSERT DATA { :drop a :Service ; :name """LOAD "GRAPH" { """ } # LOAD'
-    expected = r'INSERT DATA { :drop a :Service ; :name "LOAD \"GRAPH\" { " }'
-    assert allowed_update(update, {}) == PROLOGUE + expected
-
-
 @pytest.mark.parametrize(
     ("text", "limited"),
     [
@@ -101,32 +93,8 @@ def test_rows_are_limited_by_the_engine(text: str, limited: str) -> None:
     assert allowed_query(text, {}, 3) == PROLOGUE + limited
 
 
-def test_own_prefixes_are_left_out() -> None:
-    text = "PREFIX : <http://example.org/> PREFIX ex: <http://example.org/> SELECT * WHERE { ?s :p ex:o }"
-    expected = PROLOGUE + "PREFIX n0: <http://example.org/> SELECT * WHERE { ?s :p n0:o } LIMIT 4 "
-    assert allowed_query(text, {}, 3) == expected
-
-
 def test_parameters_are_values_never_text() -> None:
     text = "ASK { ?s :name $name ; :age $age ; :other ?name }"
     parameters: dict[str, Value] = {"name": 'x" } ; DROP ALL #\n', "age": 3}
     expected = 'ASK { ?s :name "x\\" } ; DROP ALL #\\n" ; :age "3"^^<http://www.w3.org/2001/XMLSchema#integer> ; :other ?name }'
     assert allowed_query(text, parameters, 3) == PROLOGUE + expected
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("ASK{FILTER(1<2&&3>1)}", "ASK { FILTER ( 1 < 2 && 3 > 1 ) }"),
-        ("ASK{FILTER(?a<-1||?a-1<=?b)}", "ASK { FILTER ( ?a < -1 || ?a -1 <= ?b ) }"),
-        (
-            "ASK{?s<urn:p>?o.?s(<urn:p>|^<urn:q#r>)*<urn:o>}",
-            "ASK { ?s <urn:p> ?o . ?s ( <urn:p> | ^ <urn:q#r> ) * <urn:o> }",
-        ),
-        ("ASK{?s :p?'x'@en,'1'^^xsd:int}", 'ASK { ?s :p ? "x" @en , "1" ^^ xsd:int }'),
-        ("ASK{?s?p'''a'b\n\\\\u0041'''}", r"""ASK { ?s ?p "a'b\n\\\u00750041" }"""),
-        ("PREFIX GRAPHx: <urn:g:> ASK{GRAPHx:a?p?o}", "PREFIX n0: <urn:g:> ASK { n0:a ?p ?o }"),
-    ],
-)
-def test_texts_are_written_anew(text: str, written: str) -> None:
-    assert allowed_query(text, {}, 3) == PROLOGUE + written

@@ -8,11 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.graphs.rdf.rdf_terms import RdfTerm, term_text
 from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
 
 pyoxigraph = pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
@@ -150,15 +149,3 @@ def _check(listener: tuple[str, list[str]], texts: tuple[str, str]) -> None:
         assert _asks(listener, _update, allowed_update(update, {})) == [], update
     except StatementError:
         pass
-
-
-@settings(max_examples=100, deadline=None)
-@given(value=st.text(st.sampled_from("ab\\'\"uU0027\n\r\t\x01é𝄞 "), max_size=12))
-def test_strings_keep_their_value(value: str) -> None:
-    """Strings are decoded and written anew: the engine gives the value that its own reading of the first text gives."""
-    assume("\\u00" not in value)
-    literal = term_text(RdfTerm("literal", value))
-    (row,) = list(pyoxigraph.Store().query(allowed_query(f"SELECT ({literal} AS ?x) {{ }}", {}, 1)))
-    assert row["x"].value == value
-    (row,) = list(pyoxigraph.Store().query(allowed_query("SELECT ($v AS ?x) { }", {"v": value}, 1)))
-    assert row["x"].value == value

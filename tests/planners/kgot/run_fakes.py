@@ -41,10 +41,6 @@ def completion(text: str, *, tokens: tuple[int, int] = (11, 5), finish: str = "s
     )
 
 
-Answer = Any
-"""A JSON value, a text as it is, or a whole reply."""
-
-
 class StepServer:
     """A server that answers each step by its name: the next of a list, whose last item stays; or what a function says.
 

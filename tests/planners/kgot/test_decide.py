@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from planners.kgot.kgot_events import Decided, Dropped, Missing
-from planners.kgot.step_makers import Insert, Retrieve
+from planners.kgot.kgot_events import Decided, Dropped
+from planners.kgot.step_makers import Retrieve
 from tests.inference.loopback import as_json
-from tests.planners.kgot.run_fakes import INSERT, QUESTION, FakeFinder, FakeTextGraph, StepServer, run_task
+from tests.planners.kgot.run_fakes import INSERT, FakeTextGraph, StepServer, run_task
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
@@ -37,19 +36,6 @@ async def test_five_votes_send_five_seeds_at_a_temperature_above_0() -> None:
     assert {body["temperature"] for body in votes} == {0.7}
     assert len({str(body["messages"]) for body in votes}) == 1
     assert (ran.run.answer, ran.run.outcome) == ("Tides", "solved")
-
-
-async def test_a_further_iteration_draws_anew() -> None:
-    with StepServer(next_step=[INSERT], merge_reasons=[{"missing": "books"}], **FORCED) as server:
-        await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3)
-    seeds = [body["seed"] for body in server.of("next_step")]
-    assert sorted(seeds) == [1_000, 1_001, 1_002, 2_000, 2_001, 2_002]
-
-
-async def test_a_single_vote_is_the_most_probable_answer() -> None:
-    with StepServer(next_step=[retrieve("GOOD")], **FINAL) as server:
-        await run_task(server, FakeTextGraph(queries=QUERIES))
-    assert [(body["seed"], body["temperature"]) for body in server.of("next_step")] == [(0, 0)]
 
 
 MAJORITIES: dict[str, tuple[list[Any], str]] = {
@@ -81,14 +67,6 @@ async def test_the_majority_of_the_usable_votes_decides(case: str) -> None:
     assert ("solved" if decision == "solve" else "no solution") == ran.run.outcome
 
 
-async def test_without_any_reason_the_task_itself_is_missing() -> None:
-    finder = FakeFinder()
-    with StepServer(next_step=["prose"], **FORCED) as server:
-        ran = await run_task(server, FakeTextGraph(queries=QUERIES), finder=finder, max_iterations=1)
-    assert finder.requests == [QUESTION]
-    assert [each.text for each in ran.of(Missing)] == [QUESTION]
-
-
 async def test_a_dead_model_gives_no_votes_and_the_run_ends_by_name() -> None:
     with StepServer(next_step=[as_json({}, status=500)]) as server:
         ran = await run_task(server, max_iterations=1)
@@ -107,38 +85,3 @@ async def test_a_judge_chooses_among_the_votes() -> None:
     assert graph.queried == ["GOOD"]
     prompt = server.prompts("judge")[0]
     assert all(line in prompt for line in ("1. RETRIEVE: BAD", "2. INSERT: her books are missing", "3. RETRIEVE: GOOD"))
-
-
-async def test_a_judge_may_decide_against_the_majority() -> None:
-    votes = [retrieve("GOOD"), INSERT, retrieve("GOOD")]
-    with StepServer(next_step=by_seed(*votes), judge=[{"best": 2}], **FORCED) as server:
-        ran = await run_task(
-            server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, next_step="judge", max_iterations=1
-        )
-    assert ran.of(Decided)[0].decision == "enhance"
-    assert [each.text for each in ran.of(Missing)] == ["her books are missing"]
-    assert "merge_reasons" not in server.steps
-
-
-async def test_a_judge_that_cannot_be_used_leaves_the_majority() -> None:
-    votes = [retrieve("GOOD"), INSERT, retrieve("GOOD")]
-    with StepServer(next_step=by_seed(*votes), judge=[{"best": 9}], **FINAL) as server:
-        ran = await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, next_step="judge")
-    assert ran.run.outcome == "solved"
-    assert [each.step for each in ran.of(Dropped)] == ["judge"]
-    assert server.steps.count("judge") == 4  # an answer and three re-asks
-
-
-async def test_votes_are_told_in_their_order_whatever_arrives_first() -> None:
-    def slow_first(body: Mapping[str, Any], nth: int) -> dict[str, str]:
-        import time
-
-        at = body["seed"] % 1_000
-        time.sleep(0.05 * (3 - at))
-        return {"query_type": "INSERT", "content": f"reason {at}"}
-
-    with StepServer(next_step=slow_first, merge_reasons=[{"missing": "all"}], **FORCED) as server:
-        ran = await run_task(server, FakeTextGraph(queries=QUERIES), num_next_steps_decision=3, max_iterations=1)
-    assert ran.of(Decided)[0].votes == tuple(Insert(reason=f"reason {at}") for at in range(3))
-    prompt = server.prompts("merge_reasons")[0]
-    assert prompt.index("reason 0") < prompt.index("reason 1") < prompt.index("reason 2")

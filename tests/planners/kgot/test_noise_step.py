@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import StorageError
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph
-from planners.kgot.kgot_events import Dropped, GraphChanged, NoiseRemoved
+from planners.kgot.kgot_events import GraphChanged, NoiseRemoved
 from planners.kgot.kgot_settings import NoiseKind
-from planners.kgot.noise_step import asked_terms
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeTextGraph, StepServer, run_task, tool
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
@@ -62,20 +60,3 @@ async def test_what_was_told_takes_it_back() -> None:
         again = MemoryGraph()
         await again.apply([ReplaceGraph(state=state)])
         assert await again.state() == state
-
-
-async def test_a_store_that_fails_at_it_keeps_the_graph() -> None:
-    class Refusing(FakeTextGraph):
-        async def apply(self, operations: Any) -> None:
-            if any(isinstance(each, ReplaceGraph) for each in operations):
-                raise StorageError("the disk is full")
-            await super().apply(operations)
-
-    ran = await noisy(Refusing({"WRITE": NODES}, {"NOTHING": []}), "duplicates")
-    assert [each.step for each in ran.of(Dropped)] == ["noise"]
-    assert len(ran.run.state.nodes) == 4
-    assert not ran.of(NoiseRemoved)
-
-
-def test_the_words_that_a_node_may_hold() -> None:
-    assert asked_terms("Who wrote the books of 97?") == ["wrote", "books", "book", "97"]

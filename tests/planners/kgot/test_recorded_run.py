@@ -9,31 +9,26 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
-from egotools import Tool
-from egotools.calling.tool_answer import ToolAnswer
 from inference.chat import Completion, Message
-from ontology.errors import BudgetExceededError, InvalidArgumentError, IsolationError, ModelError, StorageError
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
 from planners.calling.sandbox import Sandbox, SandboxResult
-from planners.graphs.property_graph import InsertNode
 from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
 from planners.kgot.step_makers import StepMakers
-from planners.runs.account import account_of
-from planners.runs.journal_lines import RunRecord, journal_line
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
 from tests.planners.kgot import warehouse_solve
 from tests.planners.kgot.recorded_events import event_lines
-from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, OneFinder, WarehouseModel, make, parts
+from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, make, parts
 from tests.planners.runs import warehouse_tools
 from tests.waiting import LIMIT_S, wait_until
 
@@ -205,61 +200,6 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
         await replay_recorded(read_run_journal(tmp_path / "run"), other)
 
 
-_Change: TypeAlias = Callable[[list[dict[str, Any]], dict[str, Any]], None]
-"""Changes the events of a journal, and what it says of its end."""
-
-
-def _an_event_of_another_iteration(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
-    event = next(each for each in events[len(events) // 2 :] if "iteration" in each["what"])
-    event["what"]["iteration"] += 1
-
-
-def _an_event_of_another_graph(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
-    first, *_, last = [each for each in events if "state" in each]
-    assert first["state"] != last["state"]
-    first["state"] = last["state"]
-
-
-def _an_event_less(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
-    del events[len(events) // 2]
-
-
-def _the_last_event_less(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
-    del events[-1]
-    ended["events"] -= 1
-
-
-def _an_event_more(events: list[dict[str, Any]], ended: dict[str, Any]) -> None:
-    events.append({**events[-1], "nth": len(events)})
-    ended["events"] += 1
-
-
-@pytest.mark.parametrize(
-    "change",
-    [_an_event_of_another_iteration, _an_event_of_another_graph, _an_event_less, _the_last_event_less, _an_event_more],
-    ids=lambda change: change.__name__.strip("_"),
-)
-async def test_a_replay_compares_each_event(change: _Change, tmp_path: Path) -> None:
-    """The answer, and whatever it was made of, stay as they were: only what was told on the way is another."""
-    await whole_run(tmp_path / "run")
-    write_anew(tmp_path / "run", lambda events, ended: None)
-    assert (await replay_recorded(read_run_journal(tmp_path / "run"), make)).answer == "8"
-    write_anew(tmp_path / "run", change)
-    with pytest.raises(InvalidArgumentError, match="the replay differs from the run at"):
-        await replay_recorded(read_run_journal(tmp_path / "run"), make)
-
-
-def write_anew(path: Path, change: _Change) -> None:
-    """Write a journal with other events; they stand together before its end."""
-    records = [each.model_dump() for each in read_run_journal(path).records]
-    events = [each["data"] for each in records if each["kind"] == "event"]
-    kept = [each for each in records if each["kind"] != "event"]
-    change(events, kept[-1]["data"])
-    told = [{"kind": "event", "at": records[0]["at"], "data": each} for each in events]
-    changed = [RunRecord(**{**each, "n": n}) for n, each in enumerate([*kept[:-1], *told, kept[-1]])]
-    path.write_bytes(b"".join(map(journal_line, changed)))
-
-
 class _Stubborn:
     async def maths(self, view: object, partial: str) -> str | None:
         return None
@@ -296,29 +236,6 @@ async def test_a_run_that_was_stopped_by_its_budget_goes_on_with_another(tmp_pat
     assert run.outcome == "solved" and unmarked(lines(tmp_path / "run")) == unmarked(whole)
 
 
-class Failing:
-    """Tools, a search and a sandbox that fail in their ways."""
-
-    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        raise KeyError("foreign code")
-
-    async def find(self, request: str) -> Any:
-        raise AssertionError
-
-
-class Refused(Sandbox):
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
-        raise IsolationError("there is no bwrap", subject="bwrap")
-
-
-async def test_failures_of_tools_and_sandbox_are_replayed_too(tmp_path: Path) -> None:
-    broken = replace(parts(), invoker=Failing(), sandbox=Refused())
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, broken)
-    assert "KeyError" in lines(tmp_path / "run").decode()
-    assert await replay_recorded(read_run_journal(tmp_path / "run"), make) == run
-
-
 async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
     await whole_run(tmp_path / "run")
     changed: list[tuple[KgotTask, dict[str, Any], str]] = [
@@ -338,14 +255,6 @@ async def test_journals_of_other_runs_are_refused(tmp_path: Path) -> None:
             await solve_recorded(TASK, journal, parts())
 
 
-async def test_a_graph_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
-    full = parts()
-    await full.graph.apply([InsertNode(label="Mine", properties={"name": "kept"})])
-    with open_run_journal(tmp_path / "run") as journal, pytest.raises(InvalidArgumentError, match="is not empty"):
-        await solve_recorded(TASK, journal, full)
-    assert len((await full.graph.state()).nodes) == 1
-
-
 class FullDisk(RunJournal):
     def _append(self, kind: str, data: dict[str, Any]) -> Any:
         if len(self.records) > 20:
@@ -362,34 +271,3 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> 
     with open_run_journal(tmp_path / "run") as journal:
         run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()))
     assert run.answer == "8" and sorted(whole_marks + marks())
-
-
-async def test_the_account_of_a_run(tmp_path: Path) -> None:
-    await whole_run(tmp_path / "run")
-    account = account_of(read_run_journal(tmp_path / "run").records)
-    assert account.by_step["next_step"].calls == 9
-    assert account.model.usd == pytest.approx(
-        (account.model.prompt_tokens * 0.3 + account.model.completion_tokens * 0.7) / 1_000
-    )
-    assert (account.calls, account.failed, account.unfinished) == (3, 0, 0)
-
-
-async def test_a_search_that_failed_fails_again(tmp_path: Path) -> None:
-    class Down(OneFinder):
-        async def find(self, request: str) -> Any:
-            await super().find(request)
-            if self.asked == 1:
-                raise _down()
-            self.asked += 1
-            return await OneFinder().find(request)
-
-    with open_run_journal(tmp_path / "run") as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added(), finder=Down()))
-    assert run.outcome == "solved" and run.iterations == 4
-    assert await replay_recorded(read_run_journal(tmp_path / "run"), make) == run
-
-
-def _down() -> Exception:
-    from egotools import UnavailableError
-
-    return UnavailableError("no server answers", code="UNAVAILABLE", subject="127.0.0.1:1")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import IsolationError, StorageError
+from ontology.errors import StorageError
 from planners.calling.sandbox import SandboxResult
 from planners.graphs.property_graph import InsertNode
 from planners.kgot.kgot_events import Computed, Dropped, Parsed, Queried
@@ -62,91 +62,6 @@ async def test_the_queries_of_all_votes_are_run_each_once() -> None:
     assert ran.of(Parsed)[0].answers == ("Tides", "Dunes")
 
 
-RETRIES = {
-    "a failing one is fixed": ("BAD", {"fix_query": queries("GOOD")}, ["fix_query"]),
-    "a fixed one may fail again": ("BAD", {"fix_query": queries("BAD 2", "BAD 3", "GOOD")}, ["fix_query"] * 3),
-    "an empty one is written anew": ("EMPTY", {"rewrite_query": queries("GOOD")}, ["rewrite_query"]),
-    "no value is empty": ("EMPTY 2", {"rewrite_query": queries("GOOD")}, ["rewrite_query"]),
-    "one that cannot be fixed is written anew": (
-        "BAD",
-        {"fix_query": queries("BAD 2", "BAD 3", "BAD 4"), "rewrite_query": queries("GOOD")},
-        ["fix_query"] * 3 + ["rewrite_query"],
-    ),
-    "a fix that changes nothing": (
-        "BAD",
-        {"fix_query": queries("BAD"), "rewrite_query": queries("GOOD")},
-        ["fix_query", "rewrite_query"],
-    ),
-    "a new one may fail": (
-        "EMPTY",
-        {"rewrite_query": queries("EMPTY 2", "BAD"), "fix_query": queries("GOOD")},
-        ["rewrite_query", "rewrite_query", "fix_query"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", RETRIES)
-async def test_a_query_that_gives_nothing(case: str) -> None:
-    first, answers, steps = RETRIES[case]
-    with StepServer(next_step=[retrieve(first)], **answers, **FINAL) as server:
-        ran = await solved(server)
-    assert server.steps == ["next_step", *steps, "maths_needed", "final_answer"]
-    assert ran.run.outcome == "solved"
-
-
-async def test_fixes_and_new_queries_are_told_what_was_wrong() -> None:
-    answers = {"fix_query": queries("EMPTY"), "rewrite_query": queries("GOOD")}
-    with StepServer(next_step=[retrieve("BAD")], **answers, **FINAL) as server:
-        await solved(server)
-    assert "BAD" in server.prompts("fix_query")[0] and "cannot read 'BAD'" in server.prompts("fix_query")[0]
-    assert "<wrong_query>" in server.prompts("rewrite_query")[0] and "EMPTY" in server.prompts("rewrite_query")[0]
-
-
-async def test_the_counts_of_a_query_that_always_fails() -> None:
-    """The first one and three new ones, each with three fixes: 16 queries."""
-    graph = FakeTextGraph(queries=BOOKS)
-    answers = {
-        "fix_query": lambda body, nth: {"query": f"FIXED {nth}"},
-        "rewrite_query": lambda body, nth: {"query": f"NEW {nth}"},
-        "forced_query": queries("EMPTY"),
-        "forced_answer": [NOT_FOUND],
-    }
-    with StepServer(next_step=[retrieve("BAD")], **answers) as server:
-        ran = await solved(server, graph)
-    assert (server.steps.count("fix_query"), server.steps.count("rewrite_query")) == (12, 3)
-    assert len(graph.queried) == 16 + 1
-    assert ran.run.outcome == "no solution"
-
-
-async def test_a_new_query_that_is_known_to_give_nothing_is_not_run() -> None:
-    graph = FakeTextGraph(queries=BOOKS)
-    answers = {"rewrite_query": queries("EMPTY"), "forced_query": queries("GOOD")}
-    with StepServer(next_step=[retrieve("EMPTY")], **answers, **FINAL) as server:
-        await solved(server, graph)
-    assert graph.queried == ["EMPTY", "GOOD"]
-
-
-async def test_queries_that_gave_nothing_are_shown_to_the_next_votes() -> None:
-    answers = {"rewrite_query": queries("EMPTY"), "forced_query": queries("EMPTY"), "forced_answer": [NOT_FOUND]}
-    with StepServer(next_step=[retrieve("EMPTY")], **answers) as server:
-        await solved(server, max_iterations=2)
-    first, second = server.prompts("next_step")
-    assert "fruitless_queries" not in first
-    assert "<fruitless_queries>" in second and "- EMPTY" in second
-
-
-async def test_so_are_queries_whose_rows_are_no_answer() -> None:
-    answers = {"final_answer": [{"answer": ""}], "forced_query": queries("EMPTY"), "forced_answer": [NOT_FOUND]}
-    with StepServer(next_step=[retrieve("GOOD")], **NO_MATHS, **answers) as server:
-        await solved(server, max_iterations=2)
-    assert "- GOOD" in server.prompts("next_step")[1]
-
-
-async def test_a_zero_is_an_answer() -> None:
-    with StepServer(next_step=[retrieve("COUNT")], final_answer=[{"answer": "0"}], **NO_MATHS) as server:
-        assert (await solved(server)).run.answer == "0"
-
-
 async def test_a_store_that_is_gone_is_a_dropped_step() -> None:
     graph = FakeTextGraph(queries={"GOOD": StorageError("the store cannot be reached")})
     answers = {"forced_query": queries("GOOD"), "forced_answer": [{"found": True, "answer": "Tides"}]}
@@ -187,13 +102,6 @@ async def test_the_kind_direct_takes_the_answers_of_the_votes() -> None:
     assert "content is the answer itself." in server.bodies[0]["messages"][0]["content"]
 
 
-async def test_the_kind_direct_is_never_forced_to_a_query() -> None:
-    with StepServer(next_step=[INSERT], forced_answer=[{"found": True, "answer": "Tides"}], **FINAL) as server:
-        ran = await solved(server, retrieve="direct")
-    assert ran.run.outcome == "forced answer"
-    assert "forced_query" not in server.steps
-
-
 async def test_fusion_asks_in_all_ways_and_votes_on_the_answers() -> None:
     sandbox = FakeSandbox(lambda program: json.dumps({"result": ["Dunes"]}))
     answers = {"write_query": queries("result = 1"), "direct_answer": [{"found": True, "answer": "Dunes"}]}
@@ -206,15 +114,6 @@ async def test_fusion_asks_in_all_ways_and_votes_on_the_answers() -> None:
     assert [each.kind for each in ran.of(Queried)] == ["query", "script", "direct"]
     assert ran.of(Parsed)[0].answers == ("Tides", "Dunes", "Dunes")
     assert ran.run.answer == "Dunes"
-
-
-async def test_fusion_goes_on_where_one_way_is_closed() -> None:
-    sandbox = FakeSandbox(lambda program: IsolationError("bwrap is missing", subject="sandbox"))
-    answers = {"write_query": queries("result = 1"), "direct_answer": [NOT_FOUND]}
-    with StepServer(next_step=[retrieve("GOOD")], **answers, **FINAL) as server:
-        ran = await solved(server, retrieve="fusion", sandbox=sandbox)
-    assert ran.run.answer == "Tides"
-    assert ["bwrap is missing" in each.problem for each in ran.of(Dropped)] == [True]
 
 
 MATHS = {"maths_needed": [{"needed": True}], "final_answer": [{"answer": "305"}]}
@@ -244,26 +143,6 @@ async def test_failing_python_is_fixed() -> None:
     assert "print(x)" in server.prompts("fix_code")[0] and "NameError: x" in server.prompts("fix_code")[0]
 
 
-@pytest.mark.parametrize(
-    ("ended", "codes"),
-    [
-        (SandboxResult(ended="timeout", stdout="", stderr=""), 4),
-        (SandboxResult(ended="ok", stdout="", stderr=""), 4),
-        (IsolationError("bwrap is missing", subject="sandbox"), 1),
-    ],
-    ids=["never ends", "prints nothing", "cannot be isolated"],
-)
-async def test_python_that_cannot_be_run_leaves_the_partial_answer(ended: Any, codes: int) -> None:
-    sandbox = FakeSandbox(lambda code: ended)
-    answers = {"maths_code": [{"code": "0"}], "fix_code": lambda body, nth: {"code": f"{nth + 1}"}}
-    with StepServer(next_step=[retrieve("GOOD")], **answers, **MATHS) as server:
-        ran = await solved(server, sandbox=sandbox)
-    assert len(sandbox.codes) == codes
-    assert [each.step for each in ran.of(Dropped)] == ["maths"]
-    assert "Computed" not in server.prompts("final_answer")[0]
-    assert ran.run.answer == "305"
-
-
 async def test_of_three_final_answers_the_most_frequent_wins() -> None:
     finals = [{"answer": "Tides"}, {"answer": "Dunes"}, {"answer": " dunes"}]
     with StepServer(
@@ -273,32 +152,6 @@ async def test_of_three_final_answers_the_most_frequent_wins() -> None:
     assert ran.of(Parsed)[0].answers == ("Tides", "Dunes", "dunes")
     assert ran.run.answer == "Dunes"
     assert len({(body["seed"], body["temperature"]) for body in server.of("final_answer")}) == 3
-
-
-@pytest.mark.parametrize(
-    ("finals", "chosen"),
-    [
-        (["Tides", "Dunes"], "Tides"),
-        (["Dunes", "Tides"], "Dunes"),
-        (["Tides", "Dunes", " dunes", "TIDES"], "Tides"),
-        (["Foam", "Dunes", "Tides", "tides", "dunes"], "Dunes"),
-    ],
-    ids=["first of two", "not by letters", "two each", "of the most frequent"],
-)
-async def test_of_equally_frequent_final_answers_the_first_wins(finals: list[str], chosen: str) -> None:
-    answers = by_seed(*({"answer": each} for each in finals))
-    with StepServer(next_step=[retrieve("GOOD")], final_answer=answers, **NO_MATHS) as server:
-        ran = await solved(server, max_final_solution_parsing=len(finals))
-    assert ran.run.answer == chosen
-
-
-async def test_unusable_final_answers_do_not_count() -> None:
-    finals = ["prose", {"answer": ""}, {"answer": "Tides"}]
-    with StepServer(
-        next_step=[retrieve("GOOD")], final_answer=lambda body, nth: finals[body["seed"] % 1_000], **NO_MATHS
-    ) as server:
-        ran = await solved(server, max_final_solution_parsing=3)
-    assert ran.run.answer == "Tides"
 
 
 async def test_at_the_limit_a_query_is_forced() -> None:

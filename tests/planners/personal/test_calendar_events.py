@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.address_cards import AddressCard, address_cards
 from planners.personal.calendar_events import CalendarEvent, calendar_events
 from planners.personal.index_faults import Fault
 from tests.waiting import bounded_work
@@ -62,15 +61,6 @@ def test_repeating_days_against_a_loop(
     assert [each.first_day for each in events] == [day for day in wanted if day < UNTIL]
 
 
-def test_the_last_occurrence_of_a_rule_that_says_so() -> None:
-    assert len(_events("DTSTART:20260101T100000Z", "RRULE:FREQ=DAILY;UNTIL=20260105T100000Z")) == 5
-    assert len(_events("DTSTART:20260101T100000Z", "RRULE:FREQ=DAILY;UNTIL=20260105T095959Z")) == 4
-    assert len(_events("DTSTART;VALUE=DATE:20260101", "RRULE:FREQ=DAILY;UNTIL=20260105")) == 5
-    endless = _events("DTSTART;VALUE=DATE:20260131", "RRULE:FREQ=MONTHLY")
-    assert [each.first_day.month for each in endless[:3]] == [1, 3, 5], "a month without a 31st has none"
-    assert endless[-1].first_day == date(2027, 12, 31)
-
-
 def test_exceptions_of_a_rule() -> None:
     events = _events(
         "BEGIN:VEVENT",
@@ -115,32 +105,6 @@ def test_the_days_of_an_event_are_those_where_the_user_is(lines: tuple[str, ...]
     assert (event.first_day.day, (event.end_day - timedelta(days=1)).day) == days
     assert event.all_day == ("VALUE=DATE" in lines[0])
     assert datetime.fromisoformat(event.start) <= datetime.fromisoformat(event.end)
-
-
-def test_who_declined_did_not_attend() -> None:
-    (event,) = _events(
-        "DTSTART:20260601T100000Z",
-        "ORGANIZER;CN=Ann:mailto:Ann@Example.com",
-        'ATTENDEE;CN="Other, Ben";PARTSTAT=ACCEPTED:MAILTO:ben@example.com',
-        "ATTENDEE;PARTSTAT=DECLINED:mailto:cem@example.com",
-        "ATTENDEE:urn:uuid:1",
-    )
-    assert [(each.address, each.name) for each in event.attendees] == [
-        ("ann@example.com", "Ann"),
-        ("ben@example.com", "Other, Ben"),
-    ]
-
-
-def test_cards_of_several_versions() -> None:
-    text = (
-        "BEGIN:VCARD\r\nVERSION:2.1\r\nN:Müller;Jürgen\r\nEMAIL;INTERNET:JM@example.com\r\nEND:VCARD\r\n"
-        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:1\r\nFN:Ann Other\r\nNICKNAME:Annie\r\nEMAIL:ann@example.com\r\n"
-        "item1.EMAIL;TYPE=work:ann@work.example\r\nRELATED;TYPE=me:urn:1\r\nEND:VCARD\r\n"
-    )
-    assert list(address_cards(text, "all.vcf")) == [
-        AddressCard("", "Jürgen Müller", ("jm@example.com",), own=False),
-        AddressCard("urn:1", "Ann Other", ("ann@example.com", "ann@work.example"), own=True),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from planners.personal import mail_files
 from planners.personal.mail_files import mbox_mails, single_mail
-from tests.waiting import bounded_work
 
 LINES = st.lists(
     st.one_of(
@@ -63,12 +62,3 @@ def test_of_a_message_that_is_too_large_the_beginning_is_read(tmp_path: Path, mo
     one = tmp_path / "one"
     one.write_bytes(b"Subject: x\n\n" + b"x" * 2**21)
     assert single_mail(one, lambda _: None).cut
-
-
-def test_lines_without_end_take_time_that_grows_with_their_length(tmp_path: Path) -> None:
-    path = tmp_path / "long.mbox"
-    path.write_bytes(
-        b"From x Mon Jun  1 10:00:00 2026\nSubject: x\n\n" + b"From " * 4_000_000 + b"\n" + b"From 1:" * 1_000_000
-    )
-    with bounded_work():
-        assert len(list(mbox_mails(path, 0, lambda _: None))) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from datagen.personal import write_personal_data
 from datagen.personal.write_personal_data import TODAY, ZONE
 from planners.personal import PersonalData, index_in_use, personal_tools, refresh_index
-from tests.planners.personal.test_edge_tools import FINDERS, TOOLS, all_of, call_tool, lookup_of
+from tests.planners.personal.edge_tools import FINDERS, TOOLS, all_of, call_tool, lookup_of
 
 
 @pytest.mark.slow

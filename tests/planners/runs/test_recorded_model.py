@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,7 +30,6 @@ from planners.runs.recorded_graph import RecordedGraph, empty_graph
 from planners.runs.recorded_model import RecordedModel
 from planners.runs.recorded_sandbox import RecordedSandbox
 from planners.runs.run_journal import Kept, open_run_journal, read_run_journal
-from tests.conftest import LINUX, ROOT
 
 
 def ask(model: ChatModel, text: str, seed: int = 0) -> str:
@@ -236,46 +233,6 @@ async def test_a_graph_is_replayed_without_an_engine_and_built_anew_to_go_on(tmp
     assert again.nodes == []
     with pytest.raises(InvalidArgumentError, match="no answer of the graph to this query"):
         await RecordedGraph(None, read_run_journal(tmp_path / "run")).query("other")
-
-
-_MANY = """
-import resource, sys
-from pathlib import Path
-from planners.runs.journal_index import JournalIndex
-from planners.runs.run_journal import open_run_journal
-
-def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-peaks = []
-with open_run_journal(Path(sys.argv[1]), sync="batch", kept="file") as journal:
-    index = JournalIndex(journal)
-    for step in range(int(sys.argv[2])):
-        key = f"{step:064x}"
-        index.next("model", key)
-        journal.append("model_ended", key=key, nth=0, step="vote", seconds=0.1, prompt="0" * 64, completion="1" * 64)
-        journal.append("event", key="event", nth=step, what={"event": "Missing", "text": "x" * 500})
-        if step == 1_000:
-            peaks.append(peak())
-peaks.append(peak())
-print(*peaks)
-"""
-
-
-@LINUX
-@pytest.mark.parametrize("steps", [10_000])
-def test_the_memory_of_a_long_run_does_not_grow(tmp_path: Path, steps: int) -> None:
-    """Kilobytes at the most, after 1,000 steps and after ten times as many; records in memory take about 20 MB more."""
-    made = subprocess.run(
-        [sys.executable, "-c", _MANY, str(tmp_path / "run"), str(steps)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    early, late = map(int, made.stdout.split())
-    assert late - early < 2_048 + 512  # the index may take the rest of its 2 MB
-    assert len(read_run_journal(tmp_path / "run", kept="file").records) == 2 * steps
 
 
 def test_records_are_read_from_the_file(tmp_path: Path) -> None:

@@ -59,12 +59,6 @@ def test_a_line_cut_off_at_any_byte_is_dropped_and_the_next_process_goes_on(tmp_
         assert notes(path) == [*rows[:whole], {"value": "next"}]
 
 
-def test_a_last_line_of_zeros_is_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_bytes(written(path, [{"value": 1}]) + b"\0" * 40 + b"\n")
-    assert notes(path) == [{"value": 1}]
-
-
 @pytest.mark.parametrize("line", [0, 1])
 def test_damage_before_the_end_is_an_error_with_its_line(tmp_path: Path, line: int) -> None:
     path = tmp_path / "run"
@@ -143,13 +137,6 @@ class TestPayloads:
             pytest.raises(InvalidArgumentError, match="names no payload"),
         ):
             journal.payload(digest)
-
-    def test_equal_values_are_kept_once(self, tmp_path: Path) -> None:
-        with open_run_journal(tmp_path / "run") as journal:
-            digests = {journal.keep({"b": [1], "a": "\ud800"}), journal.keep({"a": "\ud800", "b": [1]})}
-            assert len(digests) == 1
-            assert journal.payload(digests.pop()) == {"a": "\ud800", "b": [1]}
-        assert len(list((tmp_path / "run.payloads").iterdir())) == 1
 
     def test_an_altered_one_is_refused(self, tmp_path: Path) -> None:
         with open_run_journal(tmp_path / "run") as journal:

@@ -11,17 +11,11 @@ from pathlib import Path
 import pytest
 
 from inference import (
-    EMBEDDED_MODELS,
-    ENCODER_NAMES,
-    RERANKER_NAMES,
     HashingEncoder,
-    allowed_by_environment,
-    require_allowed_model,
 )
 from ontology.errors import ModelNotAllowedError, NotFoundError, SnapshotError
 from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.publish import current_snapshot
-from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 from services.server.catalogs_file import CatalogEntry
 from services.server.process import serve_catalogs
@@ -103,22 +97,6 @@ def test_a_model_that_the_operator_names_is_used(
     assert run("search", "find", "--store", snapshot)[0] != SnapshotError.exit_code
     assert len(catcher.asked) > asked
     catcher.stop()
-
-
-def test_an_encoder_that_the_caller_hands_over_needs_no_permission(store: Path) -> None:
-    assert open_engine(store, encoder=HashingEncoder()).encoder.name == "hashing.v1"
-
-
-@pytest.mark.parametrize("name", sorted(EMBEDDED_MODELS))
-def test_the_embedded_models_are_allowed_and_hold_no_address(name: str) -> None:
-    require_allowed_model(name, (), subject="snapshot")
-    assert name in {*ENCODER_NAMES, *RERANKER_NAMES, "fusion.v2"}
-    assert ":" not in name
-
-
-def test_the_variable_is_a_list_with_commas() -> None:
-    assert allowed_by_environment({"EGOTOOLS_ALLOWED_MODELS": " a:b@c ,,d"}) == ("a:b@c", "d")
-    assert allowed_by_environment({}) == ()
 
 
 def test_a_store_whose_current_is_a_pipe_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ import pytest
 
 from ontology.progress import no_progress
 from retrieval.snapshot.publish import published_id
-from services.cli.console import stdout
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
 from tests.egotools.loopback import Reply, loopback
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, bounded_work, wait_until
+from tests.waiting import LIMIT_S, wait_until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 TABLES = (str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl"))
@@ -62,17 +60,6 @@ def test_every_command_has_help(run: Run, command: list[str]) -> None:
     assert "Usage" in out
 
 
-def test_the_version_is_that_of_the_distribution(run: Run) -> None:
-    assert run("--version") == (0, f"egotools {version('egotools')}\n", "")
-
-
-def test_the_command_imports_no_numeric_library_before_it_sets_the_threads() -> None:
-    heavy = ("numpy", "faiss", "onnxruntime", "spacy", "networkx")
-    code = f"import sys, services.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
     code, out, _ = _build(run, *TABLES, "--out", tmp_path / "store")
     assert code == 0
@@ -102,23 +89,6 @@ def test_the_same_documents_give_the_same_snapshot_whatever_the_order_workers_an
     assert json.loads(done.stdout)["tools"] == 38
 
 
-def test_a_changed_catalogue_pays_only_for_what_changed(run: Run, tmp_path: Path) -> None:
-    table = tmp_path / "support.jsonl"
-    lines = (CATALOG / "support.jsonl").read_text(encoding="utf-8").splitlines()
-    table.write_text("\n".join(lines), encoding="utf-8")
-    first = json.loads(_build(run, table, "--out", tmp_path / "store", "--json")[1])
-    assert first["reused"]["extractions"] == 0
-    row = json.loads(lines[0])
-    row["description"] = "Opens a new complaint about a broken pump."
-    table.write_text("\n".join([json.dumps(row), *lines[1:]]), encoding="utf-8")
-    second = json.loads(_build(run, table, "--out", tmp_path / "store", "--json")[1])
-    assert second["reused"]["extractions"] == len(lines) - 1
-    assert 0 < second["reused"]["vectors"] < second["reused"]["of_vectors"]
-    assert second["snapshot_id"] != first["snapshot_id"]
-    third = json.loads(_build(run, table, "--out", tmp_path / "fresh", "--json")[1])
-    assert third["snapshot_id"] == second["snapshot_id"], "what was reused is what would have been made anew"
-
-
 def test_bad_documents_are_refused_by_name_and_stop_nothing(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
@@ -146,17 +116,6 @@ def test_bad_documents_are_refused_by_name_and_stop_nothing(run: Run, tmp_path: 
     assert not (tmp_path / "strict" / "CURRENT").exists()
 
 
-def test_a_huge_description_is_read_with_bounded_work(run: Run, tmp_path: Path) -> None:
-    table = tmp_path / "huge.jsonl"
-    text = "Sends the monthly report of all orders to the supplier. " * 180_000
-    assert len(text) > 10_000_000
-    table.write_text(json.dumps({"name": "send_report", "description": text, "parameters": []}), encoding="utf-8")
-    with bounded_work():
-        code, out, _ = _build(run, table, "--out", tmp_path / "store", "--json")
-    assert code == 0
-    assert json.loads(out)["tools"] == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -174,14 +133,6 @@ def test_build_refuses_with_a_sentence_and_its_exit_code(
     given, _, err = run("build", "--out", tmp_path / "store", *arguments)
     assert given == code, err
     assert words in err.replace("\n", " ")
-    assert not (tmp_path / "store" / "CURRENT").exists()
-
-
-def test_an_empty_catalogue_is_not_published(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "nothing").mkdir()
-    code, _, err = _build(run, tmp_path / "nothing", "--out", tmp_path / "store")
-    assert code == 4
-    assert "nothing" in err
     assert not (tmp_path / "store" / "CURRENT").exists()
 
 
@@ -206,24 +157,6 @@ def test_a_dead_llm_endpoint_ends_the_build_and_publishes_nothing(
     assert not (tmp_path / "store" / "CURRENT").exists()
 
 
-def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ladybug", None)
-    code, _, err = _build(run, TABLES[0], "--out", tmp_path / "store", "--graph-store", f"ladybug:{tmp_path / 'graph'}")
-    assert code == 9
-    assert "requirements/default.txt" in err
-
-
-def test_a_build_fills_a_graph_database_with_the_same_counts(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("ladybug", reason="the extra ladybug is not installed")
-    target = tmp_path / "graph"
-    code, out, _ = _build(run, TABLES[0], "--out", tmp_path / "store", "--graph-store", f"ladybug:{target}", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert report["stored"]["nodes"] == report["graph"]["nodes"] > 100
-    assert report["stored"]["edges"] == report["graph"]["edges"] > 100
-    assert target.exists()
-
-
 def test_search_prints_why(run: Run, store: Path) -> None:
     code, out, _ = run("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3)
     assert code == 0
@@ -241,39 +174,6 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     assert answer["timings_ms"]["total"] > 0
 
 
-@pytest.mark.parametrize("width", [30, 80, 240])
-def test_search_prints_a_line_for_each_tool_with_its_whole_id(
-    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
-    asked = ("search", "send a reminder to everyone whose task is due", "--store", store)
-    ids = [tool["id"] for tool in json.loads(run(*asked, "--json")[1])["tools"]]
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr(stdout, "_width", width)
-    _, *lines = run(*asked)[1].splitlines()
-    assert [line.split()[2] for line in lines] == ids
-    assert width == 30 or max(map(len, lines)) <= width
-    assert all(tool in run(*asked, "--why")[1].split() for tool in ids)
-
-
-def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: Path) -> None:
-    _, out, _ = run("search", "task", "--store", store, "-k", "auto:4", "--preset", "bm25", "--json")
-    answer = json.loads(out)
-    assert len(answer["tools"]) == 4 and "auto_k" in answer["fallbacks"][0]
-    assert answer["answerable_probability"] is None and answer["tools"][0]["probability"] is None
-    code, out, _ = run("search", "task", "--store", store, "-k", "auto", "--preset", "bm25")
-    assert code == 0 and "auto_k" in out
-
-
-def test_search_in_the_middle_of_a_task(run: Run, store: Path) -> None:
-    asked = ("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--json")
-    first = json.loads(run(*asked)[1])["tools"][0]["id"]
-    code, out, _ = run(*asked, "--done", first, "--done", "gone/tool", "--have", "project_id=PR-17", "--have", "task=")
-    answer = json.loads(out)
-    assert code == 0 and len(answer["tools"]) == 3
-    assert first not in [tool["id"] for tool in answer["tools"]]
-    assert answer["fallbacks"] == ["done: the catalogue has no tool gone/tool"]
-
-
 def test_search_shows_the_needs_whoever_wrote_them(run: Run, store: Path) -> None:
     needs = ["send a reminder of a task", "list the overdue tasks"]
     written = json.dumps({"choices": [{"message": {"content": json.dumps({"needs": needs})}}]}).encode()
@@ -287,13 +187,6 @@ def test_search_shows_the_needs_whoever_wrote_them(run: Run, store: Path) -> Non
     assert [each["need"] for each in given["need_results"]] == needs and all(need in shown for need in needs)
     down = json.loads(run(*asked, "--query-model", "openai:m@http://127.0.0.1:9/v1")[1])
     assert down["tools"] and not down["need_results"] and down["fallbacks"][-1].startswith("no query model: ")
-
-
-def test_search_can_be_filtered(run: Run, store: Path) -> None:
-    _, out, _ = run("search", "close it", "--store", store, "--filter", "namespace=support", "--json")
-    tools = json.loads(out)["tools"]
-    assert tools
-    assert all(tool["id"].startswith("support/") for tool in tools)
 
 
 @pytest.mark.parametrize(
@@ -334,49 +227,11 @@ def test_errors_are_json_when_asked_for(run: Run, tmp_path: Path) -> None:
     assert "egotools build" in said["remedy"]
 
 
-def test_show_finds_an_entity_by_any_of_its_forms(run: Run, store: Path) -> None:
-    keys = set()
-    for form in ("task", "Tasks", "TASK"):
-        code, out, _ = run("show", form, "--store", store, "--json")
-        assert code == 0
-        keys |= {node["key"] for node in json.loads(out)["nodes"]}
-    assert "business_object:task" in keys
-    code, out, _ = run("show", "tasks", "--store", store)
-    assert "surface forms" in out
-    assert "has_entity" in out
-
-
 def test_show_knows_tools_and_says_when_it_does_not(run: Run, store: Path) -> None:
     code, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store)
     assert code == 0
     assert "has_parameter" in out
     assert run("show", "unicorn", "--store", store)[0] == 7
-
-
-def test_show_says_where_each_usage_line_of_a_tool_is_from(run: Run, store: Path) -> None:
-    _, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store)
-    assert "rules.v1 verb-object" in out
-    _, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store, "--json")
-    (node,) = json.loads(out)["nodes"]
-    assert len(node["usage"]["requests"]) >= 4
-    assert {line["origin"] for lines in node["usage"].values() for line in lines} <= {"rule", "document"}
-    _, out, _ = run("show", "tasks", "--store", store, "--json")
-    assert all("usage" not in node for node in json.loads(out)["nodes"])
-
-
-def test_show_says_what_a_value_looks_like(run: Run, tmp_path: Path) -> None:
-    row = {"id": "desk/get", "name": "get", "parameters": [{"name": "incident_id", "example": "INC0012345"}]}
-    (tmp_path / "desk.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert run("build", tmp_path / "desk.jsonl", "--out", tmp_path / "store", "--encoder", "hashing.v1")[0] == 0
-    code, out, _ = run("show", "INC0099887", "--store", tmp_path / "store", "--json")
-    assert code == 0
-    (value,) = json.loads(out)["values"]
-    assert (value["pattern"], value["entities"]) == (r"INC\d{7}", ["incident"])
-    assert [(use["tool_id"], use["parameter"]) for use in value["parameters"]] == [("desk/get", "incident_id")]
-    code, out, _ = run("show", "INC0099887", "--store", tmp_path / "store")
-    assert code == 0
-    assert "looks like INC" in out
-    assert run("show", "XYZ0099887", "--store", tmp_path / "store")[0] == 7
 
 
 @pytest.mark.parametrize("ending", ["graphml", "json", "cypher", "ttl"])
@@ -387,12 +242,6 @@ def test_graph_export_writes_every_format(run: Run, store: Path, tmp_path: Path,
     assert code == 0
     assert said["nodes"] > 100
     assert target.stat().st_size > 10_000
-
-
-def test_graph_export_refuses_an_unknown_format(run: Run, store: Path, tmp_path: Path) -> None:
-    code, _, err = run("graph", "export", tmp_path / "graph.xlsx", "--store", store)
-    assert code == 2
-    assert "graphml" in err
 
 
 def test_validate_names_every_fault_of_an_ontology_with_its_line(run: Run, tmp_path: Path) -> None:

@@ -11,10 +11,6 @@ from typing import Any
 
 import pytest
 
-from inference import HashingEncoder
-from planners.graphseek.agent_events import RunOutcome
-from services.cli.show_ask import show_page
-from services.jobs.ask_outcome import outcome_error
 from services.jobs.conversation import conversation_turns
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
@@ -119,28 +115,6 @@ def test_a_run_is_branched_and_refined(run: Run, graph: str, tmp_path: Path) -> 
     assert len(conversation_turns(journal)) == 3, "what is refused leaves no file"
 
 
-def test_operators_are_looked_up_for_a_model(run: Run, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inference.load_encoder", lambda *_, **__: HashingEncoder())  # words alone find it too
-    counted = {
-        "start": {"type": "Plant"},
-        "direction": "in",
-        "aggregations": [{"grouping_type": "COUNT", "property": "*"}],
-    }
-    count = calls(("aggregate_neighbours", counted))
-    answer = {"answer": "North has 2.", "of": ["t1"]}
-    with StepServer(turn=[count, answer]) as server:
-        code, out, err = run("ask", QUESTION, *by(server, graph)[:-1], "--json")
-        assert code == 0, err
-        told = json.loads(out)
-    offered = told["steps"][1]["operators"]
-    assert (
-        offered[:4] == ["get_nodes", "find", "traverse", "read"]
-        and "aggregate_neighbours" in offered
-        and len(offered) == 10
-    )
-    assert told["model"]["calls"] == 2 and "North" in told["results"][0]["rows"][0]
-
-
 def test_an_operator_of_a_folder_is_offered_and_taken(run: Run, graph: str, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
@@ -166,16 +140,6 @@ def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: 
         assert code == 2 and "answer (asked back) Which plant do you mean?" in out and "two readings" in err
     code, out, err = run("ask", "Zzz qqq?", "--graph", graph)
     assert code == 2 and "could not be read" in err and "--llm-model" in err
-
-
-@pytest.mark.parametrize("outcome", ["no answer", "model", "store", "budget", "deadline", "cancelled"])
-def test_each_outcome_without_an_answer_is_an_error_with_a_remedy(outcome: RunOutcome) -> None:
-    from planners.graphseek.agent_events import Ended
-
-    failed = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."))
-    assert failed is not None and failed.remedy and "it is gone" in str(failed) and failed.exit_code > 1
-    shown = outcome_error(Ended(answer="", outcome=outcome, missing="it is gone."), by_command=False)
-    assert shown is not None and shown.remedy and "--" not in f"{shown.subject} {shown.remedy}"
 
 
 def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: str, tmp_path: Path) -> None:
@@ -237,30 +201,3 @@ def test_a_catalog_must_be_accepted_and_of_the_graph(run: Run, graph: str, tmp_p
     with StepServer(turn=[CARS, DEAREST]) as server:
         code, _, err = run("ask", QUESTION, *by(server, graph, "--catalog", file, "--descriptors", "on"))
         assert code == 0 and "What we sell" in json.dumps(server.bodies), err
-
-
-def test_json_has_all_rows_and_says_how_many_are_missing(run: Run, cache: Path, tmp_path: Path) -> None:
-    lines = [f"c{at},car {at}" for at in range(30)]
-    (tmp_path / "cars").mkdir()
-    (tmp_path / "cars" / "nodes_Car.csv").write_text("\n".join(["key:ID,name", *lines]), encoding="utf-8")
-    asked = ("ask", "List all cars.", "--graph", f"csv:{tmp_path / 'cars'}")
-    for more, rows in ((("--json",), 30), (("--json", "--rows", 7), 7)):
-        code, out, err = run(*asked, *more)
-        assert code == 0, err
-        (page,) = json.loads(out)["results"]
-        assert (len(page["rows"]), page["total"], page["rows_missing"]) == (rows, 30, 30 - rows)
-    assert "and 20 more rows" in run(*asked)[1]
-
-
-@pytest.mark.parametrize(
-    ("label", "shown"), [("EgotoolsNode", ["name", "effect"]), ("Plant", ["degree", "id", "name", "effect"])]
-)
-def test_columns_of_the_tool_graph_that_say_nothing_to_a_person_are_not_printed(
-    label: str, shown: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = ["tool", "degree", "id", "name", "effect"]
-    columns = [{"name": name, "type": "node" if name == "tool" else "string", "node_type": ""} for name in names]
-    row = [f"{label}:tool:x", 7, "x", "Find x", "read"]
-    show_page({"handle": "t1", "kind": "table", "total": 1, "columns": columns, "rows": [row]})
-    head = capsys.readouterr().out.splitlines()[2]
-    assert [each for each in names if each in head] == shown

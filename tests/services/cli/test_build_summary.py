@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from services.cli.build_summary import _counted
 from tests.services.conftest import Run
 
 KEY = "sk-planted0123456789abcdef"
@@ -74,34 +73,3 @@ def test_the_owner_sees_what_to_improve_and_where_the_whole_report_is(run: Run, 
     assert (health["namespace"], health["tools"], health["deprecated"]) == ("orders", 2, ["orders/listOrders"])
     assert "listOrders: parameters[0].example" in report["documents"][0]["secrets"]
     assert KEY not in out + err + file.read_text(encoding="utf-8")
-
-
-def test_a_build_without_findings_says_nothing_of_owners(run: Run, tmp_path: Path) -> None:
-    tool = {"name": "get_order", "description": "Gets an order.", "parameters": [], "returns": [{"name": "total"}]}
-    (tmp_path / "tools.jsonl").write_text(json.dumps(tool) + "\n", encoding="utf-8")
-    code, out, _ = _build(run, tmp_path / "tools.jsonl", "--out", tmp_path / "store")
-    assert code == 0
-    assert "owners" not in out and "secrets" not in out
-
-
-def test_without_publish_the_snapshot_is_kept_beside_the_published_one(
-    run: Run, document: Path, tmp_path: Path
-) -> None:
-    store = tmp_path / "store"
-    _build(run, document, "--out", store)
-    before = (store / "CURRENT").read_text(encoding="utf-8")
-    document.write_text(document.read_text(encoding="utf-8").replace("of a shop", "of a store"), encoding="utf-8")
-    code, out, _ = _build(run, document, "--out", store, "--no-publish")
-    assert code == 0 and "Not published" in out
-    assert (store / "CURRENT").read_text(encoding="utf-8") == before
-    (kept,) = {path.name for path in (store / "snapshots").iterdir()} - {before.strip()}
-    assert run("diff", kept, "--store", store)[0] == 17
-    assert _build(run, document, "--out", store)[0] == 0
-    assert (store / "CURRENT").read_text(encoding="utf-8").strip() == kept
-    code, _, err = _build(run, document, "--out", store, "--no-publish", "--graph-store", "ladybug:x")
-    assert (code, "--graph-store" in err) == (2, True)
-
-
-@pytest.mark.parametrize(("number", "said"), [(0, "0 tools"), (1, "1 tool"), (2_000, "2,000 tools")])
-def test_one_is_no_plural(number: int, said: str) -> None:
-    assert _counted(number, "tool") == said

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from egotools import Call, Security, SecurityScheme, ToolRequestError
@@ -17,37 +15,6 @@ KEY = Call(protocol="http", security=(Security(schemes=(SecurityScheme(key="key"
 @pytest.fixture(autouse=True)
 def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "s3cr3t-value")
-
-
-def test_they_make_one_access(tmp_path: Path) -> None:
-    policy = tmp_path / "policy.yaml"
-    policy.write_text("rules:\n  - {namespace: hr, decision: deny}", encoding="utf-8")
-    options = CallOptions(
-        base_urls=("hr=https://hr.test", "https://all.test"),
-        sessions=("stock=mcp:stock", "mcp+https://other.test/mcp"),
-        credentials=("hr.key=${SECRET}",),
-        headers=("stock.X-A=${SECRET}", "Authorization=Bearer ${SECRET}"),
-        env=("stock.TOKEN=${SECRET}",),
-        policy=policy,
-        allow_networks=("10.0.0.0/8",),
-        modules=("a.module",),
-        timeout_s=3.0,
-    )
-    access = options.access(["own"], yes=True)
-    assert access.servers == {"hr": "https://hr.test", "": "https://all.test"}
-    assert access.sessions["stock"].headers == {"X-A": "s3cr3t-value"}
-    assert access.sessions["stock"].env == {"TOKEN": "s3cr3t-value"}
-    assert access.sessions[""].headers == {"Authorization": "Bearer s3cr3t-value"}
-    assert access.sessions[""].env == {}
-    assert (access.modules, access.timeout_s) == (("a.module", "own"), 3.0)
-    assert [str(each) for each in access.allowed_networks] == ["10.0.0.0/8"]
-    assert (access.policy.confirmed, access.policy.rules[0].decision) == (True, "deny")
-    assert "s3cr3t" not in repr(access)
-
-
-def test_a_header_of_the_only_session_needs_no_name() -> None:
-    access = CallOptions(sessions=("stock=mcp+https://s.test",), headers=("A=${SECRET}",)).access()
-    assert access.sessions["stock"].headers == {"A": "s3cr3t-value"}
 
 
 @pytest.mark.parametrize(
@@ -107,6 +74,3 @@ class TestBoundCredentials:
         call = Call(protocol="http", servers=("https://hr.test/v1",), security=(Security(), Security(schemes=schemes)))
         found = bound_credentials(call, {given: "1"}, namespace="hr", server=server)
         assert found == ({scheme: "1"} if bound else {})
-
-    def test_a_tool_without_security_is_called_without(self) -> None:
-        assert bound_credentials(Call(protocol="http"), {"key": "1"}, namespace="hr", server="") == {}

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from planners.graphseek.catalog.catalog_yaml import read_catalog
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
 from tests.services.cli.csv_plants import write_plants
 from tests.services.conftest import Run
 
@@ -56,47 +55,3 @@ def test_faults_of_a_catalog_are_listed_and_it_is_not_accepted(run: Run, graph: 
     assert (
         code == 2 and json.loads(err)["problem"] == "1 fault(s): line 1: nodes must be a mapping (write `key: value`)"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("--graph", "nowhere:x"), 2, "no graph has the address"),
-        (("--graph", "csv:/absent"), 8, "there is no such folder"),
-        (("--graph", "csv:.", "--by", "magic"), 2, "Use rules or llm"),
-        (("--graph", "csv:.", "--by", "llm"), 2, "--by llm needs this option"),
-        (("--graph", "csv:.", "--glossary", "absent.yaml"), 2, "there is no such file"),
-    ],
-)
-def test_bad_options_are_named(
-    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, said: str
-) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    found, _, err = run("catalog", "draft", *arguments)
-    assert found == code and said in err
-
-
-def test_without_a_file_the_draft_is_printed(run: Run, graph: str) -> None:
-    code, out, _ = run("catalog", "draft", "--graph", graph)
-    assert code == 0 and out.startswith("about: A graph of 4 nodes of 2 types")
-
-
-def test_a_model_behind_an_endpoint_describes_the_types(run: Run, graph: str, tmp_path: Path) -> None:
-    pytest.importorskip("openai", reason="the extra 'llm' is not installed")
-
-    def reply(body: Body, number: int) -> Reply:
-        members = body["response_format"]["json_schema"]["schema"]["properties"]
-        empty = {"string": "What is asked about", "array": [], "object": {}}
-        said = {name: empty[each["type"]] for name, each in members.items()}
-        return Reply(text="no JSON" if number <= 2 else json.dumps(said))
-
-    with chat_server(reply) as server:
-        options = ("--by", "llm", "--llm-url", server.base_url, "--llm-model", "m", "--out", tmp_path / "d.yaml")
-        code, out, err = run("catalog", "draft", "--graph", graph, *options, "--json")
-    told = json.loads(out)
-    assert code == 0 and (told["nodes"], told["relationships"]) == (2, 1)
-    (problem,) = told["problems"]
-    assert problem.startswith("Car: the model's answer was rejected twice") and problem in err
-    nodes = read_catalog(tmp_path / "d.yaml").nodes
-    assert nodes["Car"].description == "Car (2 nodes)", "the rules' stays"
-    assert nodes["Plant"].description == "What is asked about (2 nodes)"

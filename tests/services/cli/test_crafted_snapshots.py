@@ -75,52 +75,6 @@ def _shape(pattern: str = r"WID\-\d{4}", uses: object = _USES) -> str:
     return json.dumps({"kind": "", "pattern": pattern, "uses": uses})
 
 
-@pytest.mark.parametrize("row", ["{", "[" * 100_000, "[]", "null"])
-def test_a_row_of_shapes_of_another_form(run: Run, craft: Craft, row: str) -> None:
-    code, out, err = run("show", "WID-1234", "--store", craft("value_shapes", [row]))
-    assert (code, out) == (6, "")
-    assert "value_shapes.jsonl" in err
-
-
-def test_many_equal_rows_of_shapes(run: Run, craft: Craft) -> None:
-    code, _, err = run("show", "WID-1234", "--store", craft("value_shapes", [_shape()] * 300_000))
-    assert code == 6
-    assert "two rows" in err
-
-
-@pytest.mark.parametrize("rows", [["{"], ["[]"], ["1"], ['[["a"], ["b"]]'], ['{"when_to_use": [["a"]]}'], []])
-def test_a_row_of_usage_of_another_form(run: Run, craft: Craft, original: Path, rows: list[str]) -> None:
-    tool = json.loads(_rows(original, "tools")[0])["id"]
-    code, out, err = run("show", tool, "--store", craft("usage", rows), "--json")
-    assert (code, out) == (6, "")
-    assert "usage." in err  # the file, or that of the positions of its rows
-
-
-@pytest.mark.parametrize("aliases", [["widgets", 5], 3, [[["a"]]]])
-def test_a_node_with_aliases_of_another_form(run: Run, craft: Craft, original: Path, aliases: object) -> None:
-    code, _, err = run("show", "widget", "--store", craft("nodes", _rows(original, "nodes", aliases=aliases)))
-    assert code == 6
-    assert "nodes.jsonl" in err
-
-
-@pytest.mark.parametrize("parameters", [5, ["id"], {"id": 1}])
-def test_a_tool_with_parameters_of_another_form(run: Run, craft: Craft, original: Path, parameters: object) -> None:
-    rows = _rows(original, "tools", parameters=parameters)
-    code, _, err = run("show", json.loads(rows[0])["id"], "--store", craft("tools", rows))
-    assert code == 6
-    assert "tools.jsonl" in err
-
-
-@pytest.mark.parametrize(
-    "row",
-    ["[]", "{", '{"metadata": 3}', '{"parameters": [[]], "depends_on": 4}', '{"x":' + "[" * 5000 + "]" * 5000 + "}"],
-)
-def test_the_difference_to_a_row_of_another_form(run: Run, craft: Craft, original: Path, row: str) -> None:
-    code, out, err = run("diff", original, craft("tools", [row]))
-    assert (code, out) == (6, "")
-    assert "Error" in err
-
-
 def _commands(text: str) -> list[str]:
     return [one for one in text if one in _ESCAPE and not one.isprintable()]
 

@@ -18,7 +18,6 @@ Script = Callable[[Body, int], Reply]
 
 MIX = "single-intent: 5\n"
 THANKS = " - thanks a lot"
-EVERY_STEP = ("--llm-steps", "wording, outputs,sequence,verdicts")
 
 
 def named(request: Body) -> str:
@@ -93,36 +92,6 @@ def test_a_model_rewords_and_the_rules_validate(call: Call, tmp_path: Path) -> N
     assert figures["by"]["generator"] == ["llm.v2+rules.v2"]
 
 
-def test_a_model_may_take_every_step(call: Call, tmp_path: Path) -> None:
-    with chat_server(good) as server:
-        assert call(server, "out", *EVERY_STEP)[0] == 0
-    assert {"paraphrase", "class", "sequence", "error"} <= {named(request) for request in server.requests}
-    for row in texts(tmp_path / "out"):
-        assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3 + ["llm.v1"] * 3
-
-
-@pytest.mark.parametrize("steps", ["", "wording,drawing"])
-def test_a_step_that_there_is_not_is_a_typed_error(call: Call, steps: str) -> None:
-    with chat_server(good) as server:
-        code, _, err = call(server, "out", "--llm-steps", steps)
-        assert server.hits == 0
-    assert code == 2 and "--llm-steps" in err
-
-
-@pytest.mark.parametrize(
-    "given",
-    [("--llm-steps", "wording"), ("--reworded-only",), ("--llm-model", "m"), ("--llm-max-tokens", "9")],
-    ids=lambda given: str(given[0]),
-)
-def test_an_option_of_the_model_without_the_model_is_a_usage_error(
-    run: Run, store: Path, tmp_path: Path, given: tuple[str, ...]
-) -> None:
-    code, _, err = run("datagen", store, "--out", tmp_path / "out", *given)
-    assert code == 2
-    assert given[0] in err and "--generator llm" in err
-    assert not (tmp_path / "out").exists()
-
-
 def about(message: str, query: str) -> bool:
     """Whether a request is what became of a message in which values are masked."""
     parts = re.split(r"[A-Z]+\d+", message.rstrip(".?!"))
@@ -156,54 +125,3 @@ def test_a_model_that_dies_leaves_all_that_was_made_and_is_asked_for_the_rest(ca
         assert server.hits < asked_in_all, "what was answered is not asked again"
     again, first = results(tmp_path / "stopped"), results(tmp_path / "whole")
     assert {name for name in first if again[name] != first[name]} <= {"cache.sqlite"}
-
-
-def test_a_model_that_is_dead_from_the_start_is_a_typed_error(call: Call) -> None:
-    with chat_server(locked_but()) as server:
-        code, _, err = call(server)
-    assert code == 10 and "Traceback" not in err
-
-
-def test_a_cap_that_is_reached_keeps_what_was_made(call: Call, tmp_path: Path) -> None:
-    with chat_server(good) as server:
-        code, _, err = call(server, "out", "--llm-max-tokens", 800)
-        assert code == 11, err
-        assert server.hits > 0
-        assert call(server, "out")[0] == 0
-    assert len(texts(tmp_path / "out")) == 5
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("Sure! Here is a request: please pay the bill.", "rejected twice"),
-        ({"rewordings": ["Call pay_invoice for me and 40021 too"]}, "the last paraphrase was dropped"),
-        ({"rewordings": ["pay it now please " * 9]}, "repeats itself"),
-        ({"rewordings": [""]}, "too short"),
-    ],
-    ids=["prose", "leak", "loop", "empty"],
-)
-def test_texts_that_cannot_be_used_leave_the_wording_of_the_rules_or_nothing(
-    call: Call, tmp_path: Path, said: object, told: str
-) -> None:
-    def script(request: Body, _number: int) -> Reply:
-        return Reply(text=answered(request, paraphrase=said))
-
-    with chat_server(script) as server:
-        assert call(server)[0] == 0
-        code, _, err = call(server, "only", "--reworded-only")
-    kept = texts(tmp_path / "out")
-    assert len(kept) == 5 and {row["generator"] for row in kept} == {"rules.v2"}
-    assert code == 4 and "no request could be generated" in err
-    assert texts(tmp_path / "only") == []
-    assert any(told in row["reason"] for row in rows(tmp_path / "only" / "rejected.jsonl"))
-
-
-def test_prose_from_the_validators_is_no_pass(call: Call, tmp_path: Path) -> None:
-    def script(request: Body, _number: int) -> Reply:
-        return Reply(text=answered(request, error="It looks fine to me."))
-
-    with chat_server(script) as server:
-        assert call(server, "out", *EVERY_STEP)[0] == 4
-    assert texts(tmp_path / "out") == []
-    assert any(row["stage"] == "validate" for row in rows(tmp_path / "out" / "rejected.jsonl"))

@@ -89,13 +89,6 @@ def test_the_difference_of_two_catalogues(run: Run, stores: tuple[Path, Path]) -
     assert "nodes.tool" not in counts, "as many as before"
 
 
-def test_the_reverse_is_the_reverse(run: Run, stores: tuple[Path, Path]) -> None:
-    there, back = _diff(run, *stores), _diff(run, *stores[::-1])
-    for one, other in (("edges_added", "edges_removed"), ("edges_removed", "edges_added")):
-        assert there[one] == back[other]
-    assert (there["tools"]["added"], there["tools"]["removed"]) == (back["tools"]["removed"], back["tools"]["added"])
-
-
 def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
     code, out, _ = run("diff", *stores)
     assert code == DIFFERENT
@@ -109,16 +102,6 @@ def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
     ):
         assert line in out.splitlines(), out
     assert "Edges between tools" in out
-
-
-def test_a_tool_with_another_namespace_has_another_id_and_nothing_else(
-    run: Run, stores: tuple[Path, Path], tmp_path: Path
-) -> None:
-    address = f"vendors={tmp_path / 'old-documents' / 'suppliers.json'}"
-    assert run("build", address, "--out", tmp_path / "renamed", "--encoder", "hashing.v1", "--workers", 1)[0] == 0
-    tools = _diff(run, stores[0], tmp_path / "renamed")["tools"]
-    assert tools["added"] == tools["removed"] == tools["changed"] == []
-    assert ["suppliers/listRatings", "vendors/listRatings"] in tools["renamed"]
 
 
 def test_a_tool_with_another_name_is_renamed(run: Run, stores: tuple[Path, Path], tmp_path: Path) -> None:
@@ -135,36 +118,3 @@ def test_a_tool_with_another_name_is_renamed(run: Run, stores: tuple[Path, Path]
         ],
         "changed": [],
     }
-
-
-@pytest.mark.parametrize("names", [("addNote", "dropNote"), ("addNote",)])
-def test_what_may_be_another_tool_is_not_renamed(run: Run, tmp_path: Path, names: tuple[str, ...]) -> None:
-    """Two tools with one content, or without any, may each be the one that was there."""
-    description = "Does it." if len(names) > 1 else ""
-    for folder, found in (("one", names), ("two", [f"{name}Two" for name in names])):
-        (tmp_path / folder).mkdir()
-        tools = [{"name": name, "description": description, "parameters": {"type": "object"}} for name in found]
-        (tmp_path / folder / "notes.json").write_text(json.dumps(tools), encoding="utf-8")
-        address = tmp_path / folder / "notes.json"
-        assert (
-            run("build", address, "--out", tmp_path / folder / "s", "--encoder", "hashing.v1", "--workers", 1)[0] == 0
-        )
-    tools = _diff(run, tmp_path / "one" / "s", tmp_path / "two" / "s")["tools"]
-    assert (tools["renamed"], len(tools["added"])) == ([], len(names))
-
-
-def test_equal_snapshots_are_equal(run: Run, stores: tuple[Path, Path]) -> None:
-    code, out, _ = run("diff", stores[0], stores[0])
-    assert code == 0 and "equal" in out
-    found = _diff(run, stores[0], stores[0])
-    assert found["tools"] == {"added": [], "removed": [], "renamed": [], "changed": []}
-    assert not (found["edges_added"] or found["edges_removed"] or found["entities"] or found["counts"])
-
-
-def test_a_snapshot_is_named_by_the_beginning_of_its_id(run: Run, stores: tuple[Path, Path]) -> None:
-    id_ = (stores[0] / "CURRENT").read_text(encoding="utf-8").strip()
-    found = _diff(run, id_[:6], stores[1], "--store", stores[0])
-    assert found["old"] == id_
-    assert _diff(run, stores[1], "--store", stores[0])["old"] == id_, "the published one is before"
-    code, _, err = run("diff", "nowhere", "--store", stores[0])
-    assert (code, id_ in err) == (7, True)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +14,10 @@ from eval.answers import read_run
 from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.conftest import LINUX, ROOT
+from tests.conftest import ROOT
 from tests.services.cli.processes import signal_at, started
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
+from tests.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")
@@ -142,43 +138,6 @@ def test_systems_are_measured_on_whole_requests_and_on_needs_with_paired_differe
     assert systems_measured == ["semantic", "rrf", "default", "semantic@needs", "rrf@needs", "default@needs"]
 
 
-def test_without_matplotlib_the_plots_are_left_out_and_the_report_says_so(
-    run: Run, store: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, *QUICK)
-    assert code == 0, err
-    assert "error" not in err.lower()  # stages of more than a second are named there
-    assert "The plots are left out" in out and "requirements/eval.txt" in out
-    page = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "The plots are left out" in page and ".png" not in page
-    assert not list(tmp_path.glob("*.png"))
-
-
-def test_the_same_again_asks_nothing_and_says_the_same(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    said = [run("eval", "run", store, "-q", few, "-o", tmp_path, *QUICK, "--json") for _ in range(2)]
-    assert said[0] == said[1]
-    summary = json.loads(said[0][1])["summary"]
-    assert summary["baseline"] == "rrf" and summary["systems"] == ["semantic", "rrf", "default"]
-
-
-@LINUX
-def test_memory_and_loading_are_measured_once(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    for _ in range(2):
-        assert run("eval", store, "-q", few, "-o", tmp_path, "--systems", "semantic", "--limit", 3)[0] == 0
-    cost = read_run(tmp_path, "semantic").resources
-    assert cost["load_s"] > 0 and cost["resident_bytes"] > 0 and cost["warm_up_s"] >= 0
-
-
-def test_a_limit_is_a_set_of_its_own(
-    run: Run, store: Path, few: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    for limit in (3, 5):
-        assert run("eval", store, "-q", few, "-o", tmp_path, *QUICK, "--limit", limit)[0] == 0
-        assert len(read_run(tmp_path, "default").answers) == limit
-    assert "default: the old run differs in requests and is replaced" in caplog.text
-
-
 def test_of_requests_without_tools_it_is_measured_whether_a_system_abstains(
     run: Run, store: Path, few: Path, tmp_path: Path
 ) -> None:
@@ -205,13 +164,6 @@ def test_of_requests_without_tools_it_is_measured_whether_a_system_abstains(
     assert code == 2 and "no answerable request in common" in err
 
 
-def test_a_row_without_tools_has_a_kind_of_letters(run: Run, store: Path, tmp_path: Path) -> None:
-    none = write_queries(tmp_path / "none.jsonl", [{"id": "n1", "query": "thank you", "tools": [], "kind": 3}])
-    code, _, err = run("eval", store, "-q", none, "-o", tmp_path / "out", *QUICK)
-    assert code == 3 and f"{none}:1" in err and "'kind' must be a text" in err
-    assert not (tmp_path / "out").exists(), "nothing was asked"
-
-
 def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
     run: Run, store: Path, few: Path, tmp_path: Path
 ) -> None:
@@ -230,25 +182,6 @@ def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
     measured = read_measured(tmp_path / "out")
     assert measured.missing_gold == {"b": ("no/such_tool",), "c": ("nor/this",)}
     assert "no/such_tool" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ([row("a"), row("b"), row("a")], "'a'"),
-        ([row("a"), {**row("b"), "tools": [""]}], "empty id"),
-        ([row("a"), {"id": "b"}], "'query'"),
-        ([], "no request"),
-    ],
-)
-def test_requests_that_spoil_the_measure_are_refused(
-    run: Run, store: Path, tmp_path: Path, rows: list[dict[str, Any]], told: str
-) -> None:
-    queries = write_queries(tmp_path / "bad.jsonl", rows)
-    code, _, err = run("eval", store, "-q", queries, "-o", tmp_path / "out", *QUICK)
-    assert code == 3
-    assert told in err and "bad.jsonl" in err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -274,39 +207,6 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
     assert code == exit_code
     assert told in err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_store_without_a_snapshot_and_a_missing_extra_are_errors(
-    run: Run, store: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, err = run("eval", tmp_path, "-q", few, "-o", tmp_path / "out", *QUICK)
-    assert code == 7 and "egotools build" in err
-    monkeypatch.setattr("services.jobs.evaluate.find_spec", lambda name: None)
-    code, _, err = run("eval", store, "-q", few, "-o", tmp_path / "out", *QUICK)
-    assert code == 9 and "requirements/eval.txt" in err
-    assert not (tmp_path / "out").exists()
-
-
-def test_more_tools_may_be_asked_for_than_there_are(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    code, _, _ = run("eval", store, "-q", few, "-o", tmp_path, *QUICK, "-k", 1_000, "--limit", 4)
-    assert code == 0
-    measured = read_measured(tmp_path)
-    assert {found.k for found in measured.runs} == {1_000}
-    assert all(len(answer.tools) <= measured.tools for found in measured.runs for answer in found.answers.values())
-    code, out, _ = run("eval", store, "-q", few, "-o", tmp_path / "few", *QUICK, "-k", 4, "--limit", 4)
-    assert code == 0 and "@3" in out and "@5" not in out
-
-
-def test_a_time_that_no_system_keeps_is_an_error_a_request_and_no_end(
-    run: Run, store: Path, few: Path, tmp_path: Path
-) -> None:
-    slow = "bm25-spacy-title"
-    asked = ("eval", store, "-q", few, "-o", tmp_path, "--systems", slow, "--no-footprint", "--limit", 5)
-    code, out, _ = run(*asked, "--timeout", 0.001)
-    assert code == 0 and "0.0 [0.0, 0.0]" in out
-    assert all("DeadlineError" in answer.error for answer in read_run(tmp_path, slow).answers.values())
-    assert run(*asked)[0] == 0
-    assert not any(answer.error for answer in read_run(tmp_path, slow).answers.values())
 
 
 def rankings(folder: Path) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -337,60 +237,6 @@ def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Pat
     assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
 
 
-def test_ctrl_c_keeps_what_was_answered(store: Path, many: Path, tmp_path: Path) -> None:
-    interrupted = signal_at("default", AMID, signal.SIGINT)
-    process = started("eval", store, "-q", many, *QUICK, "--out", tmp_path, before=interrupted)
-    _, err = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 130
-    assert "Interrupted" in err and "Traceback" not in err
-    assert len(read_run(tmp_path, "semantic").answers) == MANY
-    assert len(read_run(tmp_path, "default").answers) == AMID
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
-@contextmanager
-def served(store: Path, port: int, ready: Path) -> Iterator[subprocess.Popen[str]]:
-    ready.unlink(missing_ok=True)
-    server = started(
-        "serve", "--store", store, "--port", port, "--ready-file", ready, "--baselines", stderr=subprocess.DEVNULL
-    )
-    try:
-        wait_until(ready.exists, process=server)
-        yield server
-    finally:
-        server.kill()
-        server.communicate(timeout=LIMIT_S)
-
-
-@pytest.mark.slow
-def test_a_server_that_dies_amid_its_run_is_said_and_resumed(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
-    port, ready, out = free_port(), tmp_path / "ready.json", tmp_path / "out"
-    name = f"grpc:127.0.0.1:{port}/rrf"
-    asked = ("eval", store, "-q", many, "-o", out, "--systems", f"{name},rrf", "--no-footprint")
-    with served(store, port, ready) as server:
-        process = started(*asked, before=signal_at(name, AMID, signal.SIGKILL, pid=server.pid))
-        _, err = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 10
-    for words in (name, "NotReadyError", "the same command again"):
-        assert words in " ".join(err.split())
-    remote, local = read_run(out, name), read_run(out, "rrf")
-    assert remote.failure and not local.failure and len(local.answers) == MANY, "the other system went on"
-    answered = [answer for answer in remote.answers.values() if not answer.error]
-    assert len(answered) == AMID
-    assert (out / "report.html").exists()
-    with served(store, port, ready):
-        assert run(*asked)[0] == 0
-    assert read_run(out, name).failure == ""
-    both = rankings(out)
-    assert both[name] == both["rrf"], "a server ranks as the preset it serves"
-
-
 def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
     other = tmp_path / "store"
     documents = [str(CATALOG / name) for name in ("projects.csv", "support.jsonl", "hr.yaml")]
@@ -415,11 +261,3 @@ def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Pa
     assert run("eval", "compare", tmp_path / "both", tmp_path / "both")[0] == 0, "folders with results below them"
     code, _, err = run("eval", "compare", tmp_path / "both" / "before", tmp_path / "store")
     assert code == 7 and "--out" in err
-
-
-def test_the_help_of_both_is_one_page(run: Run) -> None:
-    code, out, _ = run("eval", "--help")
-    assert code == 0
-    for word in ("--queries", "--systems", "--allow-missing", "--baseline", "compare", "before", "replaced"):
-        assert word in out
-    assert run("eval")[0] == 2

@@ -60,24 +60,6 @@ def test_serving_a_folder_that_is_no_store_writes_nothing_and_logs_nothing(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "call a/b --arguments @/dev/zero",
-        "call a/b --credential k=@/dev/zero",
-        "call a/b --file f=/dev/zero",
-        "mcp --server 127.0.0.1:1 --ca-file /dev/zero",
-        "solve --tasks /dev/zero --out OUT",
-        "eval STORE --queries /dev/zero --out OUT",
-        "datagen STORE --mix /dev/zero --out OUT",
-    ],
-)
-def test_a_file_without_end_is_refused(run: Run, tmp_path: Path, command: str) -> None:
-    words = command.replace("OUT", str(tmp_path / "out")).replace("STORE", str(tmp_path)).split()
-    code, _, err = run(*words)
-    assert code and ("/dev/zero" in err or "file" in err) and len(err.splitlines()) == 1
-
-
 @pytest.fixture(scope="module")
 def refusing() -> Iterator[str]:
     """The options of a model whose endpoint demands a key."""

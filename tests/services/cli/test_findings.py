@@ -61,19 +61,6 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
     assert "by ann" in run("findings", "list", "--store", store)[1]
 
 
-def test_a_sync_examines_as_a_build_does(run: Run, tmp_path: Path) -> None:
-    store, document = tmp_path / "store", tmp_path / "new.jsonl"
-    document.write_text(f"{json.dumps(CLEAN)}\n{json.dumps(BAD)}\n", encoding="utf-8")
-    sync = ("sync", f"erp={document}", "--store", store, "--findings", "quarantine")
-    code, out, _ = run(*sync)
-    assert code == 0 and "1 tools, 1 added" in out and "1 held back" in out
-    code, out, err = run("findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
-    assert code == 0 and "approved erp/list_vendors by ann" in out, err
-    code, out, _ = run(*sync)
-    assert code == 0 and "2 tools, 1 added" in out
-    assert run(*sync[:-1], "refuse")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
@@ -105,32 +92,3 @@ def test_many_are_approved_by_a_pattern_after_they_are_counted(run: Run, tmp_pat
     code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")
     assert code == 0 and out.startswith(f"{named}: 2 of 2 tools with findings\napproved ")
     assert "3 tools" in _build(run, tmp_path, CLEAN, BAD, other)[1]
-
-
-def test_a_store_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
-    code, _, err = run("findings", "list", "--store", tmp_path / "none")
-    assert code == 7 and "egotools build" in err
-
-
-def test_refuse_ends_the_build(run: Run, tmp_path: Path) -> None:
-    code, _, err = _build(run, tmp_path, CLEAN, BAD, policy="refuse")
-    assert code == 4 and "erp/list_vendors" in err
-    assert not (tmp_path / "store" / "CURRENT").exists()
-
-
-def test_diff_shows_the_findings_of_what_changed(run: Run, tmp_path: Path) -> None:
-    _build(run, tmp_path, CLEAN, out="old")
-    _build(run, tmp_path, CLEAN, BAD, policy="report", out="new")
-    _, out, _ = run("diff", tmp_path / "old", tmp_path / "new")
-    assert "Findings in tools that were added or changed" in out and "quarantine: erp/list_vendors" in out
-    _, out, _ = run("diff", tmp_path / "old", tmp_path / "new", "--json")
-    assert {each["tool"] for each in json.loads(out)["findings"]} == {"erp/list_vendors"}
-    _, out, _ = run("diff", tmp_path / "new", tmp_path / "new", "--json")
-    assert json.loads(out)["findings"] == []
-
-
-def test_invisible_characters_never_reach_the_terminal(run: Run, tmp_path: Path) -> None:
-    _build(run, tmp_path, CLEAN, {**BAD, "description": "Pays \u202eecioveni\u202c.\u200b\u200b\u200b\u200b\u200b"})
-    _, out, _ = run("findings", "list", "--store", tmp_path / "store")
-    assert "\\u202e" in out and "\\u200b" in out
-    assert not {"\u202e", "\u200b"} & set(out)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from ontology.errors import InvalidArgumentError, NotReadyError
+from ontology.errors import NotReadyError
 from scripts.reliability.issuers import Authority, write_pair
 from services.cli.app import app
 from services.server.server import Server
@@ -46,45 +45,3 @@ async def test_it_trusts_the_certificate_of_its_own_server(tmp_path: Path, liste
         answer = await asked(**environ)
         assert (answer.exit_code, answer.output) == (0, "SERVING\n")
         assert (await asked(**{**environ, "EGOTOOLS_TLS_CERT": ""})).exit_code == NotReadyError.exit_code
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        {"hosts": ("127.0.0.1", "tools.example")},
-        {"hosts": ("*.tools.example",), "uri": "spiffe://company/egotools"},
-        {"hosts": (), "uri": "spiffe://company/egotools"},
-        {"hosts": ()},
-    ],
-)
-async def test_a_server_that_requires_client_certificates_is_asked_with_one(
-    tmp_path: Path, names: dict[str, Any]
-) -> None:
-    authority = Authority()
-    certificate, key = write_pair(tmp_path, authority.issue("server", **names))
-    (tmp_path / "ca.pem").write_bytes(authority.pem)
-    (tmp_path / "probe").mkdir()
-    shown, shown_key = write_pair(tmp_path / "probe", authority.issue("probe"))
-    settings = small_settings(
-        tls_cert=certificate, tls_key=key, tls_client_ca=tmp_path / "ca.pem", require_client_cert=True
-    )
-    async with serving(MemoryEngine(), settings) as server:
-        environ = {
-            "EGOTOOLS_PORT": server.address.rpartition(":")[2],
-            "EGOTOOLS_TLS_CERT": str(certificate),
-            "EGOTOOLS_REQUIRE_CLIENT_CERT": "true",
-        }
-        answer = await asked("--client-cert", str(shown), "--client-key", str(shown_key), **environ)
-        assert (answer.exit_code, answer.output) == (0, "SERVING\n")
-        pair = {"EGOTOOLS_CLIENT_CERT": str(shown), "EGOTOOLS_CLIENT_KEY": str(shown_key)}
-        assert (await asked(**environ, **pair)).output == "SERVING\n"
-        without = await asked(**environ)
-        assert without.exit_code == NotReadyError.exit_code and "--client-cert" in without.output
-        half = await asked("--client-cert", str(shown), **environ)
-        assert half.exit_code == InvalidArgumentError.exit_code and "--client-key" in half.output
-
-
-async def test_a_client_certificate_without_tls_is_refused(tmp_path: Path) -> None:
-    shown, key = write_pair(tmp_path, Authority().issue("probe"))
-    answer = await asked("--client-cert", str(shown), "--client-key", str(key), EGOTOOLS_TLS_CERT="")
-    assert answer.exit_code == InvalidArgumentError.exit_code and "EGOTOOLS_TLS_CERT" in answer.output

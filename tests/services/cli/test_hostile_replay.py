@@ -72,8 +72,3 @@ def test_a_hostile_header_is_an_error_with_a_name(run: Run, tmp_path: Path, head
 def test_a_hostile_record_is_an_error_with_a_name(run: Run, tmp_path: Path, record: tuple[str, dict[str, Any]]) -> None:
     code, err = replayed(run, tmp_path / "run.jsonl", record)
     assert code == 2 and "the record is damaged" in err, err
-
-
-def test_a_question_that_is_no_utf_8_is_an_error_with_a_name(run: Run) -> None:
-    code, _, err = run("solve", "Which \udcff?")
-    assert code == 2 and "no UTF-8" in err

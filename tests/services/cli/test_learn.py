@@ -16,13 +16,10 @@ import pytest
 
 from egotools import AsyncClient, EgoGraph, InvalidRequestError, ObservedOutput, Response
 from inference import HashingEncoder
-from ontology.errors import SnapshotCorruptError
 from ontology.progress import no_progress
 from retrieval.learned_edges import RUN, USED_WITH
 from retrieval.query.request import Request
-from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.manifest import read_manifest, write_manifest
-from retrieval.snapshot.publish import current_snapshot, published_id
+from retrieval.snapshot.publish import published_id
 from retrieval.snapshot_engine import open_engine
 from services.jobs.learn import Learned, learn_from_use
 from services.jobs.plans import LearningPlan
@@ -46,14 +43,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "store"))
-
-
-@pytest.fixture(scope="module")
-def learned_store(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("learned")
-    store = shutil.copytree(built, folder / "store")
-    assert learned_of(store, logs=(written(folder / "log.jsonl", rows(400)),)).published
-    return store
 
 
 def learned_of(store: Path, **others: Any) -> Learned:
@@ -90,15 +79,6 @@ def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_p
     assert (code, published_id(store)) == (0, first)
     assert ids(responses(store)) == ids(before)
     assert "no learned part" in run("learn", "--store", store, "--forget")[1]
-
-
-def test_a_shuffled_log_publishes_nothing(store: Path, tmp_path: Path, run: Run) -> None:
-    log = written(tmp_path / "log.jsonl", rows(400, shuffled=True))
-    first = published_id(store)
-    code, out, _ = run("learn", "--store", store, "--log", log)
-    assert code == 15
-    assert "Nothing was published" in out
-    assert published_id(store) == first
 
 
 async def _report_all(store: Path) -> None:
@@ -195,55 +175,3 @@ async def test_one_tenant_cannot_report_for_another(store: Path, tmp_path: Path)
 
 def _reported(store: CatalogStore) -> int:
     return len(read_outcomes(store.path / OUTCOMES)[0])
-
-
-def test_filters_hold_for_what_was_learned(learned_store: Path) -> None:
-    for answer in responses(learned_store, filters={"team": ["red"]}, explain=True):
-        assert answer.tools
-        shown = repr(answer.tools)
-        assert all(int(tool.id.removeprefix("tool_")) % 2 for tool in answer.tools)
-        assert not any(tool_id(number) in shown for number in range(0, 60, 2))
-
-
-@pytest.mark.parametrize(
-    ("name", "spoil"),
-    [
-        ("use.tools.npy", lambda array: array + 1_000),
-        ("use.tools.npy", lambda array: array - 1_000),
-        ("use.pointers.npy", lambda array: array[::-1]),
-        ("use.weights.npy", lambda array: array[:-1]),
-        ("use.weights.npy", lambda array: array * np.nan),
-        ("use.vectors_PD.npy", lambda array: array[:, :7]),
-        ("use.pairs.tails.npy", lambda array: array + 1_000),
-        ("use.pairs.heads.npy", lambda array: array[::-1]),
-        ("use.reporters.npy", lambda array: array[:1]),
-        ("bm25.use.docs.npy", lambda array: array + 10_000),
-    ],
-)
-def test_a_segment_that_was_altered_with_its_manifest_is_refused(
-    learned_store: Path, tmp_path: Path, name: str, spoil: Any
-) -> None:
-    folder = shutil.copytree(current_snapshot(learned_store), tmp_path / "snapshot")
-    path = folder / name
-    array = np.load(path)
-    path.unlink()
-    np.save(path, spoil(array))
-    write_manifest(folder, read_manifest(Layout(folder)))
-    with pytest.raises(SnapshotCorruptError, match="learned"):
-        open_engine(folder, encoder=HashingEncoder())
-
-
-def test_a_log_with_damaged_lines_and_gone_tools_is_told(store: Path, tmp_path: Path, run: Run) -> None:
-    (store / "outcomes").mkdir()
-    (store / "outcomes" / "1.jsonl").write_text("no outcome\n")
-    log = written(tmp_path / "log.jsonl", [*rows(400), {"query": "gone", "tools": ["gone"]}])
-    code, out, _ = run("learn", "--store", store, "--log", log)
-    assert code == 0
-    assert "1 damaged lines" in out
-    assert "1 sessions have no tool" in out
-
-
-def test_a_snapshot_folder_is_no_store(store: Path, run: Run) -> None:
-    code, _, err = run("learn", "--store", current_snapshot(store))
-    assert code == 2
-    assert "Name the store" in err

@@ -15,7 +15,6 @@ from planners.graphs.loading.graph_loading import load_graph
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.operators.find import OPERATOR as FIND
-from services.jobs.user_folders import versions_folder
 from tests.services.conftest import Run
 
 TEMPLATE = "MATCH (s:Site) WHERE $match <> '' AND s.title = $text RETURN s AS node, 'Site' AS type, s.title AS name, 1.0 AS score"
@@ -88,13 +87,3 @@ def test_what_cannot_be_approved_or_taken_back(run: Run, versions: VersionFolder
     code, _, err = run("operators", "approve", name)
     assert code != 0 and "DELETE changes the graph" in err
     assert versions.get(name).status == "unverified"
-
-
-def test_a_question_takes_the_approved_version(run: Run, versions: VersionFolder, graph: Path) -> None:
-    assert versions_folder() == versions.path
-    asked = ("ask", "Find North", "--graph", f"ladybug:{graph}", "--json")
-    assert "By version" not in run(*asked)[1]
-    assert run("operators", "approve", "find.2")[0] == 0
-    _, out, err = run(*asked)
-    notes = [each["notes"] for each in json.loads(out)["steps"] if each["event"] == "ResultKept"]
-    assert ["By version find.2, which is approved."] in notes, err

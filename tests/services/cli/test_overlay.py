@@ -121,14 +121,6 @@ def test_a_synonym_is_one_node_that_requests_enter(stores: _Stores) -> None:
     assert "bug" not in {each["text"] for each in plain}
 
 
-def test_an_alias_of_a_system_finds_it(stores: _Stores) -> None:
-    assert stores.show(stores.plain, "acme desk") == []
-    (node,) = stores.show(stores.overlaid, "acme desk")
-    assert node["key"] == "system:ticket desk service"
-    why = {id_: tool["why"] for id_, tool in stores.search(stores.overlaid, "people in acme desk").items()}
-    assert '"acme desk" (overlay.yaml:2)' in why["desk/find_people"]
-
-
 def test_context_parameters_and_edges_say_where_they_are_declared(stores: _Stores) -> None:
     def bindings(store: Path) -> dict[str, tuple[str, str, str]]:
         found = stores.search(store, "assign an issue to a colleague")["desk/assign_issue"]["reasons"]["bindings"]
@@ -173,47 +165,6 @@ def test_hidden_deprecated_and_other_texts(stores: _Stores) -> None:
     assert "overlay" not in before.metadata
 
 
-def test_a_boost_raises_the_score_and_is_a_reason(stores: _Stores) -> None:
-    query = "find a member"
-    plain, overlaid = (stores.search(store, query)["desk/find_people"] for store in (stores.plain, stores.overlaid))
-    assert "overlay_boost" not in plain["reasons"]["features"]
-    assert overlaid["reasons"]["features"]["overlay_boost"] > 0
-    assert "raised by an overlay" in overlaid["why"]
-    baseline = stores.search(stores.overlaid, query, "--preset", "paper")["desk/find_people"]
-    assert "overlay_boost" not in baseline["reasons"]["features"]
-
-
-def test_the_report_and_the_manifest_have_the_overlay(stores: _Stores) -> None:
-    assert stores.report["overlay"] is None
-    overlay = stores.overlay_report["overlay"]
-    assert (overlay["hidden"], overlay["warnings"]) == (["desk/debug_dump"], [])
-    assert overlay["changes"]["description"] == overlay["changes"]["preconditions"] == 1
-    plain, overlaid = stores.snapshots()
-    assert (plain.manifest.overlays, plain.manifest.boosts) == (None, None)
-    assert overlaid.manifest.overlays is not None
-    assert [[one.name, one.sha256] for one in overlaid.manifest.overlays] == overlay["files"]
-    assert overlaid.manifest.boosts == {"desk/find_people": 1.0}
-
-
-def test_only_what_an_overlay_changes_is_extracted_again(stores: _Stores, tmp_path: Path) -> None:
-    arguments = (tmp_path / "desk.json", "--out", stores.overlaid, "--overlay", tmp_path / "overlay.yaml")
-    same = stores.build(*arguments)
-    assert same["snapshot_id"] == stores.overlay_report["snapshot_id"]
-    assert same["reused"]["extractions"] == same["reused"]["of_extractions"] == 5
-    (tmp_path / "overlay.yaml").write_text(f"# a line more\n{OVERLAY}", encoding="utf-8")
-    moved = stores.build(*arguments)
-    assert (moved["reused"]["extractions"], moved["snapshot_id"] == same["snapshot_id"]) == (5, False)
-    (tmp_path / "overlay.yaml").write_text(OVERLAY.replace("colleague.\n", "member.\n"), encoding="utf-8")
-    assert stores.build(*arguments)["reused"]["extractions"] == 4
-
-
-def test_a_sources_file_can_name_overlays(stores: _Stores, tmp_path: Path) -> None:
-    sources = "sources:\n  - {name: desk, location: desk.json}\noverlays: [overlay.yaml]\n"
-    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
-    report = stores.build(tmp_path / "sources.yaml", "--out", tmp_path / "named")
-    assert report["overlay"]["hidden"] == ["desk/debug_dump"]
-
-
 def test_faults_are_listed_by_validate_and_end_a_build(tmp_path: Path, run: Run) -> None:
     (tmp_path / "desk.json").write_text(json.dumps(API), encoding="utf-8")
     path = tmp_path / "overlay.yaml"
@@ -226,11 +177,3 @@ def test_faults_are_listed_by_validate_and_end_a_build(tmp_path: Path, run: Run)
     path.write_text(OVERLAY, encoding="utf-8")
     code, out, _ = run("validate", path, "--json")
     assert (code, json.loads(out)["overlays"]) == (0, {"files": 1, "faults": 0})
-
-
-def test_an_overlay_that_hides_every_tool_ends_the_build(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "desk.json").write_text(json.dumps(API), encoding="utf-8")
-    path = tmp_path / "overlay.yaml"
-    path.write_text("namespaces: {'*': {tools: {'*': {hidden: true}}}}\n", encoding="utf-8")
-    code, _, error = run("build", tmp_path / "desk.json", "--overlay", path, "--out", tmp_path / "store")
-    assert (code, "every tool is hidden" in error) == (4, True)

@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.execution.metered_resolver import MeteredResolver
-from planners.runs.run_journal import open_run_journal, read_run_journal
-from services.server.server_process import server_process
+from planners.runs.run_journal import read_run_journal
 from tests.conftest import ROOT
 from tests.planners.conftest import library_store
 from tests.planners.dfs.library_tools import STOCK
@@ -117,12 +114,6 @@ def test_what_is_left_out_is_the_first_line_and_an_exit_code(run: Run, options: 
         assert len(json.loads(run(*asked, request, "--json")[1])["left_out"]) == 1
 
 
-def test_tools_are_found_through_a_running_server(run: Run, options: list[object], library_store: Path) -> None:
-    with server_process(library_store) as server:
-        code, out, _ = run(*options, "--server", server["address"], "--store", "nowhere", "--json")
-    assert (code, answer(out)) == (0, ["pratchett"])
-
-
 def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     _, first, _ = run(*options, "--journal", path, "--json")
@@ -150,19 +141,6 @@ def test_a_journal_with_another_answer_in_it_is_refused(run: Run, options: list[
         assert (code, out) != (0, "") and "a payload of the journal was altered" in out + error
 
 
-def test_the_journal_has_the_events_with_the_first_candidates(run: Run, options: list[object], tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    run(*options, "--journal", path)
-    events = [record.data["what"] for record in read_run_journal(path).records if record.kind == "event"]
-    assert [each["event"] for each in events][-2:] == ["Pruned", "Done"]
-    resolved = {each["var"]: [one["id"] for one in each["first"]] for each in events if each["event"] == "SetResolved"}
-    assert resolved["a"] == ["gaiman"] and resolved["b"] == ["b3", "b5"]
-    assert events[-2]["first"]["other"][0] == {
-        "id": "pratchett",
-        "fields": {"id": "pratchett", "name": "Terry Pratchett", "source_id": "b3"},
-    }
-
-
 def test_a_tool_that_fails_leaves_a_partial_answer(run: Run, options: list[object]) -> None:
     STOCK.broken.add("list_authors_of_books")
     code, out, _ = run(*options)  # get_book gives the first author only; so all authors are listed, and their books
@@ -172,30 +150,6 @@ def test_a_tool_that_fails_leaves_a_partial_answer(run: Run, options: list[objec
     code, out, _ = run(*options)
     assert code == 16  # nothing could be resolved
     assert "missing" in out and "out of order" in out and "No answer" in out
-
-
-def test_a_journal_of_another_run_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    run(*options, "--journal", path)
-    code, _, err = run(*options[:-1], "2026-01-02", "--journal", path)
-    assert code == 2 and "another run: its today differ" in err
-    records = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(records[:-1]))
-    code, _, err = run(*options, "--journal", path, "--replay")
-    assert code == 2 and "has not ended" in err
-
-
-def test_a_journal_of_a_plan_of_calls_is_refused(run: Run, options: list[object], tmp_path: Path) -> None:
-    with open_run_journal(tmp_path / "run.jsonl") as journal:
-        journal.append("run_begun", asked={}, plan={})
-        journal.append("run_ended", answer=journal.keep({}))
-    for more in ((), ("--replay",)):
-        code, _, err = run(*options, "--journal", tmp_path / "run.jsonl", *more)
-        assert code == 2 and "journal of a plan of calls" in err
-    with open_run_journal(tmp_path / "other.jsonl") as journal:
-        journal.append("run_begun", request="", today="2026-01-01", notes=[], graph={"vars": 3})
-    code, _, err = run(*options, "--journal", tmp_path / "other.jsonl")
-    assert code == 2 and "Traceback" not in err
 
 
 @pytest.mark.parametrize(
@@ -236,18 +190,3 @@ def test_a_graph_with_faults(
     code, _, err = run(*options, "--dry-run")
     assert code == 2 and said in err
     assert STOCK.calls == []
-
-
-def test_the_limits_of_the_command_are_those_of_the_executor(
-    run: Run, options: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its own bounds are lower: a higher limit would have no effect, and an error would name another number."""
-    seen: list[ExecutorSettings] = []
-
-    def metered(resolver: Any, settings: ExecutorSettings, observe: Any) -> MeteredResolver:
-        seen.append(settings)
-        return MeteredResolver(resolver, settings, observe)
-
-    monkeypatch.setattr("planners.dfs.executor.MeteredResolver", metered)
-    assert run(*options, "--max-calls", 5_000, "--max-seconds", 900)[0] == 0
-    assert [(each.max_calls, each.max_seconds) for each in seen] == [(5_000, 900.0)]

@@ -17,7 +17,6 @@ import pytest
 
 from inference import HashingEncoder
 from scripts.reliability.replica import free_port
-from services.cli import rest_command
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
 from tests.conftest import ROOT
@@ -68,14 +67,6 @@ def test_it_answers_and_takes_outcomes(url: str) -> None:
         assert (reported.status_code, reported.json()) == (200, {})
 
 
-def test_the_document_of_the_typescript_client_is_the_served_one(url: str) -> None:
-    served = httpx.get(f"{url}/openapi.json", trust_env=False).json()
-    kept = json.loads((CLIENT / "openapi.json").read_text(encoding="utf-8"))
-    assert kept == served, (
-        f"write it again: curl {url}/openapi.json | python -m json.tool > clients/typescript/openapi.json"
-    )
-
-
 def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "services.cli", "rest", "--server", f"127.0.0.1:{free_port()}", "--port", "0"]
@@ -120,12 +111,6 @@ def test_the_typescript_client_compiles_and_asks(url: str, tmp_path: Path) -> No
     assert re.search(r"pass [1-9]\d*\n.*fail 0", tested.stdout)
 
 
-def test_the_lock_of_npm_names_no_host() -> None:
-    lock = json.loads((CLIENT / "package-lock.json").read_text(encoding="utf-8"))
-    packages = {name: each for name, each in lock["packages"].items() if name}
-    assert packages and all("integrity" in each and "resolved" not in each for each in packages.values())
-
-
 @pytest.mark.slow
 def test_the_go_example_compiles_and_asks(url: str, tmp_path: Path) -> None:
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
@@ -148,12 +133,6 @@ def test_the_go_example_compiles_and_asks(url: str, tmp_path: Path) -> None:
     assert asked.returncode == 0 and len(asked.stdout.splitlines()) >= 5, asked.stderr
     refused = subprocess.run([str(program), url, "…"], capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and refused.stderr.startswith("400 query")
-
-
-def test_a_missing_extra_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest_command, "find_spec", lambda name: None)
-    code, _, err = run("rest")
-    assert code == 9 and "requirements/rest.txt" in err
 
 
 def test_an_open_address_is_refused(run: Run) -> None:

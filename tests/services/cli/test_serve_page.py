@@ -12,8 +12,7 @@ import pytest
 
 from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import HashingEncoder
-from ontology.errors import InvalidArgumentError, MissingExtraError
-from planners.graphseek.operators.operator_registry import SPECIAL
+from ontology.errors import MissingExtraError
 from planners.personal import PersonalData, refresh_index
 from services.cli import serve_page
 from services.cli.serve_page import PageOptions, page_beside
@@ -90,22 +89,3 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(serve_page, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="web"):
         page_beside(PageOptions(web=True), {})
-
-
-async def test_questions_of_the_page_are_planned_by_rules_or_by_the_model_of_the_server(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("inference.load_encoder", lambda *_, **__: HashingEncoder())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    async with serve_page.ask_plan("csv:x", "", catalog=tmp_path / "x.yaml") as plan:
-        assert plan.graph == "csv:x" and plan.chat is None and plan.finder is None
-        assert plan.catalog == tmp_path / "x.yaml"
-    with pytest.raises(InvalidArgumentError, match="it needs --query-model"):
-        async with serve_page.ask_plan("csv:x", "", [SPECIAL]):
-            pass
-    async with serve_page.ask_plan("", "openai:small@http://127.0.0.1:9/v1", [SPECIAL]) as plan:
-        assert plan.chat is not None and "small" in plan.chat.name and plan.finder is not None
-        assert "sites_of_module" in [each.name for each in plan.operators]
-        assert "sites_of_module" in [each.tool.name for each in (await plan.finder.find("sites of a module")).tools]
-        found = await plan.finder.find("all paths between two nodes")
-        assert "paths" in [each.tool.name for each in found.tools] and len(found.tools) == 6

@@ -37,23 +37,6 @@ def builds(tmp_path: Path) -> tuple[Path, list[str]]:
     return tmp_path / "store", [_build(tmp_path, count) for count in (1, 2, 3)]
 
 
-def test_the_snapshots_are_listed_with_their_history(run: Run, builds: tuple[Path, list[str]]) -> None:
-    store, (a, b, c) = builds
-    code, out, _ = run("snapshots", "--store", store, "--json")
-    row = json.loads(out)
-    assert code == 0
-    assert [each["snapshot_id"] for each in row["snapshots"]] == [c, b, a]
-    assert [each["tool_count"] for each in row["snapshots"]] == [3, 2, 1]
-    assert [(each["sequence"], each["action"]) for each in row["history"]] == [
-        (3, "publish"),
-        (2, "publish"),
-        (1, "publish"),
-    ]
-    code, out, _ = run("snapshots", "--store", store)
-    assert code == 0
-    assert all(each in out for each in (a, b, c, "current", "publish"))
-
-
 def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, builds: tuple[Path, list[str]]) -> None:
     store, (a, b, c) = builds
     code, out, _ = run("rollback", "--store", store, "--json")
@@ -67,36 +50,6 @@ def test_rolling_back_publishes_the_one_before_and_tells_the_history(run: Run, b
     for arguments, expected in (((), 7), (("nope",), 7), ((a,), 6), (("",), 2)):
         assert run("rollback", *arguments, "--store", store)[0] == expected
     assert current_snapshot(store).name == a
-
-
-def test_old_snapshots_are_collected_on_demand_and_by_the_next_build(run: Run, builds: tuple[Path, list[str]]) -> None:
-    store, (a, b, c) = builds
-    for name in ("..writer.123", ".findings.json.123", "reports/.x.json.123"):  # of writers that were killed
-        (store / name).touch()
-        os.utime(store / name, (0, 0))
-    (store / ".findings.json.456").touch()  # its writer may live
-    code, out, _ = run("snapshots", "--store", store, "--collect", "--keep", 2, "--json")
-    assert code == 0
-    assert json.loads(out)["collected"]["removed"] == [a]
-    assert [path.name for path in store.rglob(".*.*") if path.suffix[1:].isdigit()] == [".findings.json.456"]
-    d = _build(store.parent, 4, keep=1)
-    assert [path.name for path in (store / "snapshots").iterdir()] == [d]
-    assert sorted(path.name for path in (store / "reports").iterdir()) == [f"{d}.json"]
-    assert b != c
-
-
-def test_a_build_that_is_not_published_removes_nothing(builds: tuple[Path, list[str]]) -> None:
-    store, ids = builds
-    unpublished = _build(store.parent, 4, keep=1, published=False)
-    assert {path.name for path in (store / "snapshots").iterdir()} == {*ids, unpublished}
-
-
-def test_a_folder_without_snapshots_is_no_store(run: Run, tmp_path: Path) -> None:
-    for arguments in (("snapshots",), ("snapshots", "--collect"), ("rollback",)):
-        code, out, err = run(*arguments, "--store", tmp_path / "typo")
-        assert (code, out) == (7, "")
-        assert "egotools" in err
-    assert not (tmp_path / "typo").exists()
 
 
 def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,25 +76,6 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
     run(*build, "--signing-key", tmp_path / "key")
     assert run(*search)[0] == 0
     assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file() and b"PRIVATE" in path.read_bytes()]
-
-
-def test_a_build_that_loses_the_signature_says_so(run: Run, tmp_path: Path) -> None:
-    run("keys", "create", tmp_path / "key")
-    build = ("build", _tools(tmp_path, 2), "--out", tmp_path / "store", "--encoder", "hashing.v1")
-    signs = ("--signing-key", tmp_path / "key")
-    assert "signed" not in run(*build)[2]  # nothing was signed before
-    assert "signed" not in run(*build, *signs)[2]
-    assert "signed" not in run(*build)[2]  # the same snapshot keeps its signature
-    _tools(tmp_path, 3)
-    assert "signed" not in run(*build, "--no-publish")[2]
-    for as_json in ((), ("--json",)):
-        run(*build, *signs)
-        _tools(tmp_path, 4 + len(as_json))
-        code, out, err = run(*build, *as_json)
-        assert code == 0 and "signed" not in out
-        assert "is signed, this one is not" in err and "EGOTOOLS_SIGNING_KEY" in err and "rollback" in err
-    _tools(tmp_path, 6)
-    assert "signed" not in run(*build)[2]
 
 
 @pytest.mark.parametrize(
@@ -184,26 +118,6 @@ def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
     assert (code, out) == (2, "")
     assert "is empty" in told
     assert os.listdir(tmp_path) == ["api.json"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("build", "api.json", "--out", "api.json"),
-        ("build", "api.json", "--out", "api.json/x"),
-        ("snapshots", "--store", "api.json"),
-        ("eval", "x", "--queries", "api.json", "--out", "api.json"),
-        ("plan", "x", "--data", "api.json"),
-    ],
-    ids=" ".join,
-)
-def test_a_file_in_the_place_of_a_folder_is_refused(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _tools(tmp_path, 1)
-    code, _, err = run(*arguments)
-    assert code == 2 and "api.json is a file. Name a folder" in " ".join(err.replace("│", " ").split())
 
 
 CRAFTED: dict[str, Callable[[dict[str, Any]], None]] = {

@@ -18,7 +18,6 @@ import pytest
 from planners.runs.run_journal import read_run_journal
 from services.cli import solve_demo
 from tests.conftest import ROOT
-from tests.inference.loopback import Reply
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools
@@ -141,13 +140,6 @@ def test_without_a_model_rules_answer_what_they_can_read_and_say_what_they_canno
     assert code == 7 and "only the tools of a domain can be called" in err and "--domain" in err and "--llm-url" in err
 
 
-def test_a_tool_that_is_not_ready_is_told_of_when_it_is_called(run: Run, cache: Path, tmp_path: Path) -> None:
-    call = {"tool": "kgot/transcribe_audio", "arguments": {"file": "sales.csv"}}
-    with StepServer(**{**ANSWERS, "tool_calls": [{"calls": [CALL, call]}]}) as server:
-        _, out, err = run(*options(server, cache, tmp_path))
-    assert "kgot/transcribe_audio (Give --speech-model)" in err, out
-
-
 def test_budget_and_deadline_have_their_own_exit_codes(run: Run, cache: Path, tmp_path: Path) -> None:
     with StepServer(**ANSWERS) as server:
         code, _, err = run(*options(server, cache, tmp_path, "--llm-max-tokens", 10))
@@ -162,17 +154,6 @@ def test_a_model_that_is_down_ends_the_run_with_its_fault(run: Run, cache: Path,
         assert server.steps.count("next_step") == 2
     assert code == 10 and "left out" in out and "next_step: the endpoint answered HTTP 400" in out, err
     assert "outcome model" in out and "HTTP 400" in err and QUESTION.rstrip("?") not in err
-
-
-def test_a_key_that_is_refused_ends_the_run_at_once_and_another_goes_on(run: Run, cache: Path, tmp_path: Path) -> None:
-    refused = Reply(status=401)
-    with StepServer(**{**ANSWERS, "next_step": [refused, *ANSWERS["next_step"]]}) as server:
-        given = options(server, cache, tmp_path, "--journal", tmp_path / "run.jsonl")
-        code, _, err = run(*given)
-        assert (code, len(server.steps)) == (10, 1)
-        assert "HTTP 401" in err and "export OPENAI_API_KEY=" in err
-        code, out, err = run(*given)
-    assert code == 0 and "answer 8" in out, err
 
 
 def test_rules_that_write_beside_a_model_save_its_prompts(run: Run, cache: Path, tmp_path: Path) -> None:
@@ -214,17 +195,6 @@ def test_the_shipped_recorded_run_replays_and_says_whether_its_answer_is_right(
     assert "with qwen2.5-coder-1.5b-instruct-q4_k_m. It is replayed" in out
     assert "answer (forced) Account Owner of Hydra Systems" in out
     assert "The answer is wrong; expected: Sales" in out
-
-
-def test_noise_is_removed_where_it_is_asked_for(run: Run, cache: Path, tmp_path: Path) -> None:
-    written = {"statements": ["CREATE (:Zsale {amount: 8})", "CREATE (:Zsale {amount: 8})"]}
-    counts = {}
-    for noise in ("keep", "duplicates"):
-        with StepServer(**{**ANSWERS, "write_graph": [written]}) as server:
-            code, out, err = run(*options(server, cache, tmp_path, "--noise", noise, "--json"))
-        assert code == 0, err
-        counts[noise] = len(json.loads(out)["graph"]["nodes"])
-    assert counts == {"keep": 2, "duplicates": 1}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,9 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
-from ontology.errors import StorageError
 from ontology.progress import no_progress
 from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
-from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.cli.console import stderr
 from services.jobs.build import build_snapshot
@@ -166,29 +163,6 @@ def test_what_is_not_better_is_not_published(run: Run, store: Path, false: Path)
     assert (store / "reports" / f"{before.strip()}.tuning.md").exists()
 
 
-def test_a_tuned_snapshot_is_tuned_again_from_the_shipped_weights_and_must_beat_its_own(
-    store: Path, true: Path
-) -> None:
-    first = tune(store, true)
-    again = tune(store, true)
-    assert again.tuning.weights == first.tuning.weights
-    assert (again.tuning.before, again.published) == (first.tuning.weights, "")
-    assert "It already had tuned weights" in again.outcome
-    back = tune(store / "snapshots" / first.snapshot_id, true)
-    assert (back.snapshot_id, back.published) == (first.snapshot_id, first.published)
-
-
-def test_the_same_seed_publishes_the_same_version_elsewhere_too(store: Path, true: Path, tmp_path: Path) -> None:
-    elsewhere = tune(store, true, out=tmp_path / "other")
-    assert open_snapshot(store).id == elsewhere.snapshot_id
-    assert open_snapshot(tmp_path / "other").id == elsewhere.published == tune(store, true).published
-
-
-def test_what_is_complete_already_is_left_alone(store: Path, true: Path) -> None:
-    tuned = tune(store, true, k=TOOLS)
-    assert (tuned.published, tuned.tuning.reason) == ("", f"every request is complete at {TOOLS} already")
-
-
 @pytest.mark.parametrize(
     ("change", "options", "exit_code", "told"),
     [
@@ -210,47 +184,3 @@ def test_bad_input_is_refused_in_words(
     assert code == exit_code
     assert told in err
     assert len(list((store / "snapshots").iterdir())) == 1
-
-
-def test_missing_gold_tools_are_allowed_on_request(store: Path, tmp_path: Path) -> None:
-    rows = requests(truth=True)
-    rows[0]["tools"] = ["tool_99"]
-    tuned = tune(store, written(tmp_path / "labels", rows), allow_missing=True)
-    assert tuned.published
-    assert tuned.tuning.not_completable == pytest.approx(1 / len(rows))
-
-
-@pytest.mark.parametrize(("missing", "exit_code"), [("store", 7), ("labels", 3)])
-def test_what_is_not_there_is_said(
-    run: Run, store: Path, true: Path, tmp_path: Path, missing: str, exit_code: int
-) -> None:
-    nowhere = tmp_path / "nowhere"
-    code, _, err = run(
-        "tune", nowhere if missing == "store" else store, "--on", nowhere if missing == "labels" else true
-    )
-    assert (code, "nowhere" in err) == (exit_code, True)
-
-
-def test_a_snapshot_in_no_store_needs_to_be_told_where_to(run: Run, store: Path, true: Path, tmp_path: Path) -> None:
-    alone = tmp_path / "alone"
-    shutil.copytree(open_snapshot(store).folder, alone)
-    code, _, err = run("tune", alone, "--on", true, "-k", 3)
-    assert (code, "--out" in err) == (2, True)
-    code, _, _ = run("tune", alone, "--on", true, "-k", 3, "--out", tmp_path / "other")
-    assert (code, weights_of(open_snapshot(tmp_path / "other")) != SHIPPED) == (0, True)
-
-
-def test_a_full_disk_at_the_end_leaves_what_was_published(
-    store: Path, true: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = open_snapshot(store).id
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, os.strerror(28))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
-        with pytest.raises(StorageError, match="No space left"):
-            tune(store, true)
-    assert open_snapshot(store).id == before
-    assert tune(store, true).published

@@ -105,13 +105,3 @@ def test_a_wrong_option_is_a_named_error(tmp_path: Path, options: list[str], pro
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 2
     assert problem in " ".join(ended.stderr.split())
-
-
-@pytest.mark.parametrize("package", ["uvicorn", "starlette"])
-def test_without_its_extra_nothing_is_written(tmp_path: Path, package: str) -> None:
-    without = f"import sys; sys.modules[{package!r}] = None; from services.cli.app import main; main()"
-    command = [sys.executable, "-c", without, "company", "serve", "--data", str(tmp_path / "company"), "--port", "0"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 9
-    assert "requirements/web.txt" in ended.stderr
-    assert list(tmp_path.iterdir()) == []

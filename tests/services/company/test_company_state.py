@@ -90,18 +90,6 @@ def test_what_is_deleted_is_gone(
     assert company.call(tool_id, arguments)[0] == 404
 
 
-def test_changes_are_shown_by_every_view_of_a_record(company: RunningCompany) -> None:
-    company.ask(
-        "procurement/updateSupplier", supplierId="10300044", paymentTerms="7 days net", address={"city": "Porto"}
-    )
-    assert company.ask("procurement/getSupplier", supplierId="10300044")["paymentTerms"] == "7 days net"
-    assert company.ask("procurement/searchSuppliers", q="Porto")["suppliers"][0]["supplierId"] == "10300044"
-    company.ask("hr/updateEmployee", employeeId="E10483", jobTitle="Lead Buyer")
-    assert company.ask("hr/searchEmployees", query="kowalska")["items"][0]["jobTitle"] == "Lead Buyer"
-    company.ask("sales/changeBillingAddress", customerId="10100018", street="New Street 1", city="Bergen")
-    assert company.ask("sales/searchCustomers", q="bergen")["customers"][0]["customerId"] == "10100018"
-
-
 def test_a_state_allows_some_calls_only(company: RunningCompany) -> None:
     order = company.ask("sales/searchSalesOrders", status="open")["salesOrders"][0]["salesOrderId"]
     assert company.ask("sales/cancelSalesOrder", salesOrderId=order, reason="duplicate")["status"] == "cancelled"
@@ -110,74 +98,6 @@ def test_a_state_allows_some_calls_only(company: RunningCompany) -> None:
     status, body = company.call("sales/cancelSalesOrder", {"salesOrderId": order, "reason": "credit"})
     assert (status, body["code"]) == (409, "CONFLICT")
     assert company.call("procurement/unblockSupplier", {"supplierId": "10300043"})[0] == 409
-
-
-def test_an_order_has_its_items_its_total_and_their_delivery(company: RunningCompany) -> None:
-    items = [{"productId": "PRD-0412", "quantity": 3}, {"productId": "PRD-0413", "quantity": 4}]
-    order = company.ask("sales/createSalesOrder", customerId="10100017", items=items)
-    assert [item["quantity"] for item in order["items"]] == [3, 4]
-    assert order["total"]["amount"] == pytest.approx(sum(item["netPrice"]["amount"] for item in order["items"]))
-    delivery = company.ask("warehouse/createOutboundDelivery", salesOrderId=order["salesOrderId"], plant="LP01")
-    assert [item["qty"] for item in delivery["items"]] == [3, 4]
-    picks = [{"salesOrderItem": 10, "pickedQty": 3}]
-    named = {"outboundDeliveryId": delivery["outboundDeliveryId"]}
-    assert [row["pickedQty"] for row in company.ask("warehouse/confirmPicking", **named, picks=picks)["items"]] == [
-        3,
-        0,
-    ]
-    company.ask("warehouse/postGoodsIssue", **named)
-    assert company.call("warehouse/postGoodsIssue", named)[0] == 409
-
-
-def test_money_and_stock_are_moved_and_not_made(company: RunningCompany) -> None:
-    def left() -> list[float]:
-        found = [company.ask("finance/getBudget", costCenterId=each) for each in ("CC4122", "CC4123")]
-        return [each["available"]["amount"] for each in found]
-
-    before = left()
-    ends = {"fromCostCenterId": "CC4122", "toCostCenterId": "CC4123", "fiscalYear": 2026}
-    company.ask("finance/transferBudget", **ends, amount={"amount": 1000, "currency": "EUR"})
-    assert left() == pytest.approx([before[0] - 1000, before[1] + 1000])
-    assert company.call("finance/transferBudget", {**ends, "amount": {"amount": 10**9, "currency": "EUR"}})[0] == 409
-
-    stock = company.ask("warehouse/getStockOverview", materialId="SP-10432")
-    plant = stock["rows"][0]["plant"]
-    company.ask("warehouse/transferStock", materialId="SP-10432", qty=5, fromPlant=plant, toPlant="LP09")
-    moved = company.ask("warehouse/getStockOverview", materialId="SP-10432", plant="LP09")
-    assert [row["unrestrictedQty"] for row in moved["rows"]] == [5]
-    assert moved["totalUnrestricted"] == pytest.approx(stock["totalUnrestricted"])
-
-
-def test_entries_balance_and_their_period_is_open(company: RunningCompany) -> None:
-    lines = [{"glAccount": "470000", "debit": 20}, {"glAccount": "113100", "credit": 20}]
-    entry = {"companyCode": "1010", "postingDate": "2026-11-02", "currency": "EUR", "lines": lines}
-    number = company.ask("finance/postJournalEntry", **entry)["documentNumber"]
-    assert company.call("finance/postJournalEntry", {**entry, "lines": lines[:1]})[0] == 400
-    assert company.call("finance/postJournalEntry", {**entry, "postingDate": "2026-02-02"})[0] == 409
-    named = {"documentNumber": number, "companyCode": "1010", "fiscalYear": 2026}
-    reversal = company.ask("finance/reverseJournalEntry", **named)["reversalDocumentNumber"]
-    shown = company.ask("finance/getJournalEntry", **{**named, "documentNumber": reversal})
-    assert [(line.get("debit"), line.get("credit")) for line in shown["lines"]] == [(None, 20), (20, None)]
-    assert company.call("finance/reverseJournalEntry", named)[0] == 409
-
-
-def test_a_room_is_booked_once(company: RunningCompany) -> None:
-    when = {"startsAt": "2027-01-05T08:00:00Z", "endsAt": "2027-01-05T10:00:00Z"}
-    company.ask("facilities/bookRoom", roomId="GDN-1.01", **when)
-    assert company.call("facilities/bookRoom", {"roomId": "GDN-1.01", **when})[0] == 409
-    free = company.ask("facilities/searchRooms", **{"from": "2027-01-05T09:00:00Z", "to": "2027-01-05T09:30:00Z"})
-    assert "GDN-1.01" not in at(free, "rooms.roomId")
-
-
-def test_pages_of_a_list_make_the_whole(company: RunningCompany) -> None:
-    whole = at(company.ask("hr/searchEmployees", query="", pageSize=200), "items.employeeId")
-    pages, token = [], "0"
-    while token:
-        page = company.ask("hr/searchEmployees", query="", pageSize=7, pageToken=token)
-        pages += at(page, "items.employeeId")
-        token = page.get("nextPageToken", "")
-    assert pages == whole
-    assert len(whole) > 40
 
 
 def test_the_records_outlive_the_process_and_keep_their_seed(tmp_path: Path) -> None:
@@ -228,73 +148,3 @@ def test_every_reference_leads_to_a_record(seeded: Mapping[str, list[dict[str, A
     assert (
         sum(1 for rows in seeded.values() for row in rows for key, _ in references(row, roles) if key in known) > 2500
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "reference", "field"),
-    [
-        ("invoiceId", "purchaseOrder", "supplierId"),
-        ("purchaseOrder", "contractId", "supplierId"),
-        ("inboundDeliveryId", "purchaseOrder", "supplierId"),
-        ("paymentId", "invoiceId", "supplierId"),
-        ("billingDocument", "salesOrderId", "customerId"),
-        ("quoteId", "opportunityId", "customerId"),
-        ("reportId", "tripId", "employeeId"),
-        ("tripId", "employeeId", "costCenterId"),
-        ("employeeId", "departmentId", "costCenterId"),
-        ("enrolmentId", "courseId", "sessionDate"),
-    ],
-)
-def test_records_that_refer_to_each_other_agree(
-    seeded: Mapping[str, list[dict[str, Any]]], kind: str, reference: str, field: str
-) -> None:
-    there = {row[reference]: row for row in seeded[reference]}
-    theirs = "nextSession" if field == "sessionDate" else field
-    assert len(seeded[kind]) >= 20
-    assert [row for row in seeded[kind] if row[field] != there[row[reference]][theirs]] == []
-
-
-def test_leave_is_decided_by_the_line_manager(seeded: Mapping[str, list[dict[str, Any]]]) -> None:
-    managers = {row["employeeId"]: row.get("managerId") for row in seeded["employeeId"]}
-    assert [row for row in seeded["leaveRequestId"] if row.get("approverId") != managers[row["employeeId"]]] == []
-
-
-def test_a_delivery_is_of_the_items_of_its_order(seeded: Mapping[str, list[dict[str, Any]]]) -> None:
-    ordered = {(row["salesOrderId"], row["salesOrderItem"]): row["materialId"] for row in seeded["salesOrderItem"]}
-    products = {row["productId"]: row["materialId"] for row in seeded["productId"]}
-    assert all(row["materialId"] == products[row["productId"]] for row in seeded["salesOrderItem"])
-    for delivery in seeded["outboundDeliveryId"]:
-        items = [(delivery["salesOrderId"], item["salesOrderItem"]) for item in delivery["items"]]
-        assert len(items) == len(set(items)) > 0
-        assert [ordered[item] for item in items] == [item["materialId"] for item in delivery["items"]]
-
-
-def test_seeded_entries_balance(seeded: Mapping[str, list[dict[str, Any]]]) -> None:
-    for entry in seeded["documentNumber"]:
-        assert sum(line.get("debit", 0) - line.get("credit", 0) for line in entry["lines"]) == 0
-
-
-def test_a_seed_has_every_state_that_a_document_knows(seeded: Mapping[str, list[dict[str, Any]]]) -> None:
-    assert {row["status"] for row in seeded["supplierId"]} == {"prospect", "approved", "blocked", "archived"}
-    assert {row["status"] for row in seeded["invoiceId"]} == {"parked", "posted", "blocked", "paid", "cancelled"}
-    assert {row["status"] for row in seeded["tripId"]} == {"draft", "requested", "approved", "declined", "closed"}
-
-
-def test_the_facts_name_what_the_documents_have() -> None:
-    facts, operations = read_facts(), read_operations(CATALOG)
-    kinds = kinds_of(operations, facts)
-    names = {operation.id for operation in operations}
-    parameters = {parameter.name for operation in operations for parameter in operation.parameters}
-    assert set(facts.operations) <= names
-    assert {name.partition(".")[0] for name in facts.parameters if "." in name} <= names
-    assert {name.rpartition(".")[2] for name in facts.parameters} <= parameters
-    for name, kind in facts.kinds.items():
-        found = kinds.by_name[name]
-        known = {*found.properties, found.key}
-        assert {field.partition(".")[0] for field in kind.fields} <= known, name
-        assert set(kind.new) <= known, name
-        assert all(set(row) <= known for row in kind.rows), name
-    for operation in facts.operations.values():
-        assert {*operation.choose, *operation.append.values()} <= {
-            name for each in operations for name in (each.body or {}).get("properties", {})
-        }

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 
-from ingest.sources.catalog import read_catalog
 from tests.services.company.declared_answers import declared, faults
 from tests.services.company.made_arguments import made_arguments
-from tests.services.company.running_company import CATALOG, RunningCompany, tools
+from tests.services.company.running_company import RunningCompany, tools
 
 WRITES_LAST = sorted(declared(), key=lambda each: (declared()[each].method != "GET", each))
-
-
-def test_the_documents_have_165_operations() -> None:
-    assert len(declared()) == 165
-    assert set(declared()) == set(tools())
-
-
-def test_the_other_tools_of_the_catalogue_are_no_operations_of_openapi() -> None:
-    found = read_catalog([str(CATALOG)]).tools
-    assert Counter(tool.call.protocol if tool.call else "" for tool in found) == {
-        "http": 165,
-        "odata": 59,
-        "mcp": 36,
-        "": 52,
-    }
 
 
 @pytest.mark.parametrize("tool_id", WRITES_LAST)
@@ -38,13 +21,6 @@ def test_a_call_made_from_the_schema_succeeds_and_answers_what_is_declared(
     status, body = company.call_by_contract(tool_id, arguments)
     assert 200 <= status < 300, (arguments, status, body)
     assert faults(tool_id, status, body) == []
-
-
-def test_a_read_takes_all_parameters_at_once(company: RunningCompany) -> None:
-    for tool_id in [each for each in WRITES_LAST if declared()[each].method == "GET"]:
-        status, body = company.call(tool_id, made_arguments(company, tool_id, everything=True))
-        assert status in (200, 404), (tool_id, body)
-        assert faults(tool_id, status, body) == []
 
 
 def test_a_record_that_is_not_there_is_404_with_a_problem(company: RunningCompany) -> None:

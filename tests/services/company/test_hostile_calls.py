@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from services.company.company_app import MAX_BODY
 from services.company.mock_company import MockCompany
-from tests.services.company.declared_answers import declared, faults
+from tests.services.company.declared_answers import faults
 from tests.services.company.running_company import CATALOG, RunningCompany
 
 INJECTIONS = [
@@ -118,12 +117,6 @@ def test_a_wrong_path_or_parameter_is_refused(company: RunningCompany, path: str
     assert status == 200 or {"code", "message"} == set(answer.json())
 
 
-def test_a_method_that_a_path_does_not_have_is_405(company: RunningCompany) -> None:
-    answer = company.client.delete(f"{company.url}/procurement/suppliers/10300042")
-    assert answer.status_code == 405
-    assert {"GET", "PATCH"} <= set(answer.headers["allow"].split(", "))
-
-
 def test_a_reference_to_nothing_is_refused(company: RunningCompany) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("finance/createPayment", {"invoiceId": "5100000000"}),
@@ -184,26 +177,6 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "company.sqlite").write_bytes(b"no database at all, but long enough to be looked at" * 50)
     with pytest.raises(InvalidArgumentError, match=re.escape("no database")):
         MockCompany(CATALOG, tmp_path, seed=1)
-
-
-def test_many_calls_at_once_each_make_a_record_of_their_own(company: RunningCompany) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    def onboard(number: int) -> str:
-        return str(company.ask("procurement/onboardSupplier", legalName=f"Parallel {number}")["supplierId"])
-
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(onboard, range(40)))
-    assert len(set(made)) == 40
-    assert len(declared()) == 165
-
-
-def test_the_store_is_one_table_of_json(tmp_path: Path) -> None:
-    MockCompany(CATALOG, tmp_path, seed=1).close()
-    with sqlite3.connect(tmp_path / "company.sqlite") as connection:
-        count = connection.execute("SELECT count(*) FROM records WHERE json_valid(fields)").fetchone()[0]
-    connection.close()
-    assert count > 1500
 
 
 @pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("localhost:8", 200), ("[::1]:8", 200)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -21,7 +20,6 @@ import pytest
 from scripts.reliability.issuers import Authority, write_pair
 from services.http import http_connection, http_server
 from services.http.http_server import serve_http
-from services.server.access.certificates import web_context
 from tests.conftest import ROOT
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: "
@@ -120,22 +118,6 @@ async def test_a_request_that_does_not_come_in_whole_is_ended(monkeypatch: pytes
             await reader.readuntil(b"!\r\n")
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(reader.read(), 0.5)  # an answer may take as long as it takes
-
-
-async def test_a_handshake_that_does_not_begin_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    authority = Authority()
-    certificate, key = write_pair(tmp_path, authority.issue("server"))
-    monkeypatch.setattr(http_connection, "_REQUEST_S", 0.5)
-    async with serve_http(echo, host="127.0.0.1", port=0, tls=web_context(certificate, key)) as address:
-        for sent in (b"", b"GET / HTTP/1.1\r\n\r\n"):
-            async with raw(address, sent) as (reader, _):
-                await is_closed(reader)
-        trusting = ssl.create_default_context(cafile=str(certificate))
-        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-        async with httpx.AsyncClient(base_url=address, verify=trusting, trust_env=False) as client:
-            for number in range(3):
-                assert (await client.post("/", content=b"x" * number)).text == "x" * number + "!"
-            assert len(client._transport._pool.connections) == 1  # type: ignore[attr-defined]
 
 
 async def test_who_sends_no_request_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from ingest.build_report import BuildReport
-from ontology import InvalidArgumentError, Tool
 from ontology.errors import NotFoundError
 from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.reweight import publish_reweighted, tuned_after
 from services.jobs.build import build_snapshot
-from services.jobs.build_weights import closeness
 from services.jobs.plans import TuningPlan
 from services.jobs.tune_rollback import roll_back_weights
 from tests.services.conftest import Run
@@ -81,18 +77,6 @@ def test_another_catalogue_gets_the_shipped_weights_and_the_reason(store: Path) 
     assert open_snapshot(store).manifest.ranking is None
 
 
-def test_a_damaged_snapshot_does_not_stop_the_build_that_replaces_it(store: Path) -> None:
-    (store / "snapshots" / retuned(store) / "nodes.jsonl").write_text("", encoding="utf-8")
-    report = built(store, THINGS[:-1])
-    assert report.weights.startswith("the shipped ones: the tuned ones of snapshot")
-    assert weights_of(open_snapshot(store)) == SHIPPED
-
-
-def test_other_words_for_the_choice_are_refused(store: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no weights 'best'"):
-        built(store, THINGS, weights="best")
-
-
 def test_rollback_goes_back_one_tuning_at_a_time_and_says_what_serves(store: Path, run: Run) -> None:
     shipped = open_snapshot(store).id
     first, second = retuned(store), retuned(store, OTHER)
@@ -107,19 +91,3 @@ def test_rollback_goes_back_one_tuning_at_a_time_and_says_what_serves(store: Pat
         roll_back_weights(TuningPlan(snapshot=store))
     code, _, err = run("tune", store)
     assert (code, "--on" in err) == (2, True)
-
-
-def test_rollback_keeps_what_was_built_since_the_tuning(store: Path) -> None:
-    retuned(store)
-    built(store, THINGS[:-1])
-    kept = roll_back_weights(TuningPlan(snapshot=store))
-    assert kept.weights == SHIPPED and open_snapshot(store).tool_count == len(THINGS) - 1
-    assert built(store, THINGS[:-1], weights="shipped").snapshot_id == kept.published
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xy")), st.data())
-def test_closeness_is_the_share_of_tools_that_are_alike(before: dict[str, str], data: st.DataObject) -> None:
-    now = data.draw(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xy")))
-    old, new = ([Tool(id=name, name=name, description=text) for name, text in each.items()] for each in (before, now))
-    alike, every = set(before.items()) & set(now.items()), set(before) | set(now)
-    assert closeness(old, new) == closeness(new, old) == (len(alike) / len(every) if every else 1.0)

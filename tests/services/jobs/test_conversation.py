@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import InvalidArgumentError, ModelError, StorageError
+from ontology.errors import InvalidArgumentError, ModelError
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.recorded_question import answer_recorded
 from planners.graphseek.turn import Question, Turn
-from services.jobs.conversation import ConversationTurn, conversation_turns, next_turn
+from services.jobs.conversation import conversation_turns, next_turn
 from tests.planners.graphseek.agent.toy_parts import Script, answer, call, parts
 
 SETTINGS = AgentSettings(max_steps=3)
@@ -37,21 +37,3 @@ async def test_a_stopped_turn_and_a_question_that_is_too_long_block_nothing(tmp_
     following = Question(text="And?", earlier=(("Which?", "Alpha"),))
     assert await ask(first, "And?", answer("Alpha", "t1")) == (3, following, "answered")
     assert len(conversation_turns(first)) == 3
-
-
-async def test_a_turn_that_another_process_writes_is_told_at_once(tmp_path: Path) -> None:
-    first = tmp_path / "talk.jsonl"
-    assert (await ask(first, "Which?", ModelError("no model")))[2] == "model"
-    with ConversationTurn(first, 1).opened():
-        for text in ("Which?", "And?"):
-            with pytest.raises(StorageError, match="another process writes this journal"):
-                await ask(first, text)
-    assert (await ask(first, "And?", answer("None")))[::2] == (2, "answered")
-
-
-async def test_a_conversation_beside_another_is_none_of_its_turns(tmp_path: Path) -> None:
-    for name in ("talk-2.jsonl", "talk.jsonl", "talk-2.jsonl", "talk.jsonl"):
-        number = len(conversation_turns(tmp_path / name)) + 1
-        assert (await ask(tmp_path / name, f"Question {number}?", answer("None")))[::2] == (number, "answered")
-    for name in ("talk.jsonl", "talk-2.jsonl"):
-        assert len(conversation_turns(tmp_path / name)) == 2

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from ingest.trust.approvals import APPROVALS, approve, read_approvals
-from ingest.trust.quarantine import FINDINGS, TrustRecord, read_record
+from ingest.trust.quarantine import FINDINGS, read_record
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
 from ontology.progress import no_progress
-from ontology.tool import Tool
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build
@@ -62,19 +61,6 @@ def test_a_severe_finding_keeps_a_tool_out_and_is_in_the_report(tmp_path: Path) 
     assert {each.tool for each in report.findings.findings} == {"erp/list_vendors"}
     texts = (current_snapshot(tmp_path / "store") / "tools.jsonl").read_text(encoding="utf-8")
     assert "collector" not in texts and "list_vendors" not in texts
-
-
-def test_a_clean_catalogue_has_the_same_bytes_under_every_policy(tmp_path: Path) -> None:
-    ids = set()
-    for policy in ("report", "quarantine", "refuse"):
-        folder = tmp_path / policy
-        folder.mkdir()
-        _write(folder, CLEAN, {**NEEDS, "depends_on": ["erp/get_invoice"]})
-        report = build(_plan(folder, policy), no_progress)
-        ids.add(report.snapshot_id)
-        assert report.findings.findings == () and report.findings.policy == policy
-        assert read_record(folder / "store") == TrustRecord(policy=policy)
-    assert len(ids) == 1  # the id of a snapshot is the hash of its files
 
 
 def test_report_keeps_the_tool_and_refuse_builds_nothing(tmp_path: Path) -> None:
@@ -150,83 +136,10 @@ def test_a_changed_tool_serves_as_published_until_its_change_is_approved(tmp_pat
     assert read_record(store).findings == ()
 
 
-def test_a_tool_that_left_and_comes_back_changed_is_compared(tmp_path: Path) -> None:
-    plan = _plan(tmp_path)
-    for rows in ((CLEAN, BEFORE), (CLEAN,), (CLEAN, NEEDS), (CLEAN,)):
-        _write(tmp_path, *rows)
-        build(plan, no_progress)
-    _write(tmp_path, CLEAN, AFTER)
-    for _ in range(2):
-        report = build(plan, no_progress)
-        assert (list(report.findings.quarantined), report.findings.kept) == (["erp/archive"], ())
-        assert report.findings.by_kind == {"changed-description": 1}
-    _write(tmp_path, CLEAN, BEFORE)
-    assert build(plan, no_progress).findings.quarantined == {}
-
-
-def test_of_tools_that_left_the_newest_are_remembered() -> None:
-    def published(first: int) -> dict[str, Tool]:
-        return {f"erp/t{at}": Tool(id=f"erp/t{at}", name=f"t{at}") for at in range(first, first + 400)}
-
-    record = TrustRecord().without(published(0), ()).without(published(300), {"erp/t300"})
-    assert len(record.left) == 500
-    assert [record.left[at]["id"] for at in (0, -1)] == ["erp/t200", "erp/t699"]
-
-
-def test_the_document_that_is_kept_is_the_one_that_was_published_last(tmp_path: Path) -> None:
-    """A build of documents that were built before does not bring back what was published then."""
-    plan, store = _plan(tmp_path), tmp_path / "store"
-    later = {**BEFORE, "description": BEFORE["description"] + " Buckets have names."}
-    for published in (BEFORE, later):
-        _write(tmp_path, CLEAN, published)
-        build(plan, no_progress)
-        _write(tmp_path, CLEAN, AFTER)
-        assert build(plan, no_progress).findings.kept == ("erp/archive",)
-        assert _described(store, "erp/archive") == published["description"]
-
-
-def test_what_is_severe_itself_gone_or_damaged_is_not_kept(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    _write(tmp_path, CLEAN, BAD, BEFORE)
-    build(_plan(tmp_path, "report", cached=False), no_progress)
-    _write(tmp_path, CLEAN, {**BAD, "description": BAD["description"] + " Twice."})
-    report = build(_plan(tmp_path, cached=False), no_progress)
-    assert _ids(store) == ["erp/get_invoice"] and report.findings.kept == ()
-    _write(tmp_path, CLEAN, BEFORE)
-    build(_plan(tmp_path, cached=False), no_progress)
-    path = current_snapshot(store) / "tools.jsonl"
-    path.write_bytes(path.read_bytes().replace(b"Archives a bucket", b"Archives a packet"))
-    _write(tmp_path, CLEAN, AFTER)
-    report = build(_plan(tmp_path, cached=False), no_progress)
-    assert list(report.findings.quarantined) == ["erp/archive"] and _ids(store) == ["erp/get_invoice"]
-    report = build(_plan(tmp_path, cached=False), no_progress)
-    assert list(report.findings.quarantined) == ["erp/archive"], "it is no new tool"
-
-
-def test_a_refused_build_forgets_nothing_of_what_was_left_out_before(tmp_path: Path) -> None:
-    _write(tmp_path, CLEAN, BAD)
-    build(_plan(tmp_path, "report", cached=False), no_progress)
-    _write(tmp_path, CLEAN, {**BAD, "description": BAD["description"] + " Twice."})
-    build(_plan(tmp_path, cached=False), no_progress)
-    with pytest.raises(CatalogError):
-        build(_plan(tmp_path, "refuse", cached=False), no_progress)
-    assert [row["id"] for row in read_record(tmp_path / "store").baseline] == ["erp/list_vendors"]
-
-
 def test_a_catalogue_of_poisoned_tools_alone_is_refused(tmp_path: Path) -> None:
     _write(tmp_path, BAD)
     with pytest.raises(CatalogError, match="severe findings"):
         build(_plan(tmp_path), no_progress)
-
-
-def test_an_approval_that_was_cut_off_is_no_approval(tmp_path: Path) -> None:
-    store = tmp_path
-    approve(store, [("a/b", "0" * 64, ())], reason="r", by="ann")
-    whole = (store / APPROVALS).read_bytes()
-    (store / APPROVALS).write_bytes(whole + whole[: len(whole) // 2])
-    assert len(read_approvals(store)) == 1
-    approve(store, [("c/d", "1" * 64, ())], reason="r", by="bob")
-    assert [(each.tool, each.by) for each in read_approvals(store)] == [("a/b", "ann"), ("c/d", "bob")]
 
 
 def test_approvals_are_audited_once_they_are_written(tmp_path: Path) -> None:

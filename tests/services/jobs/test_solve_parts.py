@@ -5,21 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from egotools import AsyncClient, Tool
-from ontology.errors import InvalidArgumentError
 from planners.calling.consent import never
 from planners.calling.sandbox import Sandbox
 from planners.calling.tool_access import ToolAccess
 from planners.finding.joined_finder import JoinedFinder
-from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.runs.run_journal import open_run_journal
-from services.jobs import solve_parts
-from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 from tests.egotools.loopback import Reply, loopback
@@ -42,19 +36,6 @@ async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Pa
             async with open_solve_parts(plan, tools, KgotTask(question="?"), journal) as parts:
                 answer = await parts.invoker.invoke(http("orders", NOTHING, "GET"), {})
         assert (answer.ok, answer.status[:3], len(server.arrived)) == (False, "503", 1)
-
-
-def test_rules_vote_once_and_a_model_as_often_as_the_settings_say() -> None:
-    settings = KgotSettings(num_next_steps_decision=5, max_final_solution_parsing=3, tools=4)
-    rules = SolvePlan(settings=settings, today=TODAY).settings
-    assert (rules.num_next_steps_decision, rules.max_final_solution_parsing, rules.tools) == (1, 1, 4)
-    endpoint = ChatEndpoint(base_url="http://127.0.0.1:1", model="m")
-    assert SolvePlan(settings=settings, endpoint=endpoint, write="rules").settings == settings
-
-
-def test_rules_ask_the_graph_by_queries_only() -> None:
-    with pytest.raises(InvalidArgumentError, match="compiled queries"):
-        SolvePlan(settings=KgotSettings(retrieve="fusion"), today=TODAY)
 
 
 async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goes_on(tmp_path: Path) -> None:
@@ -96,10 +77,6 @@ async def test_a_catalogue_with_an_id_of_ours_hides_no_integrated_tool() -> None
     assert [each.tool.id for each in found.tools] == ["kgot/inspect_file", "library/list_books"] or [
         each.tool.id for each in found.tools
     ] == ["library/list_books", "kgot/inspect_file"]
-    settings = KgotSettings()
-    async with AsyncClient("127.0.0.1:1") as one, AsyncClient("127.0.0.1:1") as other:
-        tools = SolveTools(client=one, own=other, access=ToolAccess(), ask=never)
-        assert isinstance(solve_parts._task_finder(tools, settings, ["kgot/run_python"]), JoinedFinder)
 
 
 def foreign(name: str) -> Tool:

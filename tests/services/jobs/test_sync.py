@@ -6,20 +6,13 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from eval.learning import Influence, Session
-from eval.learning.make_learned import encode_sessions, make_learned
-from inference import HashingEncoder
-from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, SourcesFileError
-from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section
+from ontology.errors import CatalogError, EgotoolsError, SourcesFileError
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.relearn import publish_learned
-from retrieval.snapshot.reweight import publish_reweighted
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.jobs.source_sync import SyncReport, sync_sources
@@ -134,38 +127,6 @@ def test_strict_publishes_nothing(plan: BuildPlan, tmp_path: Path) -> None:
     assert _tools(plan.store) == CRM + HR
 
 
-def test_it_is_built_as_before_or_not_at_all(plan: BuildPlan, tmp_path: Path) -> None:
-    bare = BuildPlan(addresses=plan.addresses, store=plan.store)
-    assert sync_sources(bare).snapshot_id == sync_sources(plan).snapshot_id, "with the encoder of the snapshot"
-    with pytest.raises(InvalidArgumentError, match="sources with names"):
-        sync_sources(BuildPlan(addresses=(str(tmp_path / "hr.json"),), store=plan.store))
-    overlay = tmp_path / "more.yaml"
-    overlay.write_text("systems: {hr: [staff desk]}\n", encoding="utf-8")
-    build(replace(plan, overlays=(overlay,)), lambda *_: None)
-    with pytest.raises(InvalidArgumentError, match=r"overlay more\.yaml"):
-        sync_sources(plan)
-    build(replace(plan, addresses=(str(tmp_path / "hr.json"),)), lambda *_: None)
-    with pytest.raises(InvalidArgumentError, match="2 tools of the published snapshot have no named source"):
-        sync_sources(plan)
-
-
-def test_weights_and_what_was_learned_from_use_stay(plan: BuildPlan, tmp_path: Path) -> None:
-    snapshot, encoder = open_snapshot(plan.store), HashingEncoder()
-    past = [Session(id=f"{who}", tools=("hr/hire",), time=1e9, reporter=f"r{who}", query="zebras") for who in range(4)]
-    weighted = Influence().weigh(past)
-    vectors_PD = encode_sessions([each.session for each in weighted], snapshot, encoder)
-    publish_learned(
-        snapshot, plan.store, make_learned(weighted, vectors_PD, snapshot, min_reporters=2), replaces=snapshot.id
-    )
-    own = ranking_section(RankingWeights(**{**SHIPPED, "bm25_text": 2.0}))
-    publish_reweighted(open_snapshot(plan.store), plan.store, own, replaces=published_id(plan.store))
-    _write(tmp_path / "crm.json", "ask", "call", "write")  # every tool of hr gets another number
-    sync_sources(plan)
-    now = open_snapshot(plan.store)
-    assert now.learned is not None and {now.tool_id(int(tool)) for tool in now.learned.tools} == {"hr/hire"}
-    assert sync_sources(plan).snapshot_id == now.id == published_id(plan.store)
-
-
 def test_the_command_and_what_is_gone(
     plan: BuildPlan, tmp_path: Path, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -215,15 +176,6 @@ def test_a_changed_file_and_a_changed_sources_file_are_synced(plan: BuildPlan, t
         wait_until(lambda: isinstance(watched.done[-1], SourcesFileError))
         _delete_source(tmp_path)
         wait_until(lambda: "crm/call" not in _tools(plan.store))
-    finally:
-        watched.close()
-
-
-def test_a_source_is_read_again_after_its_interval(plan: BuildPlan, tmp_path: Path) -> None:
-    _sources(tmp_path, "hr", "crm", refresh="1s")
-    watched = _Watched(plan)
-    try:
-        wait_until(lambda: len(watched.done) > 1)
     finally:
         watched.close()
 

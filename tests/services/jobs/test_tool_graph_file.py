@@ -76,16 +76,6 @@ async def test_tools_whose_effect_is_not_known_are_neither_reading_nor_writing(t
     assert {each.outcome for each in answered.values()} == {"answered"}
 
 
-def test_a_snapshot_is_loaded_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "graphs"
-    path = tool_graph_file(store, folder)
-    with monkeypatch.context() as patched:
-        patched.setattr("planners.graphs.loading.graph_loading.load_graph", None)
-        assert tool_graph_file(store, folder) == path
-        assert tool_graph_file(store / "snapshots" / path.name.partition("-")[0], folder) == path
-    assert [each.name for each in folder.iterdir()] == [path.name], "nothing is left beside it"
-
-
 async def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         tool_graph_file(tmp_path, tmp_path)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,13 +12,9 @@ import pytest
 from inference import load_encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport
-from ingest.overlay.overlay_rules import Overlay
 from ingest.sources import read_catalog
-from ontology.ontology_file import load_ontology
-from services.jobs import unchanged
 from services.jobs.build import build_snapshot
-from services.jobs.build_inputs import BuildInputs
-from services.jobs.unchanged import earlier_build, inputs_key, remember_build
+from services.jobs.unchanged import earlier_build, remember_build
 
 _ORDER = {"type": "object", "properties": {"id": {"type": "string", "description": "Id of the order."}}}
 
@@ -79,16 +73,6 @@ def test_a_changed_input_gives_the_bytes_of_a_fresh_build(folder: Path, tmp_path
     assert _files(second) == _files(_built(folder, tmp_path / "fresh", cached=False))
 
 
-def test_another_ontology_builds_again(folder: Path, tmp_path: Path) -> None:
-    _built(folder, tmp_path / "store")
-    text = Path(load_ontology.__code__.co_filename).parent.joinpath("default.yaml")
-    files = [text] if text.is_file() else sorted(Path(load_ontology.__code__.co_filename).parent.glob("*.yaml"))
-    source = next(file for file in files if "predicates:" in file.read_text(encoding="utf-8"))
-    other = tmp_path / "ontology.yaml"
-    other.write_text(source.read_text(encoding="utf-8").replace("version: ", "version: 9", 1), encoding="utf-8")
-    assert "unchanged" not in _built(folder, tmp_path / "store", ontology=load_ontology(other)).seconds
-
-
 def test_a_damaged_snapshot_is_built_again(folder: Path, tmp_path: Path) -> None:
     first = _built(folder, tmp_path / "store")
     before = _files(first)
@@ -106,103 +90,6 @@ def test_a_damaged_cache_builds_again(folder: Path, tmp_path: Path) -> None:
     assert _files(second) == _files(first)
 
 
-def test_an_earlier_state_is_published_again(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    first = _built(folder, store)
-    (folder / "shop.json").write_text(json.dumps(_document("Get a sales order.")), encoding="utf-8")
-    _built(folder, store)
-    (folder / "shop.json").write_text(json.dumps(_document()), encoding="utf-8")
-    assert list(_built(folder, store).seconds) == ["unchanged"]
-    assert (store / "CURRENT").read_text(encoding="utf-8").strip() == first.snapshot_id
-
-
-def test_without_a_cache_all_is_read(folder: Path, tmp_path: Path) -> None:
-    _built(folder, tmp_path / "store")
-    assert "unchanged" not in _built(folder, tmp_path / "store", cached=False).seconds
-
-
-def _named(**fields: object) -> Any:
-    """A part of which the key only reads the names and digests."""
-    return SimpleNamespace(**fields)
-
-
-def _inputs(folder: Path) -> BuildInputs:
-    return BuildInputs(
-        addresses=[str(folder)],
-        encoder=_named(name="encoder", digest="1"),
-        extractor=_named(name="extractor", fingerprint="1"),
-        ontology=_named(digest="1"),
-    )
-
-
-_CHANGES: Mapping[str, Callable[[BuildInputs], BuildInputs]] = {
-    "encoder name": lambda inputs: replace(inputs, encoder=_named(name="other", digest="1")),
-    "encoder digest": lambda inputs: replace(inputs, encoder=_named(name="encoder", digest="2")),
-    "extractor name": lambda inputs: replace(inputs, extractor=_named(name="other", fingerprint="1")),
-    "extractor fingerprint": lambda inputs: replace(inputs, extractor=_named(name="extractor", fingerprint="2")),
-    "ontology": lambda inputs: replace(inputs, ontology=_named(digest="2")),
-    "overlay": lambda inputs: replace(inputs, overlays=(Overlay(name="a.yaml", sha256="1"),)),
-    "usage": lambda inputs: replace(inputs, usage=_named(name="rules.v1", fingerprint="1")),
-    "strict": lambda inputs: replace(inputs, strict=True),
-}
-
-
-@pytest.mark.parametrize("part", _CHANGES)
-def test_each_input_of_a_build_is_part_of_its_key(folder: Path, part: str) -> None:
-    inputs = _inputs(folder)
-    assert inputs_key(_inputs(folder)) == inputs_key(inputs) is not None
-    assert inputs_key(_CHANGES[part](inputs)) != inputs_key(inputs)
-
-
-@pytest.mark.parametrize("name", ["rules.v1", "llm.v1"])
-def test_the_maker_of_usage_lines_is_part_of_the_key(folder: Path, name: str) -> None:
-    usage = _CHANGES["usage"](_inputs(folder))
-    same = inputs_key(replace(usage, usage=_named(name=name, fingerprint="1"))) == inputs_key(usage)
-    assert same == (name == "rules.v1")
-
-
-def test_content_name_and_order_of_overlays_are_part_of_the_key(folder: Path) -> None:
-    one, other = Overlay(name="a.yaml", sha256="1"), Overlay(name="b.yaml", sha256="1")
-    listed: Sequence[tuple[Overlay, ...]] = ((one,), (other,), (replace(one, sha256="2"),), (one, other), (other, one))
-    keys = {inputs_key(replace(_inputs(folder), overlays=overlays)) for overlays in listed}
-    assert len(keys) == len(listed)
-
-
-def test_the_content_of_observed_values_is_part_of_the_key(folder: Path, tmp_path: Path) -> None:
-    seen = tmp_path / "seen.jsonl"
-    keys = {inputs_key(_inputs(folder))}
-    for text in ("", "one", "two"):
-        seen.write_text(text, encoding="utf-8")
-        keys.add(inputs_key(replace(_inputs(folder), observed=seen)))
-    assert len(keys) == 4
-
-
-def test_the_code_and_the_format_are_part_of_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = {inputs_key(_inputs(folder))}
-    with monkeypatch.context() as changed:
-        changed.setattr(unchanged, "FORMAT_VERSION", -1)
-        keys.add(inputs_key(_inputs(folder)))
-    packages: list[str] = []
-
-    def digest(*names: str) -> str:
-        packages.extend(names)
-        return "other code"
-
-    monkeypatch.setattr(unchanged, "code_digest", digest)
-    keys.add(inputs_key(_inputs(folder)))
-    assert len(keys) == 3
-    assert {"egotools", "inference", "ingest", "ontology", "retrieval", "services"} <= set(packages)
-
-
-def test_the_namespace_of_a_document_is_part_of_the_key(folder: Path) -> None:
-    keys = {inputs_key(replace(_inputs(folder), addresses=[f"{name}={folder / 'pay.json'}"])) for name in ("a", "b")}
-    assert len(keys) == 2
-
-
-def test_a_live_address_has_no_key() -> None:
-    assert inputs_key(replace(_inputs(Path()), addresses=["mcp+http://127.0.0.1:9/mcp"])) is None
-
-
 @pytest.mark.parametrize("fault", ["", "failed", "stopped", "extraction"])
 def test_a_build_is_remembered_unless_a_model_failed(folder: Path, tmp_path: Path, fault: str) -> None:
     store = tmp_path / "store"
@@ -216,14 +103,3 @@ def test_a_build_is_remembered_unless_a_model_failed(folder: Path, tmp_path: Pat
         remember_build(cache, "key", read_catalog([str(folder)]), report)
         assert (earlier_build(cache, "key", store) is not None) == (fault == "")
         assert earlier_build(cache, "other key", store) is None
-
-
-def test_without_publishing_the_current_snapshot_stays(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    first = _built(folder, store)
-    (folder / "shop.json").write_text(json.dumps(_document("Get a sales order.")), encoding="utf-8")
-    second = _built(folder, store)
-    (folder / "shop.json").write_text(json.dumps(_document()), encoding="utf-8")
-    again = _built(folder, store, published=False)
-    assert (list(again.seconds), again.snapshot_id) == (["unchanged"], first.snapshot_id)
-    assert (store / "CURRENT").read_text(encoding="utf-8").strip() == second.snapshot_id

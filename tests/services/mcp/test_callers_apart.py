@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 
 import mcp_types as types
@@ -12,11 +11,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from egotools import AsyncClient, ClientError
-from services.mcp import mcp_http_server, model_sessions
+from services.mcp import mcp_http_server
 from services.server.access.static_tokens import create_token, revoke_token
 from tests.services.mcp.conftest import ERAS, Guarded, User, text_of
 from tests.services.mcp.test_http_server import connected_to, message, serving
-from tests.waiting import LIMIT_S, until
+from tests.waiting import LIMIT_S
 
 MODERN = ERAS[1]
 FOUND = "warehouse__count_stock"
@@ -36,14 +35,6 @@ async def process_of(client: Client) -> int:
     match = re.search(r'"process": (\d+)', text_of(counted))
     assert match is not None, text_of(counted)
     return int(match[1])
-
-
-def is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def test_clients_without_a_token_share_nothing_though_they_have_one_address(served: str) -> None:
@@ -130,24 +121,3 @@ async def test_a_revoked_token_is_refused_when_the_verdict_about_it_is_old(
         assert refused.headers["www-authenticate"] == "Bearer"
         begun = await server.post(message("initialize", {}), {"authorization": f"Bearer {token}"})
         assert begun.status_code == 401
-
-
-async def test_a_session_of_a_token_ends_when_it_is_idle_and_not_before(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with (
-        serving(guarded.address, append_only=True) as server,
-        connected_to(server.url, MODERN, guarded.tokens["anna"]) as anna,
-        connected_to(server.url, MODERN, guarded.tokens["boris"]) as boris,
-    ):
-        assert await finds(anna)
-        process = await process_of(anna)
-        await boris.list_tools()  # a request of anybody ends the sessions that are idle
-        assert await is_listed(anna)
-        assert is_running(process)
-        monkeypatch.setattr(model_sessions, "_IDLE_S", 0.01)
-        await asyncio.sleep(0.02)
-        await boris.list_tools()
-        monkeypatch.setattr(model_sessions, "_IDLE_S", 1e9)
-        assert not await is_listed(anna)  # she has a new one
-        await until(lambda: not is_running(process))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calling.call_policy import CallPolicy, CallRule
 from planners.calling.tool_access import ToolAccess
-from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, gateway, text_of
+from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
 from tests.waiting import LIMIT_S, until, wait_until
 
 BOOK = {"material": "steel", "amount": 3}
@@ -122,18 +121,6 @@ async def test_arguments_that_cannot_be_shown_are_refused_unasked(served: str, e
     async with connected(served, era, user, access=access) as client:
         refused = await called(client, "warehouse/book_material", material="x" * 30_000)
     assert "too long to be shown" in text_of(refused)
-    assert user.asked == []
-
-
-async def test_nobody_is_asked_about_a_call_that_cannot_be_made(served: str) -> None:
-    user = User()
-    policy = CallPolicy(rules=(CallRule(decision="ask"),))
-    async with connected(served, "legacy", user, access=ToolAccess(policy=policy)) as client:
-        no_session = await called(client, "warehouse/book_material", **BOOK)
-        no_address = await called(client, "canteen/get_menu", day="Monday")
-    assert no_session.is_error and "no session is given for warehouse" in text_of(no_session)
-    assert "--session" in text_of(no_session)
-    assert no_address.is_error and "127.0.0.1, which is no public address" in text_of(no_address)
     assert user.asked == []
 
 
@@ -252,19 +239,6 @@ async def test_an_instruction_in_an_answer_is_fenced_and_flagged_and_a_secret_ta
     assert rest.count(f"--- end {mark} ---") == 1
     assert "[credential]" in rest
     assert "wh-5ecret-token" not in told
-
-
-@pytest.mark.slow
-async def test_each_session_has_sessions_with_the_servers_of_its_own(served: str) -> None:
-    async with gateway(served) as server:
-        processes = []
-        for _ in range(2):
-            async with Client(server.server, mode="legacy") as client:
-                answers = [text_of(await called(client, "warehouse/count_stock", material="x")) for _ in range(2)]
-                processes += [re.findall(r'"process": (\d+)', answer) for answer in answers]
-    assert processes[0] == processes[1]
-    assert processes[2] == processes[3]
-    assert processes[0] != processes[2]
 
 
 async def test_more_calls_than_a_session_may_have_are_refused_and_a_cancelled_one_ends(

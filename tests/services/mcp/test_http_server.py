@@ -205,28 +205,6 @@ async def test_floods_are_bounded_and_leave_others_as_they_are(served: str, monk
         await server.opened()
 
 
-async def test_sessions_that_begin_at_once_are_counted_before_they_have_begun(
-    served: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mcp_http_server, "_MOST_SESSIONS_OF_ONE", 3)
-    params = {
-        "protocolVersion": LATEST_HANDSHAKE_VERSION,
-        "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"},
-    }
-    async with serving(served) as server:
-        answers = await asyncio.gather(*(server.post(message("initialize", params)) for _ in range(12)))
-        statuses = sorted(answer.status_code for answer in answers)
-        assert statuses == [200] * 3 + [429] * 9
-        assert list(server.gateway.sessions.of_caller.values()) == [3]
-        begun = next(answer for answer in answers if answer.status_code == 200)
-        async with httpx.AsyncClient() as client:
-            await client.delete(server.url, headers={"mcp-session-id": begun.headers["mcp-session-id"]})
-        await until(lambda: list(server.gateway.sessions.of_caller.values()) == [2])
-        assert (await server.post(message("tools/list", {}))).status_code == 400  # begins none, and leaves its place
-        assert (await server.post(message("initialize", params))).status_code == 200
-
-
 @pytest.mark.parametrize("ends", ["the session", "the stream", "nothing"])
 async def test_a_client_that_goes_away_leaves_no_call_behind(
     served: str, access: ToolAccess, waiting: Path, ends: str

@@ -54,15 +54,6 @@ async def test_a_model_is_taught_to_write_needs_and_sees_which_are_served(served
     assert told["notes"][0].startswith("needs: only the first 32 of 41 are taken; 1 without a word")
 
 
-async def test_a_tool_without_a_session_is_found_and_said_not_to_be_callable(served: str, era: str) -> None:
-    from planners.calling.tool_access import ToolAccess
-
-    async with connected(served, era, access=ToolAccess()) as client:
-        found = (await client.call_tool("search_tools", {"query": "count the stock of steel"})).structured_content
-    assert found is not None
-    assert found["tools"][0]["not_callable"] == "no session is given for warehouse"
-
-
 async def test_a_filter_that_a_model_invented_is_left_out_and_the_others_hold(served: str, era: str) -> None:
     invented = {"namespace": ["warehouses"], "colour": ["red"], "effect": ["read"]}
     asked = {"query": "count the stock of steel", "filters": invented, "done": ["nobody/knows"], "have": {"x": "y"}}
@@ -137,16 +128,3 @@ async def test_pins_are_listed_and_an_unknown_pin_is_refused_at_the_start(
                 assert [tool.name for tool in (await client.list_tools()).tools] == OWN
                 await client.list_tools()
     assert sum("office/gone" in record.getMessage() for record in caplog.records) == 1
-
-
-async def test_found_tools_are_appended_and_never_reordered(served: str, era: str) -> None:
-    async with connected(served, era, append_only=True) as client:
-        lists = []
-        for query in ("count the stock of steel", "find an employee by name", "count the stock of steel"):
-            await client.call_tool("search_tools", {"query": query})
-            lists.append([tool.name for tool in (await client.list_tools()).tools])
-    assert lists[0][:4] == OWN
-    assert "warehouse__count_stock" in lists[0]
-    assert lists[1][: len(lists[0])] == lists[0]
-    assert "office__find_employee" in lists[1]
-    assert lists[2][: len(lists[1])] == lists[1]

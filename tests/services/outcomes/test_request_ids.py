@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import os
 import stat
 import time
 from pathlib import Path
@@ -25,14 +23,6 @@ def test_another_replica_of_the_store_reads_the_id(tmp_path: Path) -> None:
     assert other.read(request_id, "acme").key == issued.key
     assert len(request_id) <= 64
     assert stat.S_IMODE((tmp_path / "outcomes" / "secret").stat().st_mode) == 0o600
-
-
-def test_ids_differ_and_tell_nothing_of_snapshot_and_tenant() -> None:
-    ids = RequestIds(b"s" * 32)
-    given = {ids.issue("acme", SNAPSHOT, "find a customer") for _ in range(1_000)}
-    assert len(given) == 1_000
-    bodies = [base64.urlsafe_b64decode(each + "=" * (-len(each) % 4)) for each in given]
-    assert not any(bytes.fromhex(SNAPSHOT) in body or b"acme" in body for body in bodies)
 
 
 @pytest.mark.parametrize("tenant", ["", "other", "acm"])
@@ -59,15 +49,6 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         RequestIds(b"s" * 32).read(text, "")
 
 
-def test_an_id_is_of_its_text_and_of_its_secret() -> None:
-    ids = RequestIds(b"s" * 32)
-    request_id = ids.issue("", SNAPSHOT, "find a customer")
-    with pytest.raises(InvalidArgumentError, match="another text"):
-        ids.read(request_id, "", "delete a customer")
-    with pytest.raises(InvalidArgumentError, match="gave no such id"):
-        RequestIds(b"t" * 32).read(request_id, "")
-
-
 @pytest.mark.parametrize("seconds", [MAX_AGE_S + 60, -3_600])
 def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
     ids = RequestIds(b"s" * 32)
@@ -78,23 +59,7 @@ def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyP
         ids.read(request_id, "")
 
 
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="No such file"):
-        open_secret(tmp_path / "no-store" / "outcomes")
-    assert not (tmp_path / "no-store").exists()
-
-
 def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(StorageError, match="5 bytes"):
-        open_secret(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_a_secret_that_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
-    if kind == "pipe":
-        os.mkfifo(tmp_path / "secret")
-    else:
-        (tmp_path / "secret").symlink_to("/dev/zero")
-    with pytest.raises(StorageError):
         open_secret(tmp_path)

@@ -12,6 +12,7 @@ import grpc
 import pytest
 from google.protobuf.json_format import Parse, ParseDict
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
@@ -59,7 +60,7 @@ def _all_fields(message: Message) -> Any:
 
 async def _ask_grpc(target: str, method: str, body: Any, metadata: Any = ()) -> list[Any]:
     described: Any = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name[method].input_type
-    kind = described._concrete_class
+    kind = GetMessageClass(described)
     async with grpc.aio.insecure_channel(target) as channel:
         call = getattr(pb_grpc.ToolRetrievalStub(channel), method)(
             ParseDict(body, kind()), metadata=metadata, timeout=20
@@ -140,22 +141,6 @@ async def test_an_invalid_field_is_named(path: str, body: Any, subject: str, det
     assert detail is None or problem["detail"] == detail
     assert (problem["type"], problem["title"], problem["status"]) == ("about:blank", "Bad Request", 400)
     assert problem["reason"] == "INVALID_ARGUMENT" and "instance" not in problem
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "remedy"),
-    [
-        ("/v1/retrieve", {"querry": "a"}, "Did you mean query?"),
-        ("/v1/retrieve", {"query": "a", "schemaFormat": 1}, "Did you mean schema_format?"),
-        ("/v1/outcomes", {"request_id": "a", "zzz": 1}, "The fields are request_id, used, succeeded, outputs, query."),
-        ("/v1/retrieve", {"query": "a", "filters": {"x": {"value": []}}}, "Did you mean values?"),
-    ],
-)
-async def test_an_unknown_field_is_told_the_known_ones(path: str, body: Any, remedy: str) -> None:
-    async with serving() as server, gateway(server.address) as client:
-        refused = [await client.post(path, json=body), await client.get("/v1/neighbors", params={"nod": "a"})]
-    assert [answer.status_code for answer in refused] == [400, 400]
-    assert [answer.json()["remedy"] for answer in refused] == [remedy, "Did you mean node?"]
 
 
 @pytest.mark.parametrize(
@@ -246,25 +231,6 @@ async def test_a_deadline_is_passed_on() -> None:
         assert engine.stages == ["entry"]
         wrong = await client.post("/v1/retrieve", json={"query": "a"}, headers={"egotools-timeout-ms": "soon"})
         assert (wrong.status_code, wrong.json()["subject"]) == (400, "egotools-timeout-ms")
-
-
-async def test_what_did_not_change_is_not_sent_again() -> None:
-    async with serving() as server, gateway(server.address) as client:
-        paths = ("/v1/tools/crm/get_customer", "/v1/tools/crm/find_customer", "/v1/catalog", "/v1/catalog?page_size=1",
-                 "/v1/neighbors?node=crm/get_customer")  # fmt: skip
-        tags = {}
-        for path in paths:
-            first = await client.get(path)
-            tags[path] = first.headers["etag"]
-            assert "authorization" in first.headers["vary"] and first.headers["cache-control"] == "private, no-cache"
-            for given in (tags[path], f'"other", W/{tags[path]}', "*"):
-                again = await client.get(path, headers={"if-none-match": given})
-                assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tags[path])
-            assert (await client.get(path, headers={"if-none-match": '"other"'})).status_code == 200
-        assert len(set(tags.values())) == len(paths)
-    async with serving(MemoryEngine(snapshot_id="memory-2")) as server, gateway(server.address) as client:
-        for path, tag in tags.items():
-            assert (await client.get(path, headers={"if-none-match": tag})).status_code == 200
 
 
 async def test_a_stream_that_fails_before_its_first_line_is_a_problem_and_later_a_line() -> None:

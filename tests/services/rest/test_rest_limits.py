@@ -47,16 +47,6 @@ async def test_a_long_body_is_refused_before_it_is_read() -> None:
         assert text.status_code == 415
 
 
-async def test_the_bytes_of_a_body_are_those_that_the_settings_of_the_service_say() -> None:
-    for most, single in ((2_048, 2_048), (8 * 2**20, 2**20)):
-        limits = small_settings(max_message_bytes=most)
-        async with serving(MemoryEngine(), limits) as server, gateway(server.address, limits=limits) as client:
-            for path, length in (("/v1/retrieve", single), ("/v1/retrieve-batch", most)):
-                for size, status in ((length, 400), (length + 1, 413)):
-                    answer = await client.post(path, content=b" " * size, headers=JSON)
-                    assert answer.status_code == status, (path, size)
-
-
 NESTED = {"array": (b"[", b"]"), "object": (b'{"query":', b"}"), "open": (b"[", b"")}
 
 
@@ -75,17 +65,6 @@ async def test_a_body_that_is_nested_too_deep_is_told_so(form: str, path: str) -
                     assert (problem["subject"], problem["detail"]) == ("body", "The body is nested too deep.")
         long = await client.post(path, content=begin * (5 * 2**20 // len(begin)), headers=JSON)
         assert (long.status_code, long.json()["status"]) == (413, 413)
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [(b'{"query": "\xff"}', "not Unicode"), (b'{"query": "a", "k": ' + b"9" * 5_000 + b"}", "too many digits")],
-)
-async def test_a_body_that_cannot_be_read_is_told_why(body: bytes, said: str) -> None:
-    async with serving() as server, gateway(server.address) as client:
-        answer = await client.post("/v1/retrieve", content=body, headers=JSON)
-    assert (answer.status_code, answer.json()["subject"]) == (400, "body")
-    assert said in answer.json()["detail"] and answer.json()["reason"] == "INVALID_ARGUMENT"
 
 
 async def test_long_headers_are_refused() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,25 +59,6 @@ def test_dotted_paths_fold_back_into_nested_schemas() -> None:
         },
         "required": ["order"],
     }
-
-
-def test_a_field_that_only_its_children_speak_for_is_required_when_one_of_them_is() -> None:
-    schema = input_schema([Parameter(name="a.b.c", required=True), Parameter(name="d.e")])
-    assert schema["required"] == ["a"]
-    assert schema["properties"]["a"]["required"] == ["b"]
-    assert "required" not in schema["properties"]["d"]
-    declared = input_schema([Parameter(name="a", type="object"), Parameter(name="a.b", required=True)])
-    assert "required" not in declared and declared["properties"]["a"]["required"] == ["b"]
-
-
-def test_items_named_without_brackets_stay_inside_the_declared_array() -> None:
-    schema = input_schema([Parameter(name="rows", type="list<object>"), Parameter(name="rows.id", type="int")])
-    assert schema["properties"]["rows"]["items"]["properties"] == {"id": {"type": "integer"}}
-
-
-@pytest.mark.parametrize("name", ["a..b", ".a", "a.", "[]", "[].id", ".", " "])
-def test_a_path_with_an_empty_part_is_one_literal_name(name: str) -> None:
-    assert list(input_schema([Parameter(name=name)])["properties"]) == [name]
 
 
 def test_endless_paths_fold_to_a_bounded_depth() -> None:
@@ -159,25 +139,6 @@ def test_openai() -> None:
     assert len(long["function"]["description"]) == 1_024
 
 
-def test_anthropic_takes_legal_keys_only() -> None:
-    schema = tool_schema(TOOL, "anthropic")["input_schema"]
-    keys = list(schema["properties"])
-    assert keys[0] == "filter" and keys[2] == "customer_id" and re.fullmatch(r"customer_id_[0-9a-f]{8}", keys[1])
-    assert [schema["properties"][key].get("title") for key in keys] == ["$filter", "customer id", None]
-    assert schema["required"] == [keys[1]]
-
-
-def test_mcp_has_title_and_outputs() -> None:
-    made = tool_schema(TOOL, "mcp")
-    assert (made["name"], made["title"]) == ("sales__list_orders", "List Orders")
-    assert made["outputSchema"]["properties"]["value"]["items"]["properties"] == {"id": {"type": "string"}}
-    assert "outputSchema" not in tool_schema(Tool(id="x", name="x"), "mcp")
-    parts = {"allOf": [{"type": "object"}]}
-    assert tool_schema(replace(TOOL, output_schema=parts), "mcp")["outputSchema"] == {**parts, "type": "object"}
-    listed = call_schema(replace(TOOL, output_schema={"type": "array"}), "mcp")
-    assert "outputSchema" not in json.loads(listed.json) and "outputSchema" in listed.notes[0]
-
-
 def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
     assert tool_schema_json(TOOL, "none") == ""
     with pytest.raises(InvalidArgumentError, match="none, openai, anthropic, mcp, openai_strict"):
@@ -206,51 +167,6 @@ def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
 )
 def test_names_to_call_by(tool_id: str, name: str, called: str) -> None:
     assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
-
-
-ID = {"properties": {"id": {"type": "string"}}}
-S3 = {"properties": {"kind": {"const": "s3"}, "bucket": {"type": "string"}}, "required": ["kind"]}
-WEB = {"properties": {"kind": {"const": "web"}, "url": {"type": "string"}}, "required": ["kind", "url"]}
-REF = {"$ref": "#/$defs/Loop"}
-
-
-@pytest.mark.parametrize(
-    ("schema", "inputs", "required", "note"),
-    [
-        ({"anyOf": [S3, WEB]}, ["kind", "bucket", "url"], ["kind"], "kind, bucket; or kind, url"),
-        ({**ID, "oneOf": [S3, {"type": "null"}, WEB]}, ["id", "kind", "bucket", "url"], ["kind"], "kind, bucket; or kind, url"),
-        ({"allOf": [REF, {"allOf": [S3]}]}, ["id", "kind", "bucket"], ["id", "kind"], ""),
-        ({**ID, "if": {}, "then": WEB}, ["id", "kind", "url"], [], "depend on others: kind, url"),
-        ({**ID, "dependentSchemas": {"id": WEB}}, ["id", "kind", "url"], [], "depend on others: kind, url"),
-        ({**ID, "anyOf": [{"required": ["id"]}, {}]}, ["id"], [], ""),
-    ],
-)  # fmt: skip
-def test_inputs_of_parts_and_alternatives_at_the_top_are_inputs(
-    schema: dict[str, Any], inputs: list[str], required: list[str], note: str
-) -> None:
-    base = {**ID, "required": ["id"], "additionalProperties": False, "allOf": [REF]}
-    tool = Tool(id="a", name="a", input_schema={**schema, "$defs": {"Loop": base}})
-    made, strict = call_schema(tool, "openai"), call_schema(tool, "openai_strict")
-    parameters = json.loads(made.json)["function"]["parameters"]
-    assert (list(parameters["properties"]), parameters.get("required", [])) == (inputs, required)
-    assert not {"anyOf", "oneOf", "allOf", "then"} & parameters.keys()
-    assert note in " ".join(made.notes) and note in parameters.get("description", "")
-    assert json.loads(strict.json)["function"]["strict"] is (not note) and note in " ".join(strict.notes)
-    assert tool_schema(tool, "anthropic")["input_schema"] == parameters
-    assert schema.items() <= tool_schema(tool, "mcp")["inputSchema"].items()
-
-
-@pytest.mark.parametrize(
-    ("source", "accepted"),
-    [
-        ({"type": "array"}, {"type": "array", "items": {}}),
-        ({"type": ["string", "array"]}, {"type": ["string", "array"], "items": {}}),
-        ({"type": "array", "prefixItems": [{"type": "array"}]}, {"type": "array", "prefixItems": [{"type": "array", "items": {}}], "items": {}}),
-    ],
-)  # fmt: skip
-def test_a_list_states_its_items(source: dict[str, Any], accepted: dict[str, Any]) -> None:
-    tool = Tool(id="a", name="a", input_schema={"properties": {"a": source}})
-    assert tool_schema(tool, "openai")["function"]["parameters"]["properties"]["a"] == accepted
 
 
 def test_a_schema_that_cannot_be_made_is_left_out_with_a_note() -> None:

@@ -13,12 +13,11 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundError, SnapshotLostError
+from egotools import AsyncClient, NotFoundError, SnapshotLostError
 from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
-from retrieval.snapshot.publish import published_id
 from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
@@ -82,16 +81,6 @@ def type_of(snapshot_id: str, previous_id: str) -> Any:
     return PublishedSnapshot(snapshot_id, previous_id)
 
 
-async def test_a_comparison_is_that_of_the_command(server: Server, store: EditionStore) -> None:
-    store.publish("beta")
-    found = await asked(server, lambda client: client.diff())
-    assert (found.old_id, found.new_id) == (store.ids["alpha"], store.ids["beta"])
-    assert found.added == found.removed == () and len(found.changed) == 8
-    assert found.details["tools"]["changed"][0]["id"] == found.changed[0]
-    same = await asked(server, lambda client: client.diff(store.ids["beta"], store.ids["beta"]))
-    assert same.details["same"]
-
-
 async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     server: Server, store: EditionStore
 ) -> None:
@@ -105,30 +94,6 @@ async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
     with pytest.raises(SnapshotLostError):
         await asked(server, lambda client: client.rollback(store.ids["beta"]))
     assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
-
-
-async def test_the_served_snapshot_is_checked_before_it_is_the_published_one_again(
-    server: Server, store: EditionStore
-) -> None:
-    store.publish("beta")  # the server does not watch, and has alpha in memory
-    file = store.damage("alpha")
-    for call in (lambda client: client.publish(store.ids["alpha"]), lambda client: client.rollback()):
-        with pytest.raises(SnapshotLostError, match=file.name):
-            await asked(server, call)
-    assert history(store.path)[-1].snapshot_id == published_id(store.path) == store.ids["beta"]
-    (catalog,) = await asked(server, lambda client: client.catalogs())
-    assert catalog.snapshot_id == store.ids["alpha"] and file.name in catalog.problem
-
-
-@pytest.mark.parametrize("snapshot_id", ["0123456789abcdef", "../../etc", "x" * 5_000, "a/b", "\x00", "."])
-async def test_an_id_that_the_store_does_not_have(server: Server, snapshot_id: str) -> None:
-    for call in (
-        lambda client: client.publish(snapshot_id),
-        lambda client: client.rollback(snapshot_id),
-        lambda client: client.diff(snapshot_id),
-    ):
-        with pytest.raises((NotFoundError, InvalidRequestError)):
-            await asked(server, call)
 
 
 async def test_another_tenant_is_not_found(server: Server) -> None:
@@ -184,41 +149,6 @@ async def test_health_is_on_the_admin_port_and_the_admin_service_only_there(serv
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.ListCatalogs(pb.ListCatalogsRequest())
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-
-
-async def test_open_streams_of_health_take_nothing_from_the_admin_service(server: Server) -> None:
-    async with (
-        grpc.aio.insecure_channel(server.admin_address) as busy,
-        grpc.aio.insecure_channel(server.admin_address, options=[("grpc.use_local_subchannel_pool", 1)]) as other,
-    ):
-        watching = [health_pb2_grpc.HealthStub(busy).Watch(health_pb2.HealthCheckRequest()) for _ in range(256)]
-        reads = [asyncio.ensure_future(each.read()) for each in watching]
-        await until(lambda: sum(read.done() for read in reads) >= 128)  # the others wait: it has so many streams
-        admin = pb_grpc.CatalogAdminStub(other)
-        await admin.ListCatalogs(pb.ListCatalogsRequest(), timeout=LIMIT_S)
-        await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
-        more = [health_pb2_grpc.HealthStub(other).Watch(health_pb2.HealthCheckRequest()) for _ in range(126)]
-        for each in more:
-            await each.read()
-        assert (await admin.ListCatalogs(pb.ListCatalogsRequest(), timeout=LIMIT_S)).catalogs
-        await health_pb2_grpc.HealthStub(other).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
-        for each in (*watching, *more):
-            each.cancel()
-        await asyncio.gather(*reads, return_exceptions=True)
-
-
-async def test_the_folder_of_one_snapshot_has_nothing_to_publish(store: EditionStore) -> None:
-    folder = store.path / "snapshots" / store.ids["alpha"]
-    server = Server(small_settings(admin_port=0, watch_s=0.0), {"": CatalogStore(path=folder)})
-    await server.start()
-    try:
-        await server.load_stores()
-        assert (await asked(server, lambda client: client.publish())).snapshot_id == store.ids["alpha"]
-        with pytest.raises(ClientError, match="not a store"):
-            await asked(server, lambda client: client.publish(store.ids["beta"]))
-    finally:
-        await server.stop(0)
-    assert not (folder / "CURRENT").exists()
 
 
 async def test_the_commands(server: Server, store: EditionStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,35 +68,6 @@ async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
         assert len(answer.results) == 64
 
 
-@pytest.mark.parametrize(
-    "dear",
-    [
-        {
-            "filters": {f"key{n}": pb.StringList(values=["a*"]) for n in range(20)}
-        },  # each may look at all values of its key
-        {"preset": "hybrid", "query": "order " * 1_000},
-        {"preset": "bm25-regex", "query": "order " * 1_000},
-    ],
-)
-async def test_filters_and_presets_are_part_of_the_cost(dear: dict[str, Any]) -> None:
-    plain: dict[str, Any] = {"query": "order " * 1_000}
-    async with serving(settings=small_settings(max_call_cost=5)) as server, connected(server.address) as stub:
-        await stub.Retrieve(pb.RetrieveRequest(**plain))
-        error = await failure(stub.Retrieve(pb.RetrieveRequest(**{**plain, **dear})))
-    assert (error.code(), told(error).subject) == (INVALID, "requests")
-
-
-async def test_a_batch_whose_answer_is_surely_too_large_is_refused_before_any_work() -> None:
-    tools = tuple(Tool(id=f"tool {number}", name=f"tool {number}") for number in range(200))
-    engine = MemoryEngine(tools=tools)
-    async with serving(engine, small_settings(max_message_bytes=50_000)) as server, connected(server.address) as stub:
-        engine.stages.clear()
-        many = [pb.RetrieveRequest(query="tool", k=100)] * 10
-        error = await failure(stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=many)))
-        assert (error.code(), told(error).subject) == (INVALID, "max_message_bytes")
-        assert engine.stages == []
-
-
 async def test_a_batch_stops_when_its_answer_is_too_large_and_the_same_streams() -> None:
     long = Tool(id="long", name="long", description="word " * 1_600)
     engine = MemoryEngine(tools=(long,))
@@ -109,19 +80,6 @@ async def test_a_batch_stops_when_its_answer_is_too_large_and_the_same_streams()
         assert engine.stages.count("rank") == 5, "the fifth result is one too many; no later request ran"
         results = [result async for result in stub.RetrieveEach(batch)]
         assert [len(result.response.tools) for result in results] == [1] * 20
-
-
-async def test_each_result_of_a_stream_is_that_of_the_batch() -> None:
-    async with serving() as server, connected(server.address) as stub:
-        batch = pb.RetrieveBatchRequest(
-            requests=[pb.RetrieveRequest(query="customer"), pb.RetrieveRequest(query="x", k=0)]
-        )
-        whole = (await stub.RetrieveBatch(batch)).results
-        each = [result async for result in stub.RetrieveEach(batch)]
-    assert [[tool.id for tool in result.response.tools] for result in each] == [
-        [tool.id for tool in result.response.tools] for result in whole
-    ]
-    assert each[1].error.subject == whole[1].error.subject == "k"
 
 
 async def test_a_caller_who_does_not_read_a_stream_stops_it() -> None:
@@ -196,58 +154,6 @@ async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
         await one
         assert len((await whole).results) == 20
     assert asked.index("quiet") <= 2
-
-
-async def test_who_has_most_in_a_full_queue_is_refused_before_its_message_is_read() -> None:
-    engine = MemoryEngine()
-    async with (
-        serving(engine, small_settings(workers=1, queue=8)) as server,
-        other_peer(server.address) as elsewhere,
-        grpc.aio.insecure_channel(server.address) as channel,
-        connected(elsewhere) as quiet,
-    ):
-        held, _ = holding(engine)
-        noisy = pb_grpc.ToolRetrievalStub(channel)
-        many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="noisy"))) for _ in range(9)]
-        await until(lambda: server.limiter.admitted == 9)
-        sends_nothing: Any = channel.stream_unary(f"/{SERVICE_NAME}/Retrieve")
-        error = await failure(sends_nothing())
-        assert (error.code(), told(error).reason) == (EXHAUSTED, "OVERLOADED")
-        assert pushback(error) is not None
-        one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="quiet")))
-        await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
-        held.set()
-        assert (await one).tools is not None
-        await asyncio.gather(*many, return_exceptions=True)
-
-
-@pytest.mark.parametrize("workers", [2, 3])
-async def test_the_dearest_requests_never_hold_every_worker(workers: int) -> None:
-    engine = MemoryEngine()
-    async with (
-        serving(engine, small_settings(workers=workers, queue=500)) as server,
-        other_peer(server.address) as elsewhere,
-        connected(server.address) as noisy,
-        connected(elsewhere) as quiet,
-    ):
-        held, begun = threading.Event(), []
-
-        def hook(request: Request) -> None:
-            begun.append(request.k)
-            assert request.k < 1_000 or held.wait(LIMIT_S)
-
-        engine.hook = hook
-        batch = pb.RetrieveBatchRequest(requests=[LONG] * 2)
-        streams = [noisy.RetrieveEach(batch) for _ in range(workers)]
-        read = [asyncio.ensure_future(first_of(stream)) for stream in streams]
-        await until(lambda: server.limiter.admitted == workers and len(begun) >= workers - 1)
-        for stub in (quiet, noisy):
-            await stub.Retrieve(pb.RetrieveRequest(query="order"), timeout=30)
-        assert begun.count(1_000) == workers - 1
-        held.set()
-        assert await asyncio.gather(*read) == [None] * workers
-        for stream in streams:
-            stream.cancel()
 
 
 # -- retry hints -------------------------------------------------------------------------------------------------------
@@ -404,24 +310,6 @@ async def first_of(stream: Any) -> grpc.StatusCode | None:
     except grpc.aio.AioRpcError as error:
         return error.code()
     return None
-
-
-async def test_a_health_check_is_answered_when_a_peer_holds_all_calls() -> None:
-    engine = MemoryEngine()
-    async with (
-        serving(engine, small_settings(queue=100, max_peer_calls=16, max_calls=16)) as server,
-        connected(server.address) as stub,
-        grpc.aio.insecure_channel(server.address) as channel,
-    ):
-        held, _ = holding(engine)
-        many = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(16)]
-        await until(lambda: server.admission.calls.open == 16)
-        check = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=""))
-        assert check.status == health_pb2.HealthCheckResponse.SERVING
-        large = health_pb2.HealthCheckRequest(service="x" * 5_000)
-        assert (await failure(health_pb2_grpc.HealthStub(channel).Check(large))).code() is EXHAUSTED
-        held.set()
-        await asyncio.gather(*many)
 
 
 @pytest.mark.parametrize(

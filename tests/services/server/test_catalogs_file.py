@@ -61,10 +61,3 @@ def test_another_form_is_refused(tmp_path: Path, text: str, problem: str) -> Non
     with pytest.raises(InvalidArgumentError, match=problem) as caught:
         read_catalogs(file)
     assert caught.value.subject == str(file) and "store" in caught.value.remedy
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="cannot be read"):
-        read_catalogs(tmp_path / "none.yaml")
-    with pytest.raises(InvalidArgumentError, match="cannot be read"):
-        read_catalogs(tmp_path)

@@ -123,22 +123,6 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
     assert "planted" not in json.dumps(told)
 
 
-async def test_a_second_signal_ends_the_waiting(tmp_path: Path) -> None:
-    async with process(tmp_path) as (started, ready):
-        async with AsyncClient(await ready_address(started, ready)) as client:
-            call = asyncio.ensure_future(client.retrieve("customer", timeout_s=LIMIT_S))
-            await running(tmp_path, 1)
-            started.send_signal(signal.SIGINT)
-            await logged(started, "stopping")
-            assert started.returncode is None and not call.done()
-            started.send_signal(signal.SIGTERM)
-            with pytest.raises(UnavailableError):
-                await call
-            (tmp_path / "released").touch()
-            await asyncio.wait_for(started.communicate(), LIMIT_S)
-            assert started.returncode == 0
-
-
 async def test_a_snapshot_that_cannot_be_loaded_ends_the_process_with_its_error(tmp_path: Path) -> None:
     async with process(tmp_path, EGOTOOLS_WARM_QUERY="fail to load") as (started, ready):
         _, stderr = await asyncio.wait_for(started.communicate(), LIMIT_S)

@@ -6,20 +6,14 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from egotools import AsyncClient
-from retrieval.snapshot.collect import collect
-from retrieval.snapshot.publish import publish_again
-from scripts.reliability.edition_store import build_editions
 from tests.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -120,102 +114,8 @@ async def test_a_killed_process_is_started_again_and_no_call_fails(tmp_path: Pat
             await client.close()
 
 
-async def test_a_process_that_stands_still_is_killed_and_started_again(tmp_path: Path) -> None:
-    program = PROGRAM.replace(
-        "\nsettings =", "\nfrom services.server import processes\nprocesses._SILENT_S = 2.0\nsettings ="
-    )
-    async with group(tmp_path, program=program) as (started, ready):
-        said = await ready_group(started, ready)
-        os.kill(said["processes"][1], signal.SIGSTOP)
-        try:
-            async with asyncio.timeout(60):
-                await until(lambda: not alive(said["processes"][1]))
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(said["processes"][1], signal.SIGKILL)
-        for client in connections(said["address"]):
-            async with client:
-                assert (await client.retrieve("order paper", timeout_s=LIMIT_S)).tools
-        assert started.returncode is None and alive(said["processes"][0])
-
-
-async def test_any_number_of_signals_to_reload_end_nothing(tmp_path: Path) -> None:
-    async with group(tmp_path) as (started, ready):
-        said = await ready_group(started, ready)
-        for _ in range(200):
-            started.send_signal(signal.SIGHUP)
-        async with AsyncClient(said["address"]) as client:
-            assert (await client.retrieve("order paper", timeout_s=LIMIT_S)).tools
-        assert started.returncode is None and all(map(alive, said["processes"]))
-
-
-async def test_the_processes_end_with_the_one_that_watches_them(tmp_path: Path) -> None:
-    async with group(tmp_path) as (started, ready):
-        said = await ready_group(started, ready)
-        started.kill()
-        await started.wait()
-        await until(lambda: not any(map(alive, said["processes"])))
-
-
 async def test_a_process_that_cannot_start_ends_the_server_with_a_reason(tmp_path: Path) -> None:
     async with group(tmp_path, "fail") as (started, ready):
         _, log = await asyncio.wait_for(started.communicate(), LIMIT_S)
         assert started.returncode == 14 and not ready.exists()
         assert b"a process of the server did not start" in log and b"it cannot be loaded" in log
-
-
-async def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # it would share
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        async with group(tmp_path, EGOTOOLS_PORT=str(taken.getsockname()[1])) as (started, _):
-            _, log = await asyncio.wait_for(started.communicate(), LIMIT_S)
-            assert started.returncode == 2 and b"cannot listen" in log
-
-
-@pytest.mark.parametrize("count", [0, 257])
-def test_the_number_of_processes_is_bounded(count: int) -> None:
-    from ontology.errors import InvalidArgumentError
-    from services.server.settings import ServerSettings
-
-    with pytest.raises(InvalidArgumentError, match="processes must be from 1 to 256"):
-        ServerSettings(processes=count)
-
-
-SERVES = """
-import sys
-from pathlib import Path
-from services.threads import pin_threads
-pin_threads()
-from services.server.catalogs_file import CatalogEntry
-from services.server.process import serve_catalogs
-from services.server.settings import ServerSettings
-
-serve_catalogs({"": CatalogEntry(store=Path(sys.argv[1]))}, ServerSettings.from_env())
-"""
-
-
-@pytest.mark.slow
-async def test_a_process_that_is_started_again_serves_what_is_published_now(tmp_path: Path) -> None:
-    store = await asyncio.to_thread(build_editions, tmp_path / "store", "alpha", "beta")
-    alpha, beta = store.ids["alpha"], store.ids["beta"]
-    await asyncio.to_thread(publish_again, store.path, alpha)
-    async with group(tmp_path, str(store.path), program=SERVES, EGOTOOLS_WATCH_S="0.1") as (started, ready):
-        said = await ready_group(started, ready)
-        await asyncio.to_thread(publish_again, store.path, beta)
-        clients = connections(said["address"])
-        for client in clients:
-            await until_snapshot(client, beta)
-        while (store.path / "snapshots" / alpha).exists():  # until the processes have let go of it
-            await asyncio.to_thread(collect, store.path, 1)
-        os.kill(said["processes"][0], signal.SIGKILL)
-        seen = {(await client.catalog(timeout_s=LIMIT_S)).snapshot_id for _ in range(10) for client in clients}
-        assert seen == {beta}
-        for client in clients:
-            await client.close()
-
-
-async def until_snapshot(client: AsyncClient, snapshot_id: str) -> None:
-    while (await client.catalog(timeout_s=LIMIT_S)).snapshot_id != snapshot_id:
-        await asyncio.sleep(0.02)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +13,12 @@ import pytest
 from egotools import AsyncClient, Query, Response
 from egotools.search_tool import HOW_TO_WRITE_NEEDS
 from inference import HashingEncoder
-from inference.chat import ChatModel, Completion, Message
+from inference.chat import ChatModel, Message
 from inference.scripted import ScriptedChat
 from ontology.errors import InvalidArgumentError, ModelError
-from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
-from services.server.query_model import Improved, QueryModel, open_query_chat, what_is_searched
+from services.server.query_model import QueryModel, open_query_chat
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
@@ -81,16 +77,6 @@ async def test_a_request_is_answered_as_with_the_needs_that_the_model_writes(sto
     assert [each.need for each in improved.need_results] == NEEDS
     assert not improved.fallbacks and improved.timings_ms["model"] > 0
     assert "model" not in plain.timings_ms and not plain.need_results, "fast never asks the model"
-
-
-async def test_chosen_tools_stand_first_in_their_order(store: Path) -> None:
-    chat = ScriptedChat(_last_two)
-    async with served(store, chat, **BOTH) as client:
-        improved = await client.retrieve(QUERY, k=3)
-        rewritten = await client.retrieve(QUERY, needs=NEEDS, k=30)
-    assert len(_offered(chat.calls[1])) == len(rewritten.tools)
-    assert _ids(improved)[:2] == _ids(rewritten)[-1:-3:-1]
-    assert [tool.score for tool in improved.tools] == sorted((tool.score for tool in improved.tools), reverse=True)
 
 
 async def test_the_same_request_is_not_paid_for_twice_and_batches_go_without(store: Path) -> None:
@@ -168,84 +154,6 @@ async def test_needs_that_would_cost_more_than_a_call_may_are_not_asked(store: P
     async with served(store, chat, max_call_cost=3) as client:
         answer = await client.retrieve(QUERY, k=10, explain=False)
     assert answer.tools and not answer.need_results and "would cost more" in answer.fallbacks[-1]
-
-
-async def test_numbers_that_come_twice_or_name_no_tool_count_once_or_not(store: Path) -> None:
-    numbers = json.dumps({"tools": [2, 2, 0, -1, 10**300, 1, 2], "why": "more than was asked for"})
-    async with served(store, ScriptedChat([numbers]), query_steps="choose") as client:
-        answer = await client.retrieve(QUERY, k=30)
-        plain = await client.retrieve(QUERY, k=30, preset="fast")
-    assert not answer.fallbacks
-    assert _ids(answer)[:2] == _ids(plain)[1::-1] and sorted(_ids(answer)) == sorted(_ids(plain))
-
-
-class _Broken(ScriptedChat):
-    """A client with a bug."""
-
-    def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
-        raise OverflowError("s3cret")
-
-
-async def test_a_bug_of_the_client_costs_nothing_but_its_help(store: Path) -> None:
-    async with served(store, _Broken([])) as client:
-        answer = await client.retrieve(QUERY)
-    assert answer.tools and answer.fallbacks == ("no query model: its client failed: OverflowError",)
-
-
-class _Slow(ScriptedChat):
-    """Answers when it is let go."""
-
-    def __init__(self) -> None:
-        super().__init__(_last_two)
-        self.go = threading.Event()
-
-    def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
-        self.go.wait(20)
-        return super().complete(messages, **options)
-
-
-async def test_half_of_the_deadline_is_kept_and_no_worker_waits(store: Path) -> None:
-    chat = _Slow()
-    async with served(store, chat) as client:
-        started = time.monotonic()
-        late = [asyncio.ensure_future(client.retrieve(QUERY, timeout_s=2.0)) for _ in range(4)]
-        await asyncio.sleep(0.3)
-        plain = await client.retrieve(QUERY, preset="fast", timeout_s=2.0)
-        assert time.monotonic() - started < 0.9, "plain requests do not wait for the model"
-        answers = await asyncio.gather(*late)
-        spent = time.monotonic() - started
-        chat.go.set()
-    assert all(_ids(answer) == _ids(plain) for answer in answers) and spent < 1.9
-    reasons = [each for answer in answers for each in answer.fallbacks]
-    assert sum("requests are with it already" in each for each in reasons) == 2, "two calls at once for a tenant"
-    assert sum("did not answer within" in each for each in reasons) == 2
-
-
-async def test_one_tenant_does_not_take_the_turns_of_another(store: Path) -> None:
-    chat, engine = _Slow(), open_engine(store)
-    model = QueryModel(chat, calls_per_tenant=1)
-    request = Request(query=QUERY, explain=False)
-
-    async def answer(asked: Request) -> Response:
-        return engine.retriever("fast").retrieve(asked)
-
-    async def searched() -> str:
-        return what_is_searched(engine)
-
-    def improved(tenant: str) -> Awaitable[Improved]:
-        return asyncio.ensure_future(
-            model.improve(engine, request, tenant, time.monotonic() + 8, searched=searched, answer=answer)
-        )
-
-    first = improved("a")
-    await asyncio.sleep(0.1)
-    second = await improved("a")
-    other = improved("b")
-    await asyncio.sleep(0.1)
-    chat.go.set()
-    assert "already" in second.fallbacks[0]
-    for each in (await first, await other):
-        assert list(each.request.needs) == NEEDS and not each.fallbacks and each.tokens > 0
 
 
 async def test_a_request_that_needs_too_many_tokens_goes_without(store: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from egotools import Client
 from egotools.admin import AdminClient
 from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
@@ -70,13 +69,3 @@ def test_sighup_reloads_and_sigterm_still_ends_it(tmp_path: Path) -> None:
         assert process.wait(LIMIT_S) == 0
     messages = [line["message"] for line in logged(tmp_path)]
     assert messages.count("reloading") >= 1 and "refused" in messages and messages[-1] == "stopped"
-
-
-def test_what_is_built_meanwhile_is_served_without_a_restart(tmp_path: Path) -> None:
-    store = build_editions(tmp_path / "store", "alpha")
-    with serving(tmp_path, "--store", store.path, EGOTOOLS_WATCH_S="0.05") as (process, ready):
-        wait_until(ready.exists, process=process)
-        with Client(json.loads(ready.read_text(encoding="utf-8"))["address"]) as client:
-            assert client.catalog().snapshot_id == store.ids["alpha"]
-            newer = build_editions(tmp_path / "store", "gamma").ids["gamma"]
-            wait_until(lambda: client.catalog().snapshot_id == newer, process=process)

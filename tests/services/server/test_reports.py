@@ -9,8 +9,6 @@ import pytest
 
 from egotools import (
     AsyncClient,
-    Client,
-    ClientError,
     InvalidRequestError,
     NotFoundError,
     ObservedOutput,
@@ -18,7 +16,6 @@ from egotools import (
     PreconditionError,
 )
 from services.outcomes import Outcome, OutputSeen, read_outcomes
-from services.server.server import Server
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
 
 QUERY = "find the customer Zebulon and list orders"
@@ -61,16 +58,6 @@ async def test_only_words_that_the_documents_have_are_kept_of_a_request(tmp_path
     assert b"127.0.0.1" not in written, "the reporter is a pseudonym"
 
 
-@pytest.mark.parametrize(("keep", "terms", "text"), [("none", False, ""), ("text", False, QUERY)])
-async def test_the_operator_chooses_what_is_kept(tmp_path: Path, keep: str, terms: bool, text: str) -> None:
-    settings = small_settings(keep_requests=keep)
-    async with serving(settings=settings, outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
-        answer = await client.retrieve(QUERY)
-        await client.report_outcome(answer.request_id, USED, query=QUERY)
-    (outcome,) = kept(tmp_path)
-    assert (bool(outcome.terms), outcome.query) == (terms, text)
-
-
 async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> None:
     async with serving(outcomes={"": tmp_path}) as one, serving(outcomes={"": tmp_path}) as other:
         async with AsyncClient(one.address) as client, AsyncClient(other.address) as elsewhere:
@@ -78,16 +65,6 @@ async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> N
             reports = [each.report_outcome(answer.request_id, USED) for each in (client, elsewhere) * 5]
             await asyncio.gather(*reports)
     assert len(kept(tmp_path)) == 1
-
-
-async def test_every_answer_of_a_batch_has_an_id_of_its_own(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
-        answers = await client.retrieve_batch([QUERY, "get a customer", QUERY])
-        ids = [answer.request_id for answer in answers if not isinstance(answer, ClientError)]
-        assert len(set(ids)) == 3
-        for request_id in ids:
-            await client.report_outcome(request_id, USED)
-    assert len(kept(tmp_path)) == 3
 
 
 @pytest.mark.parametrize(
@@ -153,13 +130,3 @@ async def test_without_a_place_for_outcomes_requests_have_no_id_and_reports_are_
         assert answer.request_id == ""
         with pytest.raises(PreconditionError, match="keeps no outcomes"):
             await client.report_outcome("A" * 59, USED)
-
-
-async def test_the_synchronous_client_reports_too(tmp_path: Path) -> None:
-    def report(server: Server) -> None:
-        with Client(server.address) as client:
-            client.report_outcome(client.retrieve(QUERY).request_id, USED, succeeded=False)
-
-    async with serving(outcomes={"": tmp_path}) as server:
-        await asyncio.to_thread(report, server)
-    assert kept(tmp_path)[0].succeeded is False

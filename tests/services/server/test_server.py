@@ -18,7 +18,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 import ontology.errors as errors_module
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError
+from ontology.errors import EgotoolsError, MissingExtraError
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from services.server.error_status import ERROR_METADATA_KEY, reason_of
@@ -107,13 +107,6 @@ async def test_retrieve_ranks_and_explains(stub: pb_grpc.ToolRetrievalAsyncStub)
     assert response.timings_ms["total"] == 1.0 and response.timings_ms["queue"] >= 0
 
 
-async def test_retrieve_leaves_out_what_was_not_asked_for(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    response = await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
-    assert len(response.tools) == 3  # k absent means ten
-    assert not any(tool.HasField("reasons") or tool.schema_json for tool in response.tools)
-    assert (response.preset, list(response.fallbacks)) == ("title", ["no reranker"])
-
-
 async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
     stub: pb_grpc.ToolRetrievalAsyncStub,
 ) -> None:
@@ -134,24 +127,6 @@ async def test_auto_k_leaves_out_what_is_not_needed_and_only_abstain_all_where_n
             pb.RetrieveRequest(query="umbrella customer lost", auto_k=auto_k, abstain=abstain)
         )
         assert (len(doubtful.tools), doubtful.unanswerable) == (tools, True)
-
-
-async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(
-    stub: pb_grpc.ToolRetrievalAsyncStub,
-) -> None:
-    request = pb.RetrieveRequest(query="umbrella customer lost", auto_k=True, preset="title")
-    for response in (
-        await stub.Retrieve(request),
-        (await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[request]))).results[0].response,
-    ):
-        assert len(response.tools) == 3
-        assert not response.HasField("answerable_probability") and not response.tools[0].HasField("probability")
-        assert list(response.fallbacks) == ["no reranker", "auto_k: nobody knows"]
-
-
-async def test_filters_reach_the_retriever(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    request = pb.RetrieveRequest(query="customer", filters={"department": pb.StringList(values=["finance", "hr"])})
-    assert [tool.id for tool in (await stub.Retrieve(request)).tools] == ["erp/list_orders"]
 
 
 async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
@@ -333,13 +308,6 @@ async def test_an_unknown_method_is_unimplemented(channel: grpc.aio.Channel) -> 
     assert (await failure(raw(b""))).code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_queries_in_other_scripts_are_answered(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
-    for query in ("注文の一覧を見せて", "Покажи заказы", "order 🚀", "ق طلب"):
-        assert len((await stub.Retrieve(pb.RetrieveRequest(query=query))).tools) == 3
-    best = await stub.Retrieve(pb.RetrieveRequest(query="注文", k=1))
-    assert best.tools[0].id == "erp/list_orders"
-
-
 async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
     long = Tool(id="long", name="long", description="word " * 2_000)
     async with serving(MemoryEngine(tools=(long,)), small_settings(max_message_bytes=9_000)) as server:
@@ -405,16 +373,6 @@ async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
     assert "planted" not in log.getvalue()
 
 
-async def test_long_errors_fit_into_metadata(stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine) -> None:
-    def hook(request: Request) -> None:
-        raise InvalidArgumentError("長" * 9_000, subject="界" * 9_000, remedy="短\ud800" * 9_000)
-
-    engine.hook = hook
-    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
-    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert told(error).message.startswith("長長") and told(error).subject.endswith("…")
-
-
 # -- health and reflection ---------------------------------------------------------------------------------------------
 
 
@@ -449,38 +407,6 @@ async def test_the_service_serves_only_after_a_warm_query() -> None:
         await server.stop(0)
 
 
-async def test_a_failed_warm_query_never_serves() -> None:
-    def hook(request: Request) -> None:
-        raise InvalidArgumentError("the index is broken")
-
-    engine = MemoryEngine(hook=hook)
-    server = Server(small_settings())
-    address = await server.start()
-    try:
-        with pytest.raises(InvalidArgumentError, match="the index is broken"):
-            await server.load(lambda: engine)
-        async with grpc.aio.insecure_channel(address) as channel:
-            assert await health_of(channel, SERVICE_NAME) == health_pb2.HealthCheckResponse.NOT_SERVING
-    finally:
-        await server.stop(0)
-
-
-async def test_watchers_see_the_end_and_do_not_hold_it_up() -> None:
-    seen: list[int] = []
-    server = Server(small_settings(grace_s=3_600.0))
-    await server.start()
-    await server.load(MemoryEngine)
-    async with grpc.aio.insecure_channel(server.address) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
-        unknown = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service="nobody"))
-        assert (await unknown.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
-        seen.append((await watch.read()).status)
-        stopping = asyncio.ensure_future(server.stop())
-        seen.append((await asyncio.wait_for(watch.read(), LIMIT_S)).status)
-        await asyncio.wait_for(stopping, LIMIT_S)  # a watcher that held it up would do so for an hour
-    assert seen == [health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING]
-
-
 async def test_reflection_lists_the_service(channel: grpc.aio.Channel) -> None:
     stub = reflection_pb2_grpc.ServerReflectionStub(channel)
     call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
@@ -510,56 +436,6 @@ async def test_overload_is_refused_before_a_place_is_free_and_the_admitted_succe
     await until(lambda: server.limiter.admitted == 0)
 
 
-async def test_a_deadline_stops_the_caller_at_once_and_the_later_stages_for_good(
-    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine
-) -> None:
-    engine.delays_s = held = HeldStage()
-    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=0.5))
-    assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert engine.running == 1, "the caller does not wait for the stage"
-    held.released.set()
-    await until(lambda: server.limiter.admitted == 0)
-    assert engine.stages == ["entry"]
-
-
-async def test_a_call_without_deadline_gets_the_servers(log: io.StringIO) -> None:
-    engine = MemoryEngine()
-    async with serving(engine, small_settings(default_deadline_s=0.5)) as server:
-        engine.delays_s = held = HeldStage()
-        engine.stages.clear()
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
-            error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
-        assert (error.code(), told(error).reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "DEADLINE")
-        held.released.set()
-        await until(lambda: server.limiter.admitted == 0)
-    assert engine.stages == ["entry"]
-    assert calls(log)[-1]["code"] == "DEADLINE_EXCEEDED"
-
-
-async def test_a_deadline_that_passes_in_the_queue_runs_nothing(
-    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine
-) -> None:
-    held = threading.Event()
-    asked: list[str] = []
-
-    def hook(request: Request) -> None:
-        asked.append(request.query)
-        wait_for(held)
-
-    engine.hook = hook
-    running = [
-        asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="first"), timeout=LIMIT_S)) for _ in range(2)
-    ]
-    await until(lambda: len(asked) == 2)
-    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="second"), timeout=0.1))
-    assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    await until(lambda: server.limiter.admitted == 2)
-    held.set()
-    await asyncio.gather(*running)
-    assert asked == ["first", "first"]
-
-
 async def test_cancelled_calls_free_their_places(
     stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine, log: io.StringIO
 ) -> None:
@@ -579,20 +455,6 @@ async def test_cancelled_calls_free_their_places(
     engine.delays_s = {}
     assert len((await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools) == 3
     assert {line["code"] for line in calls(log)[:-1]} == {"CANCELLED"}
-
-
-async def test_stopping_lets_calls_in_flight_finish() -> None:
-    engine = MemoryEngine()
-    server = Server(small_settings())
-    await server.start()
-    await server.load(lambda: engine)
-    engine.delays_s = {"entry": 0.3}
-    async with grpc.aio.insecure_channel(server.address) as channel:
-        stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
-        call = asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="customer"), timeout=LIMIT_S))
-        await until(lambda: server.limiter.admitted == 1)
-        await server.stop()
-        assert len((await call).tools) == 3
 
 
 # -- logs --------------------------------------------------------------------------------------------------------------
@@ -618,14 +480,6 @@ async def test_each_call_is_one_line_without_words_of_the_request(
     assert first["ms"] > 0
     assert first["unanswerable"] is True
     assert (lines[1]["batch"], lines[1]["errors"], lines[1]["unanswerable"], lines[1]["empty"]) == (2, 1, 1, 1)
-
-
-async def test_two_servers_never_share_a_port(server: Server) -> None:
-    port = int(server.address.rpartition(":")[2])
-    second = Server(small_settings(port=port))
-    with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the server cannot listen on this address"):
-        await second.start()
-    await second.stop(0)
 
 
 def wait_for(event: threading.Event) -> None:

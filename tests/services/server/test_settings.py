@@ -127,11 +127,6 @@ def test_the_environment_says_every_field() -> None:
     )
 
 
-def test_what_was_said_otherwise_goes_before_the_environment() -> None:
-    settings = ServerSettings.from_env({"EGOTOOLS_PORT": "no number", "EGOTOOLS_QUEUE": " "}, port=1234, host=None)
-    assert (settings.port, settings.host, settings.queue) == (1234, "127.0.0.1", ServerSettings().queue)
-
-
 @pytest.mark.parametrize(
     ("variable", "text", "problem"),
     [
@@ -154,13 +149,6 @@ def test_a_wrong_variable_is_named(variable: str, text: str, problem: str) -> No
     with pytest.raises(InvalidArgumentError) as caught:
         ServerSettings.from_env({variable: text})
     assert (caught.value.subject, caught.value.problem) == (variable, problem)
-
-
-def test_a_wrong_override_is_named() -> None:
-    with pytest.raises(InvalidArgumentError, match="port: port must be from 0"):
-        ServerSettings.from_env({}, port=-1)
-    with pytest.raises(InvalidArgumentError, match="host: the host is empty"):
-        ServerSettings(host=" ")
 
 
 def test_threads_are_pinned_to_one_unless_the_operator_said_otherwise() -> None:
@@ -210,8 +198,3 @@ def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:
     assert line["time"].endswith("+00:00")
     assert line["traceback"][0] == "builtins.ValueError"
     assert "planted" not in stream.getvalue()
-
-
-def test_the_number_of_a_process_is_not_of_the_environment() -> None:
-    assert ServerSettings.from_env({"EGOTOOLS_PROCESS": "3"}).process == 0
-    assert ServerSettings.from_env({}, process=3).process == 3

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from egotools import AsyncClient, ClientDeadlineError, ClientError, InvalidRequestError, NotFoundError, Query
-from inference import Floats2d, HashingEncoder, HttpReranker, RetryPolicy
-from inference.bounded_wait import PunctualEncoder, PunctualReranker
+from egotools import AsyncClient, ClientError, NotFoundError, Query
+from inference import Floats2d, HashingEncoder
+from inference.bounded_wait import PunctualEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.presets import BASELINES
 from retrieval.snapshot_engine import open_engine
@@ -22,7 +20,6 @@ from services.server.catalog_store import CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
-from tests.inference.loopback import Loopback, Reply
 from tests.waiting import until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -72,17 +69,6 @@ def test_presets_to_compare_with_are_served_where_the_operator_says_so(store: Pa
     assert {"default", "fast", *BASELINES} == set(compared.catalog().presets)
 
 
-async def test_a_batch_is_the_same_as_one_by_one(store: Path) -> None:
-    async with _client(store) as client:
-        queries = [QUERY, "block supplier 4711", "create a purchase requisition"]
-        batch = await client.retrieve_batch([*queries, Query(query="x", k=0)])
-        for query, answer in zip(queries, batch, strict=False):
-            alone = await client.retrieve(query)
-            assert not isinstance(answer, Exception)
-            assert [tool.id for tool in answer.tools] == [tool.id for tool in alone.tools]
-        assert isinstance(batch[-1], InvalidRequestError)
-
-
 async def test_tools_schemas_and_filters(store: Path) -> None:
     async with _client(store) as client:
         answer = await client.retrieve(QUERY, filters={"namespace": ["purchasing"]}, schema_format="mcp")
@@ -93,73 +79,6 @@ async def test_tools_schemas_and_filters(store: Path) -> None:
         assert {parameter.name for parameter in tool.parameters} >= {"PurchaseOrder", "PurchaseOrderItem"}
         with pytest.raises(NotFoundError):
             await client.get_tool("purchasing/read_Unicorn")
-
-
-async def test_an_unknown_filter_is_an_error_and_the_catalogue_lists_the_keys(store: Path) -> None:
-    async with _client(store) as client:
-        catalog = await client.catalog(page_size=0)
-        assert catalog.filter_keys["id"] == catalog.tool_count
-        assert catalog.filter_keys["namespace"] >= 1
-        with pytest.raises(InvalidRequestError, match=r"filters\.namespace.*Known values: purchasing"):
-            await client.retrieve(QUERY, filters={"namespace": ["Purchasing"]})
-        with pytest.raises(InvalidRequestError, match="Known keys: namespace"):
-            await client.retrieve(QUERY, filters={"Namespace": ["purchasing"]})
-        answer = await client.retrieve(QUERY, filters={"id": ["purchasing/*", "!purchasing/read_PurchaseOrderItem"]})
-        assert {tool.id for tool in answer.tools}.isdisjoint({"purchasing/read_PurchaseOrderItem"})
-
-
-async def test_the_graph_can_be_walked(store: Path) -> None:
-    async with _client(store) as client:
-        ego = await client.neighbors("business_object:purchase order item", limit=1_000)
-        tools = {node.tool_id for node in ego.nodes if node.tool_id}
-        assert {"purchasing/query_PurchaseOrderItem", "purchasing/read_PurchaseOrderItem"} <= tools
-        assert "Purchase Order Item" in ego.center.surface_forms or ego.center.surface_forms
-        around = await client.neighbors("purchasing/query_PurchaseOrderItem", predicates=["supplies"])
-        assert {edge.predicate for edge in around.edges} == {"supplies"}
-
-
-async def test_busy_callers_all_get_the_answer_of_one(store: Path) -> None:
-    async with _client(store) as client:
-        alone = await client.retrieve(QUERY)
-        together = await asyncio.gather(*(client.retrieve(QUERY) for _ in range(40)))
-        assert {tuple(tool.id for tool in answer.tools) for answer in together} == {tuple(t.id for t in alone.tools)}
-
-
-HOSTILE = {
-    "one word": "supplier",
-    "20,000 characters": ("create a purchase order and block supplier 4711, " * 500)[:20_000],
-    "20,000 characters in one word": "x" * 20_000,
-    "values alone": "4500118277",
-    "many values": " ".join(f"PO-{n}" for n in range(3_000))[:20_000],
-    "Chinese": "显示所有采购订单",
-    "German": "Bitte lege eine Bestellung für den Lieferanten Acme an",
-    "right to left override": "\u202eredro esahcrup\u202c \x00\x1b[31m \ufeff\U0010ffff",
-    "combining marks": "o" + "\u0301" * 9_000 + "rder",
-}
-
-
-@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_a_hostile_request_is_answered_or_stopped_at_its_deadline(store: Path, query: str) -> None:
-    async with _client(store) as client:
-        answer = await client.retrieve(query, k=5)
-        assert len(answer.tools) <= 5 and answer.snapshot_id
-        with pytest.raises(ClientDeadlineError):
-            await client.retrieve(query, k=5, timeout_s=0.0001)
-        assert (await client.retrieve(QUERY)).tools, "the next caller is served"
-
-
-@pytest.mark.parametrize("query", ["", "  \n", "?!…", "\u200b", "x" * 20_001])
-async def test_a_request_without_words_or_too_long_is_a_typed_error(store: Path, query: str) -> None:
-    async with _client(store) as client:
-        with pytest.raises(InvalidRequestError, match="query"):
-            await client.retrieve(query)
-
-
-async def test_contradictory_filters_give_no_tool(store: Path) -> None:
-    async with _client(store) as client:
-        answer = await client.retrieve(QUERY, filters={"namespace": ["purchasing", "!purchasing"]})
-        assert answer.tools == ()
-        assert answer.fallbacks == ("no tool passes all filters",)
 
 
 class _DownEncoder(HashingEncoder):
@@ -211,35 +130,6 @@ async def test_the_next_step_of_a_task(store: Path) -> None:
         assert [tool.id for tool in batched.tools] == [tool.id for tool in answer.tools]
 
 
-async def test_a_line_says_what_the_request_and_the_caller_give(store: Path) -> None:
-    async with _client(store) as client:
-        for have, given in (
-            ({}, "PurchaseOrder is 4500118277; needs ReleaseCode"),
-            ({"ReleaseCode": "02"}, "ReleaseCode is 02"),
-        ):
-            answer = await client.retrieve(
-                "release purchase order 4500118277", explain=False, explanation=True, have=have
-            )
-            line = {tool.id: tool.explanation for tool in answer.tools}["purchasing/ReleasePurchaseOrder"]
-            assert line.startswith('matches "release purchase order"; ') and given in line
-
-
-@pytest.mark.parametrize(
-    ("others", "subject"),
-    [
-        ({"done": [f"x{number}" for number in range(1_001)]}, "done"),
-        ({"done": [""]}, "done"),
-        ({"have": {"": "x"}}, "have"),
-        ({"have": {"order": "x" * 4_001}}, "have.order"),
-    ],
-)
-async def test_a_task_beyond_the_limits_is_refused(store: Path, others: dict[str, Any], subject: str) -> None:
-    async with _client(store) as client:
-        with pytest.raises(InvalidRequestError) as caught:
-            await client.retrieve("x", **others)
-        assert caught.value.subject == subject
-
-
 class _Late(HashingEncoder):
     """An encoder that answers the warm query, and then no more until it is released."""
 
@@ -273,20 +163,3 @@ async def test_a_late_encoder_costs_the_vectors_and_not_the_answer(store: Path) 
     finally:
         late.released.set()
         await server.stop(grace_s=1.0)
-
-
-async def test_a_late_or_broken_reranker_costs_its_order_and_not_the_answer(store: Path) -> None:
-    for answer in (Reply(hang=True), Reply(status=500), Reply(body=b"no JSON")):
-        endpoint = Loopback(lambda asked, answer=answer: answer)  # type: ignore[misc]
-        reranker = HttpReranker(endpoint.url, policy=RetryPolicy(max_retries=0))
-        server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
-        address = await server.start()
-        try:
-            await server.load(lambda made=reranker: open_engine(store, reranker=PunctualReranker(made, 0.05)))  # type: ignore[misc]
-            async with AsyncClient(address) as client:
-                found = await client.retrieve(QUERY, k=5, preset="paper")
-            assert len(found.tools) == 5 and endpoint.asked
-            assert any(said.startswith("reranked by fusion") for said in found.fallbacks)
-        finally:
-            endpoint.stop()
-            await server.stop(grace_s=1.0)

@@ -43,22 +43,6 @@ async def test_the_request_of_figure_1_is_drawn_with_its_answer(browser: Any, ma
         assert await tab.identifiers("d") == ["2026-02-01/2026-03-01"]
 
 
-async def test_what_was_left_out_or_assumed_stays_above_the_answer(browser: Any, mailbox: Mailbox) -> None:
-    async with mail_page(mailbox) as served, tab_at(browser, served.address) as tab:
-        await tab.ask("Find emails with the subject kettle in February")
-        await tab.shows("#run-status", " found.")
-        notes = await tab.page.locator("#run-notes li").all_text_contents()
-        assert any("kettle" in each for each in notes) and any("in February" in each for each in notes), notes
-        above = [await tab.page.locator(each).bounding_box() for each in ("#run-notes", "#results")]
-        assert above[0]["y"] < above[1]["y"]
-        made = await tab.page.locator("#log li >> nth=0").inner_text()
-        assert made == " ".join(["query graph made.", *notes]) and ".." not in made
-        assert await tab.serious() == []
-        await tab.ask("Find all the folders")
-        await tab.shows("#run-status", " found.")
-        assert not await tab.page.is_visible("#run-notes")
-
-
 async def test_the_walk_of_figure_1_is_live(browser: Any, mailbox: Mailbox) -> None:
     watch = Watch(permits=asyncio.Semaphore(0))
     async with mail_page(mailbox, watch) as served, tab_at(browser, served.address) as tab:
@@ -88,41 +72,3 @@ async def test_the_walk_of_figure_1_is_live(browser: Any, mailbox: Mailbox) -> N
         assert "follow Email mentions_url Webpage: 43 rows" in calls[-1]
         (stream,) = [each for each in tab.answered if each.url.endswith("/events")]
         assert stream.headers["content-type"].startswith("text/event-stream")
-
-
-async def test_entry_nodes_ego_graphs_and_reasons_are_drawn(browser: Any, mailbox: Mailbox) -> None:
-    async with mail_page(mailbox) as served, tab_at(browser, served.address) as tab:
-        await tab.ask(FIGURE_1)
-        await tab.page.wait_for_selector("#tools-graph [data-drawn]")
-        (answer,) = [await each.json() for each in tab.answered if each.url.endswith("/api/retrieve")]
-        tools = answer["tools"]
-        matched = {entry["node"] for tool in tools for entry in tool["reasons"]["entries"]}
-        ranked = {f"tool:{tool['id']}" for tool in tools}
-        pairs = {
-            frozenset(pair)
-            for tool in tools
-            for pair in [
-                *((edge["head"], edge["tail"]) for edge in tool["reasons"]["edges"]),
-                *(
-                    (f"tool:{each['supplier']}", f"tool:{tool['id']}")
-                    for each in tool["reasons"]["bindings"]
-                    if each["supplier"]
-                ),
-            ]
-        }
-
-        async def ids(kind: str) -> set[str]:
-            nodes = tab.page.locator(f"#tools-graph .node.{kind}")
-            return set(await nodes.evaluate_all("(nodes) => nodes.map((node) => node.dataset.id)"))
-
-        assert await ids("tool") == ranked
-        assert await ids("entry") == matched - ranked
-        assert await tab.page.locator("#tools-graph .link").count() == len(pairs)
-        assert await tab.page.locator("#tools-graph .link.bind").count() > 0
-        first = f"tool:{tools[0]['id']}"
-        await tab.page.click(f"#tools-graph .node[data-id='{first}'] circle")
-        own = sum(first in pair for pair in pairs)
-        assert await tab.page.locator("#tools-graph .link.near").count() == own, "its ego graph stands out"
-        assert await tab.page.locator("#tools-graph text.edge").count() == own, "each edge has its name"
-        await tab.shows("#tools-node", tools[0]["explanation"])
-        assert await tab.page.get_attribute("#tools > li.here", "id") == "tool-1"

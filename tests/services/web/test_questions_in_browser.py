@@ -107,24 +107,6 @@ async def test_a_conversation_about_the_tool_graph(browser: Any, web_store: Path
             await expect(fifth.locator(".problem")).to_contain_text("Ask again")
 
 
-DRAWN = """async () => {
-  const { chartOf } = await import("/static/chart_view.js");
-  const columns = [{ name: "n", type: "string" }, { name: "x", type: "number" }, { name: "y", type: "number" }];
-  const tables = [[], [["a", 1, 5]], [["a", 3, -2], ["b", 1, 4.5], ["c", 2, null], ["d", 9, 1e9]]];
-  return ["bar", "line", "scatter", "histogram"].flatMap((kind) => tables.map((rows) =>
-    ["n", "x"].map((x) => chartOf({ kind, title: "", options: { x, y: "y" }, of: { columns, rows, total: rows.length } }).outerHTML))).flat();
-}"""
-
-
-async def test_charts_of_every_kind_are_drawn_for_few_rows_too(browser: Any, web_store: Path) -> None:
-    async with web_page(web_store) as address, tab_at(browser, address) as tab:
-        drawn = await tab.page.evaluate(DRAWN)
-        assert len(drawn) == 24 and [each for each in drawn if "NaN" in each or "Infinity" in each] == []
-        assert [each.count('class="dot"') for each in drawn[6:12]] == [0, 0, 1, 1, 3, 3], "a line has its points"
-        heights = [float(each) for each in re.findall(r'class="bar"[^>]* height="([\d.]+)"', drawn[-1])]
-        assert sum(height > 0 for height in heights) == 4, "of 3, 1, 2 and 9 each has a bin of its own"
-
-
 async def _pages(turn: Any) -> None:
     """Go to the next rows of the whole table, and back."""
     table = turn.locator(".results > div").last

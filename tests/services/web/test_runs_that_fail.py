@@ -18,7 +18,6 @@ from scripts.graph_truth import true_answer
 from tests.services.web.browser import expect, tab_at
 from tests.services.web.mail_pages import FIGURE_1, Mailbox, Watch, mail_page
 from tests.services.web.relay import relayed
-from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _LOST = ("Failed to load resource",)  # what a browser says of a request without an answer
@@ -47,31 +46,6 @@ async def test_a_tool_that_fails_leaves_a_partial_answer_that_says_what_it_lacks
         assert await tab.page.locator("#log li.wrong").count() >= 1
         assert sorted(await tab.identifiers("w")) == sorted(true)
         assert await tab.serious() == []
-
-
-async def test_a_cancelled_run_calls_nothing_more(browser: Any, mailbox: Mailbox) -> None:
-    watch = Watch(permits=asyncio.Semaphore(0))
-    async with mail_page(mailbox, watch) as served, tab_at(browser, served.address) as tab:
-        await tab.ask(FIGURE_1)
-        watch.let(5)
-        await until(lambda: len(watch.called) == 6)
-        await tab.page.click("#cancel")
-        await tab.shows("#run-status", "Cancelled.")
-        assert watch.cancelled == watch.called[5:], "the call under way is given up before the page says so"
-        assert not await tab.page.is_visible("#cancel")
-        watch.let(100)
-        await tab.ask(FIGURE_1)  # the page goes on
-        await tab.shows("#run-status", "40 found.")
-        assert len(watch.called) == 6 + 9, "the cancelled run has called nothing more"
-
-
-async def test_a_service_that_is_gone_is_said_on_both_sides(browser: Any, mailbox: Mailbox) -> None:
-    async with mail_page(mailbox) as served, tab_at(browser, served.address, errors=_LOST) as tab:
-        await served.server.stop(grace_s=0.0)
-        await tab.ask(FIGURE_1)
-        await tab.shows("#tools-status", "There is no answer.")
-        await tab.shows("#problem", "does not answer")
-        await tab.shows("#run-problem", "the tool service did not answer")
 
 
 async def test_a_lost_connection_is_said_and_taken_up_again(browser: Any, mailbox: Mailbox) -> None:

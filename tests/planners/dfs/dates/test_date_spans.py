@@ -8,7 +8,6 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from planners.dfs.dates.date_spans import date_spans
-from planners.dfs.request_set import request_set
 
 TODAY = date(2026, 2, 15)
 
@@ -51,12 +50,3 @@ def test_dates_are_found_and_names_are_not(text: str, wanted: list[tuple[str, st
 def test_a_part_of_a_date_is_not_taken_for_the_whole(text: str) -> None:
     with pytest.raises(InvalidArgumentError, match="not a date expression"):
         date_spans(text, TODAY)
-
-
-@pytest.mark.parametrize("name", ["personal", "enterprise"])
-def test_of_the_shipped_requests_nearly_every_date_is_found(name: str) -> None:
-    right = 0
-    for each in request_set(name):
-        gold = {(str(one.value), one.op) for one in each.graph.filters if each.graph.vars[one.var] == "Date"}
-        right += gold == {(span.text, span.op) for span in date_spans(each.request, TODAY)}
-    assert right / len(request_set(name)) > 0.97

@@ -23,10 +23,6 @@ def _split(text: str) -> tuple[str, Any]:
     return (text[2:], text[0]) if text[:2] in ("= ", "< ", "> ") else (text, "=")
 
 
-def test_the_table_is_long_enough() -> None:
-    assert len(CASES) >= 150
-
-
 @pytest.mark.parametrize(("text", "wanted"), CASES, ids=[text for text, _ in CASES])
 def test_an_expression_is_read_as_its_range(text: str, wanted: str) -> None:
     expression, op = _split(text)
@@ -38,26 +34,7 @@ def test_an_expression_is_read_as_its_range(text: str, wanted: str) -> None:
     assert read_range(expression, TODAY, op).range.iso() == wanted
 
 
-def test_the_reading_says_the_days_and_that_it_assumed_the_year() -> None:
-    said = read_range("in March", TODAY).said
-    assert said == '"in March" is read as 2025-03-01 to 2025-03-31, its last occurrence, since it names no year.'
-    assert read_range("on 2025-01-10", TODAY).said == '"on 2025-01-10" is read as 2025-01-10.'
-    assert "occurrence" not in read_range("last week", TODAY).said
-
-
 READABLE = [text for text, wanted in CASES if wanted != "error" and text == _split(text)[0]]
-CLOSED = [text for text in READABLE if ".." not in dict(CASES)[text]]
-
-
-@given(text=st.sampled_from(CLOSED), days=st.integers(-4_000, 4_000))
-def test_the_operators_part_the_days_at_the_beginning_of_the_range(text: str, days: int) -> None:
-    """A day lies before the range begins or from its beginning on; of the days of the range, none lies before it."""
-    day = TODAY + timedelta(days=days)
-    before, after = (read_range(text, TODAY, op).range for op in ("<", ">"))
-    if "end of" in text:  # before "the end of 2024" is before that end
-        return
-    assert (day in before) != (day in after)
-    assert day not in read_range(text, TODAY).range or day in after
 
 
 @given(text=st.sampled_from(READABLE), days=st.integers(0, 5_000))
@@ -96,9 +73,3 @@ def test_any_text_is_a_range_or_a_named_error(text: str) -> None:
 )
 def test_on_the_edges_of_units(today: date, text: str, wanted: str) -> None:
     assert read_range(text, today).range.iso() == wanted
-
-
-@pytest.mark.parametrize("text", ["before 0001-01-01", "../0001-01-01"])
-def test_before_the_first_day_of_all_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="not a date expression"):
-        read_range(text, TODAY)

@@ -52,10 +52,6 @@ def parser(request: pytest.FixtureRequest) -> Parser:
     return PARSERS[request.param]()
 
 
-def test_it_has_its_name(parser: Parser) -> None:
-    assert parser.name in PARSERS
-
-
 @pytest.mark.parametrize("gold", EASY, ids=[each.id for each in EASY])
 def test_a_request_becomes_its_graph(parser: Parser, gold: GoldRequest) -> None:
     domain = read_domain(gold.domain)
@@ -75,11 +71,6 @@ def test_dates_stay_as_they_are_written_and_their_reading_is_said(parser: Parser
     parsed = parser.parse("How many emails did I get yesterday?", PERSONAL, TODAY)
     assert [each.value for each in parsed.graph.filters] == ["yesterday"]
     assert '"yesterday" is read as 2026-02-14.' in parsed.notes
-
-
-def test_the_same_request_gives_the_same_graph(parser: Parser) -> None:
-    request = "Find emails from Jane Doe."
-    assert parser.parse(request, PERSONAL, TODAY) == parser.parse(f"  {request} ", PERSONAL, TODAY)
 
 
 @pytest.mark.parametrize("request_", ["", "  ", "x" * 1_001])
@@ -136,16 +127,6 @@ LIBRARY_REQUESTS = {
 def test_a_second_domain_needs_nothing_but_its_file(request_: str, graph: QueryGraph) -> None:
     parsed = load_parser("rules.v1").parse(request_, LIBRARY, TODAY)
     assert same_graph(parsed.graph, graph), parsed.graph.to_json()
-
-
-def test_the_code_names_nothing_of_a_shipped_domain() -> None:
-    folder = Path(__file__).parents[4] / "planners" / "dfs" / "parsing"
-    names = {
-        name for domain in (PERSONAL, read_domain("enterprise")) for edge in domain.edges for name in (edge.name,)
-    } - {"from", "to", "location", "parent"}
-    for file in folder.glob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        assert [name for name in names if f'"{name}"' in text] == [], file.name
 
 
 def _domain_without(kind: str) -> Domain:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date
 
 import pytest
@@ -48,15 +47,6 @@ def test_an_order_is_refused_by_name(request_: str, order: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f'orders something: "{order}"') as refused:
         _graph(request_, "enterprise")
     assert "egotools plan-tools" in refused.value.remedy and "egotools call" in refused.value.remedy
-
-
-@pytest.mark.parametrize(
-    "request_",
-    ["Delete all emails from Jane Doe", "Forward emails from Jane Doe to Bo", "Send Jane Doe the file a.txt"],
-)
-def test_an_order_about_mail_is_refused_too(request_: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="orders something"):
-        _graph(request_)
 
 
 @pytest.mark.parametrize(
@@ -109,42 +99,6 @@ def test_a_name_is_one_value(request_: str, name: str) -> None:
     assert _values(request_.format(name)) == sorted([name, *(["Bo"] if "Bo" in request_ else [])])
 
 
-def test_a_letter_with_its_accent_apart_is_the_same_letter() -> None:
-    assert _values("Find emails from Hana O\u0308ztu\u0308rk.") == ["Hana Öztürk"]
-
-
-def test_months_without_a_preposition_of_dates_are_a_name() -> None:
-    assert _values("Find emails from the person May June") == ["May June"]
-    assert _values("Find emails from May to June") == ["from May to June"]
-    assert _values("Find emails between April and June") == ["between April and June"]
-
-
-LONG = [
-    "mails from Jane " * 62,
-    "mails from Jane to Mark " * 8,
-    "met " * 240,
-    "emailed " * 120,
-    "May 2025, " * 99,
-    "Jane's " * 140,
-    "who met people who met " * 20,
-    "attachments from Jane and " * 11 + "attachments",
-    "links and attachments and " * 10 + "links",
-]
-
-
-@pytest.mark.parametrize("request_", LONG)
-def test_a_long_request_is_read_or_refused_within_two_seconds(request_: str) -> None:
-    _graph("Find emails.")  # loads the model
-    start = time.perf_counter()
-    try:
-        graph = _graph(request_[:1_000].strip())
-    except InvalidArgumentError as refused:
-        assert "at most 24" in str(refused)
-    else:
-        assert len(graph.vars) <= 24
-    assert time.perf_counter() - start < 2
-
-
 def test_a_graph_that_only_becomes_too_large_is_refused_by_name() -> None:
     with pytest.raises(InvalidArgumentError, match=r"no graph could be made of the request: vars: .* at most 24 items"):
         _graph("Find " + "attachments, " * 15 + "attachments")
@@ -169,27 +123,6 @@ def test_a_graph_that_only_becomes_too_large_is_refused_by_name() -> None:
 )
 def test_what_the_graph_does_not_say_is_named(request_: str, unread: str) -> None:
     assert f'"{unread}" is not understood and left out.' in _read(request_).notes
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "Find the most recent email from Jane Doe",
-        "Please show me all emails that were sent by Jane Doe",
-        "Could you give me all emails that Jane Doe sent?",
-        "How many emails did Jane Doe send?",
-        "What is the name of the person who sent me the file budget.xlsx?",
-        "Which events did I attend at Piedmont Park?",
-        "Find files of type pdf that are attached to emails from Jane Doe",
-    ],
-)
-def test_of_what_the_graph_says_nothing_is_named(request_: str) -> None:
-    assert _read(request_).notes == ()
-
-
-def test_a_value_that_is_said_in_a_clause_is_a_filter() -> None:
-    read = _read("Find invoices which are paid", "enterprise")
-    assert [each.value for each in read.graph.filters] == ["paid"] and read.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -222,10 +155,3 @@ def test_how_many_counts_wherever_a_request_begins_with_it(request_: str) -> Non
 def test_a_name_in_lower_case_is_whole() -> None:
     assert _values("find emails from jane doe") == ["jane doe"]
     assert _values("emails from jane doe about budget") == ["jane doe"]
-
-
-def test_a_word_of_english_that_begins_a_request_is_no_name() -> None:
-    assert _values("Latest email from Jane Doe") == ["Jane Doe", "last"]
-    work = _read("Work emails from Jane Doe")
-    assert [each.value for each in work.graph.filters] == ["Jane Doe"]
-    assert '"Work" is not understood and left out.' in work.notes

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from planners.finding.tool_finder import FoundTools
 from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.agent.recorded_question import answer_recorded, branch_question, replay_question
-from planners.graphseek.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept, StepBegun
+from planners.graphseek.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept
 from planners.runs.run_journal import open_run_journal
 from tests.inference.loopback import as_json
 from tests.planners.graphseek.adapt.renamed_graph import (
@@ -29,7 +28,7 @@ from tests.planners.graphseek.adapt.renamed_graph import (
 )
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.agent.small_ev import write_small_ev
-from tests.planners.kgot.run_fakes import FakeFinder, StepServer, tool
+from tests.planners.kgot.run_fakes import StepServer
 
 REGION = calls(("traverse", {"start": {"handle": "t2"}, "relationship_types": ["LOCATED_IN"]}))
 PROCESS = "def process(rows, arguments):\n    return rows"
@@ -110,8 +109,9 @@ def test_an_approved_version_is_for_its_schema_alone_and_is_checked_again(
 ) -> None:
     loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(),)))
     versions = VersionFolder(service.versions)
-    approved = versions.mark("sites_of_module.1", "approved")
+    versions.mark("sites_of_module.1", "approved")
     file = service.versions / "sites_of_module.1.json"
+    as_approved = file.read_text(encoding="utf-8")
     for change, said in (
         ({"schema": service.accepted}, ""),
         ({"template": f"{RIGHT} LIMIT 1"}, "its digest does not fit"),
@@ -127,7 +127,7 @@ def test_an_approved_version_is_for_its_schema_alone_and_is_checked_again(
         ran = loop.run(service.ask(CALL, GIVES_UP))
         assert [each.kind for each in ran.of(Faulted)] == ["unknown name"], change
         assert said in caplog.text and bool(said) == bool(caplog.text)
-        versions._write(approved)
+        file.write_text(as_approved, encoding="utf-8")
 
 
 def _digest(version: dict[str, object]) -> str:
@@ -222,20 +222,6 @@ def test_a_killed_run_goes_on_with_its_version_and_one_that_branches_off_has_non
     assert kinds == ["unknown name", "repeated"], "a version of another run does not serve it"
 
 
-def test_defaults_lists_and_post_processing_are_taken(service: Service, loop: asyncio.Runner) -> None:
-    template = RIGHT.replace(" RETURN", " AND (size($keys) = 0 OR m.key IN $keys) RETURN") + " LIMIT $most"
-    keys = {"type": "array", "items": {"type": "string"}, "default": []}
-    process = "def process(rows, arguments):\n    print('a note')\n    return [{**row, 'asked': arguments['module_name']} for row in rows]"
-    answer = proposal(template, parameters={"most": {"type": "integer", "default": 3}, "keys": keys}, process=process)
-    chosen = calls(("sites_of_module", {"module_name": "BM-9001", "keys": ["BMK-1"], "most": 1}))
-    ran = loop.run(service.ask(CALL, chosen, TOLD, versions=(answer,)))
-    assert ran.run.end.outcome == "answered", ran.events
-    (kept,) = ran.of(ResultKept)
-    assert kept.size == 1 and "asked" in kept.summary and "BM-9001" in kept.summary
-    (version,) = VersionFolder(service.versions).versions()
-    assert [each.name for each in version.columns] == ["factory_site", "name", "asked"]
-
-
 async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
     import neo4j
 
@@ -255,18 +241,3 @@ async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
         assert ran.run.end.outcome == "answered", ran.events
         assert [each.size for each in ran.of(ResultKept)] == [1, 1]
         assert "'name' is no property of BatteryModule" in ran.asked[1]["messages"][-1]["content"]
-
-
-class FindsOnce:
-    """Finds the operator for the question alone, and for nothing that a fault adds to it."""
-
-    async def find(self, request: str) -> FoundTools:
-        found = (tool("sites_of_module"),) if request == QUESTION.text else ()
-        return await FakeFinder(*found).find(request)
-
-
-def test_an_operator_with_a_new_version_is_offered_again(service: Service, loop: asyncio.Runner) -> None:
-    ran = loop.run(service.ask(CALL, CALL, TOLD, versions=(proposal(),), finder=FindsOnce()))
-    assert ran.run.end.outcome == "answered", ran.events
-    offered = [each.operators for each in ran.of(StepBegun)]
-    assert [names[-1] for names in offered] == ["sites_of_module"] * 3 and len(offered[0]) == 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import NotFoundError, StorageError
+from ontology.errors import StorageError
 from ontology.files import only_writer
 from planners.graphseek.adapt.operator_version import VERSION, OperatorVersion
 from planners.graphseek.adapt.version_folder import VersionFolder
@@ -24,25 +24,6 @@ VERSION_1 = OperatorVersion(
     columns=(ResultColumn(name="site", type="node", node_type="Site"),),
     example={"of": "Zürich"},
 )
-
-
-def test_versions_are_numbered_marked_and_not_stored_twice(tmp_path: Path) -> None:
-    folder = VersionFolder(tmp_path / "new")
-    assert folder.versions() == ()
-    first = folder.add(dataclasses.replace(VERSION_1, status="approved"))
-    assert (first.name, first.status) == ("sites.1", "unverified"), "nothing is stored as approved"
-    assert folder.add(VERSION_1) == first
-    second = folder.add(dataclasses.replace(VERSION_1, process="def process(rows, arguments): return rows"))
-    folder.mark("sites.1", "approved")
-    assert folder.add(VERSION_1).name == "sites.3", "the approved one is not handed out as the run's own"
-    assert [(each.name, each.status) for each in folder.versions()] == [
-        ("sites.1", "approved"),
-        ("sites.2", "unverified"),
-        ("sites.3", "unverified"),
-    ]
-    assert folder.get("sites.2") == second and folder.get("sites.1").digest == first.digest
-    with pytest.raises(NotFoundError, match=r"sites\.1, sites\.2"):
-        folder.get("../sites.1")
 
 
 def _write(folder: Path, name: str, content: Any) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
-from unittest import mock
 
 import pytest
 
@@ -15,7 +13,7 @@ from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Invocation, Question, StepRecord
+from planners.graphseek.turn import Question, StepRecord
 
 ROWS = (
     ("BM-9003", "Factory Alpha - Northern Division", 99.41998455706677, 829, 0.125),
@@ -166,46 +164,6 @@ def test_what_stands_in_a_result_or_in_the_question_is_grounded(
 @pytest.mark.parametrize(("answer", "told"), WRONG)
 def test_what_stands_nowhere_is_told(answer: str, told: str, results: ResultStore, loop: asyncio.Runner) -> None:
     assert missing(answer, results, loop) == (told,)
-
-
-def test_values_of_arguments_count_where_they_gave_something(results: ResultStore, loop: asyncio.Runner) -> None:
-    filters = {"filters": [{"key": "costClass", "operator": "=", "value": "Actuals"}]}
-    gave = StepRecord(
-        number=1,
-        invocations=(Invocation(operator="get_nodes", arguments=filters),),
-        outcomes=(results.result("t1"),),
-    )
-    answer = "Under the 'Actuals' class it is EV-X7."
-    assert missing(answer, results, loop, [gave]) == ()
-    assert missing(answer, results, loop) == ("Actuals",)
-
-    async def no_batches() -> AsyncIterator[Sequence[tuple[Cell, ...]]]:
-        yield ()
-
-    columns = (ResultColumn(name="name", type="string"),)
-    empty = loop.run(results.keep_table(TableRows(columns=columns, batches=no_batches()), title="none", most=100))
-    assert missing(answer, results, loop, [replace(gave, outcomes=(empty,))]) == ("Actuals",)
-
-
-@pytest.mark.parametrize(
-    ("answer", "told", "most"),
-    [
-        (" ".join(f"There are {number} of them." for number in range(9_000, 9_100)), 8, 16),
-        ("There is 1 5 " * 400, 1, 20),
-        ("It is made by " + " ".join(f"Nobody{at}" for at in range(12)) + ".", 1, 40),
-    ],
-    ids=["numbers", "repeated", "long name"],
-)
-def test_an_answer_has_the_rows_read_a_few_times_only(
-    answer: str, told: int, most: int, results: ResultStore, loop: asyncio.Runner
-) -> None:
-    counted = mock.Mock(wraps=results)
-    assert len(missing(answer, counted, loop)) == told
-    assert counted.has_value.call_count <= most
-
-
-def test_more_claims_than_can_be_checked_are_told(results: ResultStore, loop: asyncio.Runner) -> None:
-    assert missing("829, " * 1_001, results, loop) == ("1,001 numbers and names, of which 1,000 can be checked",)
 
 
 def test_numbers_keep_the_tolerance_of_what_was_written() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from egotools import Tool
 from egotools.client_errors import client_error_of
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
+from ontology.errors import InvalidArgumentError
 from planners.finding.tool_finder import FoundTool, FoundTools
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
@@ -22,7 +22,6 @@ from planners.graphseek.agent_events import (
     Faulted,
     HandleRecomputed,
     Invoked,
-    QueryRun,
     ResultKept,
     StepBegun,
     SubtaskBegun,
@@ -31,7 +30,7 @@ from planners.graphseek.agent_events import (
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.turn import Answer, Fault, Question, UnusableTurnError
+from planners.graphseek.turn import Answer, Question, UnusableTurnError
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, one_row, parts
 
 
@@ -53,20 +52,6 @@ async def asked(
 
 def faults(events: list[AgentEvent]) -> list[Faulted]:
     return [each for each in events if isinstance(each, Faulted)]
-
-
-async def test_an_answer_with_a_result_ends_the_run(store: ResultStore) -> None:
-    run, events = await asked(store, Script((call("echo", of="Alpha"),), answer("It is Alpha.", "t1", "t9")))
-    assert run.end == Ended(answer="It is Alpha.", outcome="answered", of=("t1",))
-    names = [type(each).__name__ for each in events]
-    assert names == ["QuestionBegun", "StepBegun", "Invoked", "QueryRun", "ResultKept", "StepBegun", "Ended"]
-
-
-async def test_notes_of_rules_are_told_and_not_grounded(store: ResultStore) -> None:
-    notes = ("NEAR (out) gives nothing from t1; this was followed: The other direction gives 27",)
-    said = Answer(text="It is Alpha.", notes=notes)
-    run, _ = await asked(store, Script((call("echo", of="Alpha"),), said), max_steps=2)
-    assert run.end == Ended(answer=f"It is Alpha.\nNote: {notes[0]}.", outcome="answered")
 
 
 async def test_invocations_of_a_step_run_at_once_and_are_told_in_their_order(store: ResultStore) -> None:
@@ -142,30 +127,6 @@ async def test_an_answer_that_stands_in_no_result_is_handed_back_and_the_last_is
     assert script.views[2].records[-1].rejected == wrong and "Omega, 12" in script.views[2].records[-1].why
 
 
-async def test_the_last_answer_is_marked_where_nothing_grounds_it(tmp_path: Path) -> None:
-    turns: dict[str, tuple[Any, ...]] = {
-        "said twice": (answer("It is Omega."), answer("It is Omega.")),
-        "the last step": (answer("It is Omega."), answer("It is Sigma."), answer("It is Omega.")),
-        "calls at last": (answer("It is Omega."), (call("echo", of="a"),), (call("echo", of="b"),)),
-    }
-    for name, given in turns.items():
-        store = ResultStore(tmp_path / name)
-        run, _ = await asked(store, Script(*given), max_steps=3)
-        assert (run.end.answer, run.end.outcome, run.end.missing) == (
-            "It is Omega.",
-            "ungrounded",
-            "in no result: Omega",
-        )
-        store.close()
-
-
-async def test_a_run_without_an_answer_says_what_it_met_at_last(store: ResultStore) -> None:
-    run, events = await asked(store, Script((call("echo", of="x"),)), max_steps=4)
-    assert run.end.outcome == "no answer"
-    assert run.end.missing == "no answer in 4 steps; at last: this call was made before and gave t1"
-    assert sum(isinstance(each, QueryRun) for each in events) == 1, "a planner that loops asks the graph once"
-
-
 async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_three(store: ResultStore) -> None:
     script = Script(UnusableTurnError("no JSON"), (), Answer(text=" "), Answer(text="1 " * 10_001), answer("ok"))
     run, events = await asked(store, script)
@@ -178,31 +139,6 @@ async def test_what_cannot_be_used_is_a_failed_step_and_cypher_is_offered_after_
     ]
     offered = [each.operators for each in events if isinstance(each, StepBegun)]
     assert [("cypher" in names) for names in offered] == [False, False, False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (ModelError("it is gone"), "model"),
-        (BudgetExceededError("spent"), "budget"),
-        (Answer(text="Which of the two?", kind="question"), "asked back"),
-        (Answer(text="I cannot read 'flub'.", kind="unreadable"), "unreadable"),
-    ],
-    ids=str,
-)
-async def test_ends(store: ResultStore, error: Any, outcome: str) -> None:
-    run, events = await asked(store, Script(error))
-    assert run.end.outcome == outcome and events[-1] == run.end
-
-
-async def test_a_store_that_dies_ends_the_run_and_keeps_the_trace(store: ResultStore) -> None:
-    async def dies(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
-        raise StorageError("the engine has ended", subject="graph")
-
-    script = Script((call("echo", of="Alpha"),), (call("dies", of="x"), call("echo", of="Beta")))
-    run, events = await asked(store, script, Toy("dies", dies))
-    assert run.end.outcome == "store" and "the engine has ended" in run.end.missing
-    assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t3"]
 
 
 async def test_deadline_and_cancel(store: ResultStore) -> None:
@@ -291,19 +227,6 @@ async def test_a_subtask_sees_its_request_and_the_named_results(store: ResultSto
     ]
     assert [each.handle for each in events if isinstance(each, ResultKept)] == ["t1", "t2.1", "t2"]
     assert await store.rows("t2") == [("Beta Alpha it is",)]
-
-
-async def test_a_subtask_that_invents_is_a_fault(store: ResultStore) -> None:
-    class Invents(Script):
-        async def turn(self, view: Any) -> Any:
-            if view.is_subtask:
-                return answer("It is Omega.")
-            return answer("none") if view.records else (call("subtask", request="which?"),)
-
-    run, _ = await asked(store, Invents())
-    assert run.end.outcome == "answered"
-    (fault,) = [each for record in run.records for each in record.outcomes if isinstance(each, Fault)]
-    assert fault.kind == "refused" and "Omega" in fault.problem
 
 
 async def test_an_evicted_result_is_computed_again_and_this_is_said(tmp_path: Path) -> None:

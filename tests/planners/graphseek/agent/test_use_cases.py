@@ -348,27 +348,3 @@ def test_the_prompt_keeps_its_beginning_and_stays_small(asker: Asker, loop: asyn
     assert "VehicleModel" in shown and CATALOG.about not in shown
     on = loop.run(asker.ask("Which?", {"answer": "none"}, descriptors="on"))
     assert CATALOG.about in on.bodies[0]["messages"][0]["content"]
-
-
-def test_a_failed_call_that_is_repeated_is_followed_by_a_drawn_answer_and_then_by_other_operators(
-    asker: Asker, loop: asyncio.Runner
-) -> None:
-    failing = calls(("get_nodes", equal(18439.45)))
-    told = "The dearest is BM-9000, which costs 210.5."
-    ran = loop.run(
-        asker.ask("Which module is the dearest?", failing, failing, failing, calls(("read", {"handle": "t9"})), told)
-    )
-    assert [each.kind for each in ran.of(Faulted)][:4] == ["empty", "repeated", "repeated", "no such handle"]
-    drawn = [(each["temperature"], each["seed"]) for each in ran.bodies]
-    assert drawn[:5] == [(0, 0), (0, 0), (0.7, 1), (0.7, 2), (0, 0)]
-    assert [each.temperature for each in ran.of(ModelAsked)][:5] == [0.0, 0.0, 0.7, 0.7, 0.0], "a replay tells it too"
-    forms = [json.dumps(each["response_format"]) for each in ran.bodies]
-    assert ['"get_nodes"' in each for each in forms[:5]] == [True, True, True, False, True]
-    assert '"find"' in forms[3]
-
-
-def test_a_repeated_call_that_had_a_result_is_no_reason_to_draw(asker: Asker, loop: asyncio.Runner) -> None:
-    made = calls(("get_nodes", DEAREST))
-    ran = loop.run(asker.ask("Which module is the dearest?", made, made, {"ask": "Which price?"}))
-    assert [each.kind for each in ran.of(Faulted)] == ["repeated"]
-    assert [each["temperature"] for each in ran.bodies] == [0, 0, 0]

@@ -101,15 +101,6 @@ def test_a_fault_is_named_with_its_line(text: str, fault: str) -> None:
         catalog_of_yaml(text)
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "faulty.yaml"
-    file.write_text("about: 1\nfingerprint: [a]\naccepted: 2\n", encoding="utf-8")
-    with pytest.raises(InvalidArgumentError, match=r"faulty\.yaml: 3 fault\(s\): line 1: .*line 2: .*line 3: "):
-        read_catalog(file)
-    with pytest.raises(InvalidArgumentError, match="no such file"):
-        read_catalog(tmp_path / "absent.yaml")
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [

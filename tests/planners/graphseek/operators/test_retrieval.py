@@ -13,20 +13,17 @@ from planners.graphseek.operators.filter_table import OPERATOR as FILTER
 from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
 from planners.graphseek.operators.join_tables import OPERATOR as JOIN
 from planners.graphseek.operators.merge_results import OPERATOR as MERGE
-from planners.graphseek.operators.node_naming import node_column
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.read_slice import OPERATOR as READ
 from planners.graphseek.results.result import (
     Cell,
-    EvictedError,
     GraphPart,
     Result,
-    ResultColumn,
     ResultEdge,
     ResultNode,
 )
 from planners.graphseek.results.result_store import ResultStore
-from tests.planners.graphseek.results.stores import SCHEMA, column, context, kept
+from tests.planners.graphseek.results.stores import column, context, kept
 
 Row = tuple[Cell, ...]
 COLUMNS = [column("name"), column("cost", "number"), column("tier", "integer"), column("planned", "boolean")]
@@ -167,28 +164,6 @@ def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows: list
         assert greatest == max(names, key=utf8, default=None)
 
 
-async def test_filter_orders_by_an_aggregation_and_names_its_columns(store: ResultStore) -> None:
-    handle = (await kept(store, COLUMNS, [("a", 1, 0, True), ("b", 5, 0, True), ("a", 2, 1, None)])).handle
-    arguments = {
-        "handle": handle,
-        "group_by": ["name"],
-        "aggregations": [{"grouping_type": "COUNT", "property": "*"}, {"grouping_type": "SUM", "property": "cost"}],
-    }
-    result = await run(store, FILTER, **arguments, order_by="count", descending=True, limit=1)
-    assert [(each.name, each.type) for each in result.columns] == [
-        ("name", "string"),
-        ("count", "integer"),
-        ("sum_cost", "number"),
-    ]
-    assert (await store.rows(result.handle), result.cut) == ([("a", 2, 3)], True)
-    assert await rows_of(store, FILTER, **arguments, order_by="sum_cost", columns=["sum_cost"]) == [(3,), (5,)]
-    assert await rows_of(store, FILTER, handle=handle, columns=["planned", "name"]) == [
-        (True, "a"),
-        (True, "b"),
-        (None, "a"),
-    ]
-
-
 @settings(max_examples=25, deadline=None)
 @given(left=ROWS, right=ROWS, how=st.sampled_from(["inner", "left", "anti"]), on=st.sampled_from(["name", "cost"]))
 def test_join_pairs_like_two_loops(store: ResultStore, left: list[Row], right: list[Row], how: str, on: str) -> None:
@@ -210,37 +185,6 @@ def test_join_pairs_like_two_loops(store: ResultStore, left: list[Row], right: l
     found = asyncio.run(check())
     assert sorted(found, key=repr) == sorted(expected, key=repr)
     assert [row[: len(COLUMNS)] for row in found] == [row[: len(COLUMNS)] for row in expected]  # the left table's order
-
-
-@settings(max_examples=25, deadline=None)
-@given(tables=st.lists(ROWS, min_size=2, max_size=3), how=st.sampled_from(["union", "intersection", "difference"]))
-def test_merge_of_tables_is_that_of_sets_in_order(store: ResultStore, tables: list[list[Row]], how: str) -> None:
-    async def check() -> list[Row]:
-        handles = [(await kept(store, COLUMNS, rows)).handle for rows in tables]
-        return await rows_of(store, MERGE, handles=handles, how=how)
-
-    assert asyncio.run(check()) == merged(tables, how)
-
-
-def merged(tables: list[list[Row]], how: str) -> list[Row]:
-    order = list(dict.fromkeys(row for rows in tables for row in rows))
-    first, *others = (set(rows) for rows in tables)
-    kept_rows = {
-        "union": first.union(*others),
-        "intersection": first.intersection(*others),
-        "difference": first.difference(*others),
-    }[how]
-    return [row for row in order if row in kept_rows]
-
-
-async def test_merge_of_tables_of_nodes_compares_the_nodes(store: ResultStore) -> None:
-    columns = [column("site", "node"), column("hops", "integer"), column("name")]
-    one = (await kept(store, columns, [("n1", 1, "A"), ("n2", 2, "B")])).handle
-    two = (await kept(store, columns[:2], [("n2", 1), ("n3", 4)])).handle
-    result = await run(store, MERGE, handles=[one, two], how="intersection")
-    assert await store.rows(result.handle) == [("n2", 2)]
-    assert result.notes == ("Not all tables have name, which are left out.",)
-    assert await rows_of(store, MERGE, handles=[one, two], how="union") == [("n1", 1), ("n2", 2), ("n3", 4)]
 
 
 def graph(*edges: tuple[str, str]) -> GraphPart:
@@ -267,13 +211,6 @@ async def test_merge_of_graphs_keeps_parallel_relationships(store: ResultStore) 
     assert await edges("difference") == (["b"], [])
 
 
-async def test_a_column_of_nodes_has_one_name_in_all_operators(store: ResultStore) -> None:
-    models = GraphPart(nodes=(ResultNode(id="a", type="EVModel", properties={}),), edges=())
-    table = await run(store, TO_TABLE, handle=(await store.keep_graph(models, title="")).handle, what="nodes")
-    assert table.columns[0] == node_column("EVModel") == ResultColumn(name="ev_model", type="node", node_type="EVModel")
-    assert node_column().name == "node"
-
-
 async def test_to_table_has_nodes_or_relationships(store: ResultStore) -> None:
     handle = (await store.keep_graph(graph(("a", "x"), ("b", "x")), title="")).handle
     models = await run(store, TO_TABLE, handle=handle, what="nodes", type="VehicleModel")
@@ -293,25 +230,6 @@ async def test_to_table_has_nodes_or_relationships(store: ResultStore) -> None:
         ("target", "Site"),
     ]
     assert await store.rows(edges.handle) == [("a", "x", "BUILT_AT", 1), ("b", "x", "BUILT_AT", 1)]
-
-
-async def test_read_shows_whole_rows_and_says_where_to_go_on(store: ResultStore) -> None:
-    columns = [column("site", "node"), column("name"), column("cost", "number")]
-    rows: list[Row] = [(f"n{n}", f"Module {n} " + "x" * 300, n / 7) for n in range(120)]
-    handle = (await kept(store, columns, rows)).handle
-    before = store.handles
-    result = await run(store, READ, handle=handle, offset=10, limit=50)
-    lines = result.summary.split("\n")
-    assert (result.handle, result.size, store.handles) == (handle, 120, before)
-    assert lines[0].startswith(f"{handle}: rows 11 to ")
-    assert lines[1] == f'"Module 10 {"x" * 300}" | {10 / 7}'
-    assert lines[-1] == f"the next row has offset {8 + len(lines)}"
-    assert PromptTokens().count(result.summary) <= 600
-    narrow = await run(store, READ, handle=handle, offset=100, limit=50, columns=["cost"])
-    assert narrow.summary.split("\n") == [
-        f"{handle}: rows 101 to 120 of 120 (cost):",
-        *(str(n / 7) for n in range(100, 120)),
-    ]
 
 
 async def test_read_fits_whatever_the_rows_and_reads_graphs(store: ResultStore) -> None:
@@ -387,27 +305,3 @@ async def test_faults_say_what_to_do(
         assert (fault.kind, hint in fault.hint) == (kind, True), fault
     finally:
         store.close()
-
-
-async def test_evicted_tables_are_told_to_who_runs_operators(tmp_path_factory: pytest.TempPathFactory) -> None:
-    store = ResultStore(tmp_path_factory.mktemp("run"))
-    await kept(store.for_invocation("get_nodes", {"limit": 5}), COLUMNS, [("a", 1, 2, True)])
-    store._records["t1"].evicted = True
-    for operator in (FILTER, READ):
-        with pytest.raises(EvictedError) as evicted:
-            await operator.run({"handle": "t1"}, context(store))
-        assert evicted.value.operator == "get_nodes"
-    store.close()
-
-
-@pytest.mark.parametrize("operator", [FILTER, JOIN, MERGE, TO_TABLE, READ], ids=lambda each: each.name)
-def test_handles_of_the_run_are_enums_of_the_schema(operator: Operator) -> None:
-    from jsonschema import Draft202012Validator
-
-    for handles in ((), ("t1", "g2", "p3")):
-        schema = operator.parameters(SCHEMA, handles)
-        Draft202012Validator.check_schema(schema)
-        text = str(schema)
-        assert ("'p3'" in text, "'enum': []" in text) == (False, False)
-        assert ("'t1'" in text or "'g2'" in text) == bool(handles)
-    assert len(operator.description) <= 400

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
-from planners.graphseek.rules import rules_turns
 from tests.planners.graphseek.rules.library_graph import CATALOG, write_library
 from tests.planners.graphseek.rules.rule_runs import Answered, answer_all
 
@@ -234,23 +232,3 @@ def test_a_word_that_changes_what_is_asked_is_used_or_refused(answers: dict[str,
 def test_a_refusal_names_what_the_graph_has(answers: dict[str, Answered], question: str) -> None:
     assert answers[question].outcome == "unreadable", answers[question].run
     assert all(each in answers[question].text for each in HINTED[question]), answers[question].text
-
-
-def test_a_question_on_which_the_rules_fail_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(*_: object) -> None:
-        raise KeyError(10)
-
-    monkeypatch.setattr(rules_turns, "plan_question", fails)
-    write_library(tmp_path / "library.lbdb")
-    answered = asyncio.run(answer_all(f"ladybug:{tmp_path / 'library.lbdb'}", tmp_path, [["List all books."]], CATALOG))
-    assert answered["List all books."].outcome == "unreadable"
-    assert "KeyError" in answered["List all books."].text
-
-
-def test_they_are_what_was_found_before(answers: dict[str, Answered]) -> None:
-    assert set(answers[TALK[1]].tables[0]["name"]) == {"Ada Stern", "Bo Lind"}
-
-
-def test_independent_names_are_looked_up_in_one_turn(answers: dict[str, Answered]) -> None:
-    first = answers["Which books cite both 'The Long Winter' and 'Rivers'?"].run.records[0]
-    assert [each.operator for each in first.invocations] == ["find", "find"]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from datagen.ev_graph.ev_tables import ev_tables
-from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
-from planners.graphs.property_graph import QueryLimits
 from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.answer_score import Answer, Score, score_answer
-from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.load_tables import load_tables
 from scripts.graphseek.question import Question
 from scripts.graphseek.tool_graph_questions import tool_graph_questions
@@ -61,22 +57,3 @@ def test_the_bar_of_the_questions_on_electric_vehicles(tmp_path: Path) -> None:
     assert sum(scores[name].whole for name in asked) >= _BAR * len(asked)
     others = [name for name in scores if name not in asked]
     assert sum(scores[name].whole for name in others) >= _BAR * len(others)
-
-
-def test_rules_and_the_plan_by_hand_count_the_maker_of_a_missing_module(tmp_path: Path) -> None:
-    load_tables(tmp_path / "ev.lbdb", ev_tables(_SCALE))
-    (asked,) = (each for each in all_ev_questions(_SCALE) if each.id == "ev-06")
-    unused = "MATCH (b:BatteryModule)-[:BUILT_AT]->() WHERE NOT EXISTS { MATCH (b)-[:INTEGRATED_IN]->() }"
-    ((module,),) = asyncio.run(_rows(tmp_path / "ev.lbdb", f"{unused} RETURN b.name LIMIT 1"))
-    by_hand = asyncio.run(
-        _rows(tmp_path / "ev.lbdb", ev_plan(replace(asked, parameters={"module": str(module)})).cypher)
-    )
-    text = asked.text.replace(str(asked.parameters["module"]), str(module))
-    answered = asyncio.run(answer_all(f"ladybug:{tmp_path / 'ev.lbdb'}", tmp_path, [[text]]))
-    assert by_hand
-    assert all(str(name) in answered[text].text for row in by_hand for name in row)
-
-
-async def _rows(path: Path, query: str) -> list[tuple[object, ...]]:
-    async with open_ladybug_reader(path) as graph, graph.read(query, None, QueryLimits()) as stream:
-        return [tuple(row) async for batch in stream.batches() for row in batch]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import time
@@ -14,12 +13,9 @@ from typing import Any
 import pytest
 
 from inference.chat import Completion
-from ontology.errors import InvalidArgumentError, ModelError, StorageError
+from ontology.errors import InvalidArgumentError, ModelError
 from ontology.json_object import canonical_text
 from planners.calling.sandbox import Sandbox, SandboxResult
-from planners.kgot.batch.batch_files import write_report
-from planners.kgot.batch.batch_report import batch_report
-from planners.kgot.batch.environment_faults import lacks_something
 from planners.kgot.batch.task_batch import (
     finished_before,
     journal_path,
@@ -31,7 +27,7 @@ from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
-from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.runs.run_journal import RunJournal, read_run_journal
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 
 
@@ -105,14 +101,6 @@ async def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
     assert again.opened == ["t3"]
 
 
-async def test_no_task_has_the_place_of_the_report(tmp_path: Path) -> None:
-    named = [replace(task, id=id_) for task, id_ in zip(tasks(2), ("report", "categories"), strict=True)]
-    results = await solved(tmp_path, named, Opened(Swift()), workers=1)
-    write_report(batch_report(named, results), tmp_path)
-    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["tasks"] == 2
-    assert are_kept(results, tmp_path)
-
-
 class Down(Swift):
     """Is not there for one of the tasks."""
 
@@ -147,43 +135,12 @@ async def test_a_task_that_fails_stops_nothing_and_is_run_again(
     assert finished_before(tasks(5), tmp_path) == 4
 
 
-@pytest.mark.parametrize(("status", "again"), [("not installed", True), ("error", False)])
-def test_a_run_that_lacked_an_extra_is_tried_again(tmp_path: Path, status: str, again: bool) -> None:
-    with open_run_journal(tmp_path / "run") as journal:
-        journal.append("call_ended", ok=False, status=status)
-        end = {"answer": "", "outcome": "no solution", "missing": "", "iterations": 1}
-        journal.append("run_ended", answer=journal.keep(end), events=0, seconds=0.1)
-        assert lacks_something(journal) is again
-
-
 async def test_a_damaged_journal_is_one_failed_task(tmp_path: Path) -> None:
     journal_path(tmp_path, "t0").parent.mkdir()
     journal_path(tmp_path, "t0").write_text("my notes\n", encoding="utf-8")
     results = await solved(tmp_path, tasks(2), Opened(Swift()), workers=1)
     assert [result.outcome for result in results] == ["failed", "solved"]
     assert "no line of a journal" in results[0].error
-
-
-async def test_a_result_that_cannot_be_written_ends_the_batch(tmp_path: Path) -> None:
-    async def solve(task: BatchTask) -> TaskResult:
-        if task.id == "t1":
-            raise StorageError("the disk is full")
-        await asyncio.sleep(0 if task.id == "t0" else 60)
-        return TaskResult(id=task.id)
-
-    with pytest.raises(StorageError):
-        await run_batch(tasks(4), solve, workers=2)
-
-
-@pytest.mark.slow
-async def test_workers_wait_for_a_model_together(tmp_path: Path) -> None:
-    """The latency is simulated; measured with 500 ms: see docs/solve.md."""
-    took = []
-    for workers in (1, 8):
-        started = time.perf_counter()
-        await solved(tmp_path / str(workers), tasks(8), Opened(Swift(0.15)), workers=workers)
-        took.append(time.perf_counter() - started)
-    assert took[0] >= 2.5 * took[1], took
 
 
 def test_files_of_tasks(tmp_path: Path) -> None:
@@ -232,16 +189,3 @@ def test_files_outside_of_the_folder_are_refused(tmp_path: Path, name: str) -> N
     path.write_text(json.dumps({"id": "a", "question": "q", "files": [name]}), encoding="utf-8")
     with pytest.raises(InvalidArgumentError, match="not in the folder"):
         read_tasks(path)
-
-
-@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "a\ud800"])
-def test_a_name_that_no_disk_takes_is_no_file(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "tasks.jsonl"
-    path.write_text(json.dumps({"id": "a", "question": "q", "files": [name]}), encoding="utf-8")
-    with pytest.raises(InvalidArgumentError, match="is not there"):
-        read_tasks(path)
-
-
-def test_a_file_of_tasks_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="cannot be read"):
-        read_tasks(tmp_path / "none")

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import StatementError
 from planners.calling.fence_marks import FenceMarks
 from planners.calling.sandbox import Sandbox
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, Operation, Statement
-from planners.kgot.kgot_events import CallMade, Dropped, Queried, Written
+from planners.kgot.kgot_events import Dropped, Queried, Written
 from planners.kgot.llm.graph_json import read_operations
 from planners.kgot.prompts.kgot_prompt import prompt_messages
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
@@ -123,23 +122,3 @@ async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
     assert len(ran.run.state.nodes) == 2
     assert all(each.fault for each in ran.of(Queried))
     assert ran.run.outcome == "no solution"
-
-
-async def test_a_script_runs_on_a_copy_in_the_sandbox(needs_sandbox: None) -> None:
-    code = "G.clear(); result = 1"
-    vote = {"query_type": "RETRIEVE", "content": code}
-    steps = {"next_step": [vote], "maths_needed": [{"needed": False}], "final_answer": [{"answer": "1"}]}
-    async with open_graph("ladybug", Sandbox()) as graph:
-        await graph.apply(operations(writes("cypher")))
-        with StepServer(**steps) as server:
-            ran = await run_task(server, graph, retrieve="script", sandbox=Sandbox())
-        assert len((await graph.state()).nodes) == 2
-    assert ran.run.answer == "1"
-    assert not ran.of(CallMade)
-
-
-async def test_a_statement_with_a_fault_says_what_is_wrong() -> None:
-    async with open_graph("ladybug", Sandbox()) as graph:
-        with pytest.raises(StatementError) as caught:
-            await graph.apply([Statement(text="MERGE (a:Author {name: 'Ann")])
-    assert caught.value.problem

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,14 +10,12 @@ import pytest
 
 from egotools import ToolRequestError
 from inference.scripted import ScriptedChat
-from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError, MissingExtraError, TooLargeError
-from planners.calling import sandbox_command
+from ontology.errors import DocumentError, EgotoolsError, MissingExtraError, TooLargeError
 from planners.calling.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools import inspect_file as module
 from planners.kgot.tools.ask_llm import LlmTool
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.text_pages import PAGE_CHARS, text_pages
 from tests.planners.kgot.tools.task_documents import pdf, table_docx, workbook, zipped
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -50,30 +46,6 @@ async def test_docx(tmp_path: Path) -> None:
     assert body["kind"] == "docx"
     assert "# Guests" in body["text"]
     assert "| Ada | Łódź |" in body["text"]
-
-
-async def test_xlsx(tmp_path: Path) -> None:
-    sheets: dict[str, list[list[Any]]] = {
-        "Stock": [["item", "count"], ["bolt", 3], ["007", 4]],
-        "Prices": [["item", "eur"], ["bolt", 0.5]],
-    }
-    body = await shown(workbook(tmp_path / "stock.xlsx", sheets))
-    lines = body["text"].splitlines()
-    assert body["kind"] == "xlsx"
-    assert [line for line in lines if line.startswith("#")] == ["## Stock", "## Prices"]
-    assert {"| item | count |", "| bolt | 3 |", "| 007 | 4 |", "| bolt | 0.5 |"} <= set(lines)
-
-
-async def test_html(tmp_path: Path) -> None:
-    path = tmp_path / "runs.html"
-    path.write_text(
-        "<!DOCTYPE html><html><body><h1>Läufe</h1><script>alert(1)</script><table><tr><th>a</th></tr><tr><td>1</td></tr></table></body></html>",
-        encoding="utf-8",
-    )
-    body = await shown(path)
-    assert "# Läufe" in body["text"]
-    assert "| 1 |" in body["text"]
-    assert "alert" not in body["text"]
 
 
 # Texts stay as they are.
@@ -124,29 +96,6 @@ async def test_long_tables_have_their_head_on_each_page(tmp_path: Path) -> None:
         await inspector.inspect_file("long.csv", page=0)
 
 
-def test_pages_of_markdown_repeat_the_head_of_the_table_that_goes_on() -> None:
-    row = "| " + "x" * 100 + " | 1 |"
-    text = "\n".join(["intro", "## Sheet", "| a | b |", "| --- | --- |", *[row] * 300, "", "after " * 2_500])
-    pages = text_pages(text, "xlsx")
-    assert all(len(page) <= PAGE_CHARS for page in pages)
-    assert pages[1].splitlines()[:4] == ["## Sheet", "| a | b |", "| --- | --- |", row]
-    assert sum(page.splitlines().count(row) for page in pages) == 300
-    assert not pages[-1].startswith("## Sheet")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "\n", "x" * 100_000, "a\n" * 50_000, "|" * 40_000, ("# " + "h" * 9_000 + "\n") * 9]
-)
-@pytest.mark.parametrize("kind", ["csv", "md"])
-def test_no_text_is_lost_between_pages(text: str, kind: str) -> None:
-    pages = text_pages(text, kind)
-    assert pages
-    assert all(len(page) <= PAGE_CHARS + PAGE_CHARS // 4 for page in pages)
-    whole = "".join(pages).replace("\n", "")
-    assert len(whole) >= len(text.replace("\n", ""))
-    assert set(whole) == set(text.replace("\n", ""))
-
-
 # Questions.
 
 
@@ -163,24 +112,7 @@ async def test_a_question_is_answered_by_the_model_and_the_text_is_data(tmp_path
     assert rest.strip() == "Question: What is the total?"
 
 
-async def test_without_a_model_the_text_is_returned(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("Total 12.", encoding="utf-8")
-    body = await reader(tmp_path / "a.txt").inspect_file("a.txt", question="What is the total?")
-    assert body["text"] == "Total 12."
-    assert "no model" in body["note"]
-
-
 # Hostile and broken files.
-
-
-async def test_a_library_that_the_sandbox_lacks_is_no_damaged_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sandbox_command, "_module_folders", list)
-    with pytest.raises(DocumentError, match="No module named 'markitdown'") as caught:
-        await shown(pdf(tmp_path / "a.pdf", ["x"]))
-    assert "damaged" not in str(caught.value)
-    assert "files" in caught.value.remedy
 
 
 def damaged(path: Path) -> Path:
@@ -240,23 +172,6 @@ async def test_is_refused_by_name(tmp_path: Path, make: Any, said: str) -> None:
     assert caught.value.subject == path.name
 
 
-async def test_two_gigabytes_are_not_read(tmp_path: Path) -> None:
-    with (tmp_path / "large.pdf").open("wb") as file:
-        file.write(b"%PDF-1.7")
-        file.truncate(2 * 2**30)
-    with pytest.raises(TooLargeError, match="2,147,483,648"):
-        await shown(tmp_path / "large.pdf")
-
-
-async def test_a_file_that_became_a_pipe_does_not_hold_up(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"x")
-    inspector = reader(tmp_path / "a.txt")
-    (tmp_path / "a.txt").unlink()
-    os.mkfifo(tmp_path / "a.txt")
-    with pytest.raises(InvalidArgumentError):
-        await inspector.inspect_file("a.txt")
-
-
 async def test_a_document_that_unpacks_to_gigabytes_ends_its_process_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,17 +208,3 @@ async def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest
         await inspector.inspect_file("a.pdf")
     assert caught.value.extra == "files"
     assert (await inspector.inspect_file("a.txt"))["text"] == "read without it"
-
-
-async def test_a_page_without_text_says_so(tmp_path: Path) -> None:
-    body = await shown(pdf(tmp_path / "scan.pdf", []))
-    assert body["text"] == ""
-    assert "image" in body["note"]
-
-
-async def test_pages_are_converted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inspector = reader(pdf(tmp_path / "a.pdf", ["x"]))
-    first = await inspector.inspect_file("a.pdf")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)  # another conversion would fail
-    assert await inspector.inspect_file("a.pdf") == first
-    assert json.dumps(first)

@@ -10,12 +10,11 @@ from pydantic import BaseModel
 
 from egotools import Tool, UnavailableError
 from egotools.calling.tool_answer import ToolAnswer
-from ontology.errors import InvalidArgumentError
 
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 
 from langchain_core.documents import Document
-from langchain_core.tools import InjectedToolArg, StructuredTool, ToolException, tool
+from langchain_core.tools import InjectedToolArg, ToolException, tool
 
 from planners.kgot.tools.langchain_tools import base_tools, register_langchain
 from planners.kgot.tools.tool_set import ToolSet
@@ -53,33 +52,11 @@ async def test_a_tool_of_langchain_is_registered_and_called() -> None:
     assert (answer.ok, answer.body[0]["page_content"]) == (True, "bolt: 8")
 
 
-def test_a_tool_changes_something_unless_it_is_said_to_read() -> None:
-    tools = ToolSet()
-    register_langchain(tools, stock)
-    assert tools.tools()[0].effect == "change"
-
-
 async def test_what_a_tool_of_langchain_refuses_is_an_answer() -> None:
     tools = ToolSet()
     answer = await tools.call(register_langchain(tools, stock), {"part": "gone"})
     assert not answer.ok
     assert "there is no such part" in answer.body["error"]
-
-
-def _described(description: str, name: str = "x") -> StructuredTool:
-    return StructuredTool(
-        name=name, description=description, args_schema={"type": "object", "properties": {}}, func=str
-    )
-
-
-@pytest.mark.parametrize("description", ["", " ", "x" * 1_025])
-def test_a_description_that_models_do_not_take_is_refused(description: str) -> None:
-    tools = ToolSet()
-    with pytest.raises(InvalidArgumentError, match="the description has"):
-        register_langchain(tools, _described(description))
-    assert register_langchain(tools, _described("x" * 1_024, "Stock Level v2")) == "kgot/stock_level_v2"
-    with pytest.raises(InvalidArgumentError, match="no name of a tool"):
-        register_langchain(tools, _described("x", "?"))
 
 
 class _Invoker:

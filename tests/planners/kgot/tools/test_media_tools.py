@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import io
 import socket
 import struct
-import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from egotools import ToolRequestError
 from inference.budget import Budget
@@ -24,18 +19,12 @@ from inference.retry import RetryPolicy
 from ontology.errors import (
     BudgetExceededError,
     DocumentError,
-    MissingExtraError,
-    ModelError,
     TooLargeError,
-    UnsupportedError,
 )
-from planners.kgot.tools import image_text
-from planners.kgot.tools.image_file import read_image
-from planners.kgot.tools.inspect_image import ImageInspector, register_inspect_image
+from planners.kgot.tools.inspect_image import ImageInspector
 from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
-from planners.kgot.tools.transcribe_audio import AudioTranscriber, register_transcribe_audio
+from planners.kgot.tools.transcribe_audio import AudioTranscriber
 from tests.egotools.loopback import Arrived
 from tests.egotools.loopback import Reply as Transcript
 from tests.egotools.loopback import loopback as any_server
@@ -129,25 +118,6 @@ async def test_an_endpoint_sees_the_pixels_and_the_question_only(picture: Path, 
     assert b"secret" not in sent
 
 
-async def test_a_large_image_is_shrunk_before_it_is_sent(tmp_path: Path, endpoint: Any) -> None:
-    from PIL import Image
-
-    Image.new("L", (5_000, 1_000)).save(tmp_path / "wide.png")
-    server = endpoint(lambda asked: _chat("wide"))
-    await ImageInspector(_files(tmp_path / "wide.png"), _vision(server)).inspect_image("wide.png", "?")
-    _, _, data = server.asked[0].body["messages"][0]["content"][1]["image_url"]["url"].partition(",")
-    assert Image.open(io.BytesIO(base64.b64decode(data))).size == (2_048, 410)
-
-
-@pytest.mark.parametrize(
-    "reply", [as_json({}), _chat(None), _chat(" "), as_json({}, status=500), as_json({}, status=401)]
-)
-async def test_an_endpoint_that_fails_is_said(picture: Path, endpoint: Any, reply: Reply) -> None:
-    server = endpoint(lambda asked: reply)
-    with pytest.raises(ModelError):
-        await ImageInspector(_files(picture), _vision(server)).inspect_image("invoice.jpg", "?")
-
-
 async def test_nothing_is_sent_without_a_question_or_a_budget(picture: Path, endpoint: Any) -> None:
     server = endpoint(lambda asked: _chat("x"))
     with pytest.raises(ToolRequestError, match="no question"):
@@ -188,50 +158,6 @@ async def test_an_image_that_lies_or_is_huge_is_refused(tmp_path: Path, content:
         await ImageInspector(_files(tmp_path / "x.png")).inspect_image("x.png")
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=20),
-    st.sampled_from(["JPEG", "PNG", "TIFF"]),
-)
-def test_a_damaged_image_is_read_or_named(changes: list[tuple[int, int]], kind: str) -> None:
-    content = bytearray(_small(kind))
-    for at, byte in changes:
-        content[at % len(content)] = byte
-    with contextlib.suppress(DocumentError, TooLargeError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of damaged metadata
-        assert read_image("x", bytes(content)).mode == "RGB"
-
-
-@cache
-def _small(kind: str) -> bytes:
-    from PIL import Image
-
-    exif = Image.Exif()
-    exif[0x0112], exif[0x010E] = 6, "a" * 40
-    encoded = io.BytesIO()
-    Image.linear_gradient("L").resize((20, 20)).save(encoded, format=kind, exif=exif)
-    return encoded.getvalue()
-
-
-async def test_only_files_of_the_task_are_read(tmp_path: Path) -> None:
-    (tmp_path / "secret.png").write_bytes(b"")
-    speech = SpeechEndpoint("m", base_url="http://127.0.0.1:1/v1", policy=_NO_RETRIES)
-    for name in ("secret.png", str(tmp_path / "secret.png"), "../secret.png"):
-        with pytest.raises(ToolRequestError, match="no such file"):
-            await ImageInspector(_files()).inspect_image(name)
-    with pytest.raises(ToolRequestError, match="no such file"):
-        await AudioTranscriber(_files(), speech).transcribe_audio("secret.mp3")
-
-
-async def test_a_reader_without_its_models_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
-    monkeypatch.setattr(image_text, "_MODELS", {"Det": "no-such-model.onnx"})
-    with pytest.raises(ModelError, match="comes without no-such-model"):
-        await ImageInspector(_files()).check()
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError):
-        await ImageInspector(_files()).check()
-
-
 _WAV = b"RIFF\x24\0\0\0WAVEfmt "
 
 
@@ -270,30 +196,3 @@ async def test_what_is_no_recording_is_not_sent(
     speech = SpeechEndpoint("m", base_url="http://127.0.0.1:1/v1", policy=_NO_RETRIES)
     with pytest.raises(kind):
         await AudioTranscriber(_files(tmp_path / name), speech).transcribe_audio(name)
-
-
-async def test_without_an_endpoint_recordings_are_not_ready() -> None:
-    for asked in (AudioTranscriber(_files()).check, lambda: AudioTranscriber(_files()).transcribe_audio("x.wav")):
-        with pytest.raises(UnsupportedError, match="no endpoint for recordings"):
-            await asked()
-
-
-@pytest.mark.parametrize("reply", [Transcript(body=b"{}"), Transcript(body=b"[1]"), Transcript(status=500)])
-async def test_an_endpoint_that_writes_nothing_down_is_said(tmp_path: Path, reply: Transcript) -> None:
-    (tmp_path / "x.wav").write_bytes(_WAV)
-    with any_server(lambda arrived: reply) as server:
-        speech = SpeechEndpoint("m", base_url=f"{server.url}/v1", policy=_NO_RETRIES)
-        with pytest.raises(ModelError):
-            await AudioTranscriber(_files(tmp_path / "x.wav"), speech).transcribe_audio("x.wav")
-
-
-async def test_both_tools_are_registered_and_say_whether_they_are_ready(picture: Path, endpoint: Any) -> None:
-    server = endpoint(lambda asked: _chat("1290 EUR"))
-    tools, files = ToolSet(), _files(picture)
-    image = register_inspect_image(tools, files, _vision(server))
-    audio = register_transcribe_audio(tools, files)
-    unusable = await tools.ready()
-    assert set(tools.ids) - set(unusable) == {image}
-    assert "no endpoint for recordings" in unusable[audio]
-    answer = await tools.call(image, {"file": "invoice.jpg", "question": "What is the total?"})
-    assert (answer.ok, answer.body["answer"]) == (True, "1290 EUR")

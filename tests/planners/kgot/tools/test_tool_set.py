@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,14 +10,11 @@ from typing import Any
 
 import pytest
 
-from egotools import ClientDeadlineError, PermissionDeniedError, Tool, ToolRequestError
-from egotools.calling.tool_answer import ToolAnswer
+from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
 from ontology.errors import (
-    BudgetExceededError,
     InvalidArgumentError,
     ModelError,
-    NotFoundError,
     UnsupportedError,
 )
 from planners.calling.call_limits import CallLimits
@@ -67,16 +63,6 @@ def test_illegal_tools_are_refused(parts: Mapping[str, Any]) -> None:
         shouting(**parts)
 
 
-def test_a_description_may_have_1024_characters() -> None:
-    assert shouting(description="x" * 1_024).ids == ("kgot/shout",)
-
-
-def test_a_name_is_taken_once() -> None:
-    tools = shouting()
-    with pytest.raises(InvalidArgumentError, match="registered"):
-        tools.register(shout, name="shout", description="Again.", inputs={})
-
-
 async def test_a_call_answers_json_values() -> None:
     answer = await shouting().call("kgot/shout", {"text": "é", "times": 2})
     assert (answer.ok, answer.body, answer.size) == (True, {"said": "ÉÉ"}, len('{"said":"ÉÉ"}'.encode()))
@@ -98,11 +84,6 @@ async def test_arguments_are_checked(arguments: Mapping[str, Any], subject: str)
     assert caught.value.subject == subject
 
 
-async def test_an_unknown_id_is_not_called() -> None:
-    with pytest.raises(NotFoundError):
-        await shouting().call("kgot/whisper", {"text": "a"})
-
-
 @pytest.mark.parametrize(
     "raised, said",
     [
@@ -120,44 +101,6 @@ async def test_what_goes_wrong_in_a_tool_is_an_answer(raised: Exception, said: s
     answer = await shouting(function=fail, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
     assert not answer.ok
     assert said in answer.body["error"]
-
-
-@pytest.mark.parametrize(
-    "raised",
-    [BudgetExceededError("used up"), asyncio.CancelledError(), ToolRequestError("no")],
-    ids=["budget", "cancelled", "arguments"],
-)
-async def test_what_ends_a_run_or_the_call_is_raised(raised: BaseException) -> None:
-    async def fail(text: str) -> None:
-        raise raised
-
-    with pytest.raises(type(raised)):
-        await shouting(function=fail, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
-
-
-async def test_a_slow_tool_is_given_up() -> None:
-    async def sleep(text: str) -> None:
-        await asyncio.sleep(60)
-
-    with pytest.raises(ClientDeadlineError):
-        await shouting(function=sleep, inputs={"text": TEXT}, timeout_s=0.05).call("kgot/shout", {"text": "a"})
-
-
-@pytest.mark.parametrize("value", ["\ud800", object()], ids=["lone surrogate", "object"])
-async def test_what_json_does_not_have_is_an_error(value: object) -> None:
-    async def give(text: str) -> object:
-        return {"value": value}
-
-    answer = await shouting(function=give, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
-    assert not answer.ok
-
-
-async def test_a_tool_may_answer_by_itself() -> None:
-    async def refuse(text: str) -> ToolAnswer:
-        return ToolAnswer(ok=False, status="no", body={"why": float("nan")}, notes=("A note.",))
-
-    answer = await shouting(function=refuse, inputs={"text": TEXT}).call("kgot/shout", {"text": "a"})
-    assert (answer.ok, answer.status, answer.body, answer.notes) == (False, "no", {"why": None}, ("A note.",))
 
 
 # Readiness.
@@ -178,14 +121,6 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     answer = await tools.call("kgot/shout", {"text": "a"})
     assert (answer.ok, answer.status) == (False, "not ready")
     assert why in answer.body["error"]
-
-
-async def test_the_standard_tools_name_what_they_lack(needs_sandbox: None) -> None:
-    tools = standard_tools(TaskFiles(), Sandbox())
-    unusable = await tools.ready()
-    assert {"kgot/run_python", "kgot/inspect_file", "kgot/visit"} <= set(tools.ids) - set(unusable)
-    assert {"kgot/ask_llm", "kgot/extract_zip", "kgot/search", "kgot/transcribe_audio"} <= set(unusable)
-    assert all(unusable.values())
 
 
 # The catalogue.
@@ -225,29 +160,6 @@ async def test_the_catalogue_finds_them_as_they_were_registered(store: Path, req
 # Calls.
 
 
-class Others:
-    """Answers every call, and keeps the ids."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-
-    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        self.ids.append(tool.id)
-        return ToolAnswer(ok=True, status="other", body=None)
-
-
-async def test_other_tools_are_handed_on() -> None:
-    others = Others()
-    tools = shouting()
-    invoker = tools.invoker(others)
-    own = tools.tools()[0]
-    assert (await invoker.invoke(own, {"text": "a"})).body == {"said": "A"}
-    assert (await invoker.invoke(replace(own, id="shop/shout"), {"text": "a"})).status == "other"
-    assert others.ids == ["shop/shout"]
-    with pytest.raises(ToolRequestError, match="nothing here"):
-        await tools.invoker().invoke(replace(own, id="shop/shout"), {})
-
-
 async def test_a_document_cannot_change_what_an_integrated_tool_takes() -> None:
     tools = shouting()
     forged = replace(
@@ -266,9 +178,3 @@ async def test_tools_that_change_something_need_consent_whatever_the_catalogue_s
             await calling.invoke(tool, {"text": "a"})
     async with ToolAccess().calling(always, CallLimits(), tools.invoker) as calling:
         assert (await calling.invoke(tool, {"text": "a"})).ok
-
-
-async def test_reading_tools_need_no_consent() -> None:
-    tools = shouting()
-    async with ToolAccess().calling(never, CallLimits(), tools.invoker) as calling:
-        assert (await calling.invoke(tools.tools()[0], {"text": "a"})).ok

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, ToolRequestError, UnavailableError
+from egotools import ClientDeadlineError, PermissionDeniedError, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import parse_networks
-from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError, UnsupportedError
+from ontology.errors import ToolCallError
 from planners.kgot.tools.page_fetcher import WebLimits
-from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_endpoints import WebEndpoints
-from planners.kgot.tools.web_tools import WebTools, register_web_tools
+from planners.kgot.tools.web_tools import WebTools
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
 
 _HERE = parse_networks(["127.0.0.1/32"])
@@ -83,37 +82,6 @@ async def test_a_long_page_is_read_view_by_view(web: WebTools, server: Loopback)
     found = await web.find("NEEDLE  is")
     assert (found["match"], found["matches"], found["page"]) == (1, 1, len(views))
     assert "The needle is 42." in found["around"]
-
-
-async def test_the_next_place_of_words_is_found_and_then_the_first_again(web: WebTools, server: Loopback) -> None:
-    await web.visit(f"{server.url}/long")
-    pages = [(await web.find("Paragraph 5"))["page"]]
-    matches = [(await web.find_next())["match"] for _ in range(11)]
-    assert pages == [1]
-    assert matches == [*range(2, 12), 1]  # Paragraph 5, and 50 to 59
-    with pytest.raises(ToolRequestError, match="do not stand in the page"):
-        await web.find("no such words")
-    with pytest.raises(ToolRequestError, match="do not stand in the page"):
-        await web.find_next()
-
-
-async def test_an_open_page_is_named_by_the_address_that_was_asked_or_reached(web: WebTools, server: Loopback) -> None:
-    await web.visit(f"{server.url}/hop1")
-    await web.visit(f"{server.url}/long")
-    assert (await web.find("head", f"{server.url}/hop1"))["url"] == f"{server.url}/page"
-    assert (await web.find("head", f"{server.url}/page"))["matches"] == 1
-    with pytest.raises(ToolRequestError, match="nothing was searched for"):
-        await web.find_next(f"{server.url}/long")
-
-
-async def test_a_page_that_a_model_names_without_a_visit_is_opened(web: WebTools, server: Loopback) -> None:
-    assert (await web.find("needle", f"{server.url}/long"))["matches"] == 1
-    again = WebTools(allowed_networks=_HERE)
-    assert (await again.page_down(f"{server.url}/long"))["page"] == 2
-    assert (await again.page_down(f"{server.url}/long"))["page"] == 3
-    with pytest.raises(ToolRequestError, match="not open"):
-        await again.find_next(f"{server.url}/page")
-    assert [each.path for each in server.arrived] == ["/long", "/long"]
 
 
 async def test_what_comes_before_any_visit_is_refused(web: WebTools) -> None:
@@ -222,60 +190,3 @@ async def test_an_endpoint_that_does_not_answer_as_one_is_said_without_its_key(r
         with pytest.raises(ToolCallError, match=words) as caught:
             await WebTools(WebEndpoints(search=f"{server.url}/?key=hidden&q={{query}}")).search("x")
     assert "hidden" not in str(caught.value)
-
-
-async def test_a_dead_endpoint_is_said_without_its_key() -> None:
-    with pytest.raises(ClientError) as caught:
-        await WebTools(WebEndpoints(search="http://127.0.0.1:1/?key=hidden&q={query}")).search("x")
-    assert "hidden" not in str(caught.value)
-
-
-def _wiki(arrived: Arrived) -> Reply:
-    asked = dict(arrived.query)
-    if asked["action"] == "query":
-        titles = ["Lake Zürich", "Zürich"] if "lake" in asked["srsearch"] else []
-        return Reply(body=json.dumps({"query": {"search": [{"title": each} for each in titles]}}).encode())
-    assert asked["page"] == "Lake Zürich"
-    return Reply(
-        body=json.dumps({"parse": {"text": "<p>A <b>lake</b>.</p><table><tr><td>Area<td>88.66</table>"}}).encode()
-    )
-
-
-async def test_an_article_is_opened_as_a_page() -> None:
-    with loopback(_wiki) as server:
-        web = WebTools(WebEndpoints(wiki=f"{server.url}/w/"))
-        await web.check_wiki()
-        answer = await web.wikipedia("the lake")
-        with pytest.raises(ToolCallError, match="no article"):
-            await web.wikipedia("nothing")
-    assert (answer["title"], answer["other_articles"]) == ("Lake Zürich", ["Zürich"])
-    assert answer["text"] == "A lake.\n\n| Area | 88.66"
-    assert (await web.find("88.66"))["url"] == f"{server.url}/w/index.php?title=Lake_Z%C3%BCrich"
-    assert [each.path for each in server.arrived] == ["/w/api.php"] * 3
-
-
-async def test_what_is_not_configured_is_not_ready() -> None:
-    web = WebTools()
-    for asked in (web.check_search, web.check_wiki, lambda: web.search("x"), lambda: web.wikipedia("x")):
-        with pytest.raises(UnsupportedError, match=r"no (search|wiki) endpoint is configured"):
-            await asked()
-    with pytest.raises(InvalidArgumentError, match=r"has no \{query\}"):
-        WebEndpoints(search="https://search.example/")
-    for wrong in ({"search": "ftp://x/{query}"}, {"wiki": "wiki"}):
-        with pytest.raises(EgotoolsError):
-            WebEndpoints(**wrong)  # type: ignore[arg-type]
-
-
-async def test_the_tools_are_registered_and_called_by_their_schemas(web: WebTools, server: Loopback) -> None:
-    tools = ToolSet()
-    ids = register_web_tools(tools, web)
-    assert [each.rpartition("/")[2] for each in ids] == [
-        "search", "wikipedia", "visit", "page_down", "page_up", "find", "find_next",
-    ]  # fmt: skip
-    assert set(await tools.ready()) == set(ids[:2])
-    answer = await tools.call(ids[2], {"url": f"{server.url}/long"})
-    assert (answer.ok, answer.body["page"]) == (True, 1)
-    assert (await tools.call(ids[3], {})).body["page"] == 2
-    assert (await tools.call(ids[5], {"words": "needle"})).body["matches"] == 1
-    with pytest.raises(PermissionDeniedError):
-        await tools.call(ids[2], {"url": f"{server.url}/private"})

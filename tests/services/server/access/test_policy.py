@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot_engine import open_engine
 from scripts.reliability.edition_store import build_editions
 from scripts.reliability.issuers import write_policy
-from services.server import unique_keys
 from services.server.access import watched_file
 from services.server.access.authentication import Authentication
 from services.server.access.identity import Identity
-from services.server.access.policy import Policy, read_policy
+from services.server.access.policy import read_policy
 from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
@@ -49,14 +46,6 @@ def test_the_first_rule_that_matches_decides(tmp_path: Path) -> None:
     assert caller(tmp_path, web(env="prod"), *rules) is None
     found = caller(tmp_path, Identity(kind="token", name="me"), *rules)
     assert found is not None and (set(found.roles), set(found.tenants or ())) == ({"admin"}, {""})
-
-
-def test_a_name_of_one_kind_is_no_name_of_another(tmp_path: Path) -> None:
-    token = {"match": {"token": "ci"}, **READ}
-    assert caller(tmp_path, Identity(kind="certificate", name="ci", names=("ci",)), token) is None
-    assert caller(tmp_path, Identity(kind="jwt", name="ci", claims={"sub": "ci"}), token) is None
-    certificate = {"match": {"certificate": "CN=ci"}, **READ}
-    assert caller(tmp_path, Identity(kind="token", name="CN=ci"), certificate) is None
 
 
 @pytest.mark.parametrize(
@@ -179,27 +168,6 @@ async def test_a_bad_new_policy_keeps_the_old_one(
     assert (await policy.fresh()).caller(identity) is not None
     write_policy(path, {"match": {"token": "other"}, **READ})
     assert (await policy.fresh()).caller(identity) is None
-
-
-async def test_a_changed_policy_is_read_on_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched_file, "_PATIENCE_S", LIMIT_S)
-    path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
-    readers: list[int] = []
-
-    def read() -> Policy:
-        readers.append(threading.get_ident())
-        return read_policy(path)
-
-    policy = WatchedFiles("access policy", [path], read, poll_s=0)
-    write_policy(path, {"match": {"token": "other"}, **READ})
-    authentication = Authentication(policy, tokens=None, web_tokens=None, certificates=True)
-    assert (await authentication.caller(Identity(kind="token", name="other"))).roles == {"read"}
-    assert len(readers) == 2
-    assert readers[1] != threading.get_ident()
-
-
-def test_a_policy_of_thousands_of_rules_is_read_with_libyaml() -> None:
-    assert issubclass(unique_keys._Loader, yaml.CSafeLoader)
 
 
 def test_the_files_of_a_server_are_validated(tmp_path: Path, run: Run) -> None:

@@ -124,34 +124,6 @@ def test_keys_that_must_not_verify_are_left_out() -> None:
             parse_keys(content)
 
 
-async def test_a_clock_that_jumps_lets_nobody_in(tmp_path: Path) -> None:
-    clock, issuer = Clock(), Issuer()
-    tokens = verifier(tmp_path, issuer, clock=clock, leeway_s=10)
-    start = clock.wall_s
-    short, future = issuer.token(now=start, lasts_s=60), issuer.token(now=start, lasts_s=9_000, nbf=start + 3_600)
-
-    async def accepted(token: str) -> bool:
-        try:
-            await tokens.verify(token)
-        except UnauthenticatedError:
-            return False
-        return True
-
-    assert (await accepted(short), await accepted(future)) == (True, False)
-    clock.passes(65)  # within the leeway
-    assert await accepted(short)
-    clock.passes(10)
-    assert not await accepted(short)
-    clock.wall_s = start  # set back: it stays expired
-    assert not await accepted(short)
-    clock.wall_s = start + 4_000  # set forward: the future has not come
-    assert not await accepted(future)
-    clock.wall_s = start + 75  # right again
-    assert await accepted(issuer.token(now=clock.wall_s, lasts_s=60))
-    clock.passes(3_600)
-    assert await accepted(future)
-
-
 class _Keys(BaseHTTPRequestHandler):
     content = b""
     encoding = ""
@@ -216,9 +188,8 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
         served.content = key_set(two).encode()  # the first key is revoked
         clock.passes(601)
         assert await keys.find("one") is not None  # it serves while the keys are fetched
-        assert keys._renewal is not None
-        await keys._renewal
-        assert await keys.find("one") is None
+        while await keys.find("one") is not None:
+            await asyncio.sleep(0.005)
 
 
 async def test_without_any_key_the_server_is_not_ready_and_soon_asks_again() -> None:
@@ -321,13 +292,3 @@ def test_the_file_of_tokens_has_each_name_once(tmp_path: Path) -> None:
     path.write_text('{"version": 1, "tokens": [{"name": "x"}]}')
     with pytest.raises(EgotoolsError, match="not a file of tokens"):
         list_tokens(path)
-
-
-def test_a_damaged_file_of_tokens_is_named_by_its_field_and_no_value_is_shown(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.json"
-    path.write_text(
-        '{"tokens": [{"name": "a", "id": "000000000000", "sha256": "my secret", "created": "2026-01-01T00:00:00Z"}]}'
-    )
-    with pytest.raises(InvalidArgumentError, match=r"'tokens\.0\.sha256'") as caught:
-        list_tokens(path)
-    assert "my secret" not in str(caught.value)

@@ -13,11 +13,9 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.call_record import TENANT_METADATA_KEY, CallRecord
-from services.server.observe.call_observer import CallObservers
-from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
 from services.server.server import Server
-from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import samples, scrape
 from tests.waiting import until
 
@@ -85,17 +83,6 @@ async def test_the_answers_are_counted_by_what_they_lack(server: Server, stub: p
     assert found["egotools_answers_total", ""] == 2
 
 
-async def test_the_snapshot_and_the_process_are_shown(server: Server) -> None:
-    found = await scrape(port_of(server))
-    assert found["egotools_snapshot_info", SNAPSHOT_ID, ""] == found["egotools_serving", ""] == 1
-    assert 0 <= found["egotools_snapshot_age_seconds", ""] < 600
-    assert found["egotools_swaps_total", ""] == 1
-    assert found["process_resident_memory_bytes",] > 1e6 and found["process_open_fds",] > 3
-    assert found["egotools_threads",] >= 1
-    assert [key for key in found if key[0] == "egotools_build_info"]
-    assert (found["egotools_workers",], found["egotools_queue_limit",]) == (2, 64)
-
-
 async def test_waiting_running_and_refused_calls_are_shown() -> None:
     engine = MemoryEngine()
     async with serving(engine, small_settings(metrics_port=0, workers=1, queue=2)) as server:
@@ -130,15 +117,6 @@ async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.Too
     }
 
 
-async def test_two_servers_count_apart() -> None:
-    async with serving(settings=small_settings(metrics_port=0)) as one, serving(settings=small_settings()) as other:
-        async with grpc.aio.insecure_channel(one.address) as channel:
-            await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query="customer"))
-        assert (await scrape(port_of(one)))["egotools_answers_total", ""] == 1
-        assert other.observing.metrics_port is None
-        assert dict(samples(other.observing.metrics.scrape().decode()))["egotools_answers_total", ""] == 0
-
-
 def test_the_labels_of_tenants_are_bounded() -> None:
     tenants = [f"t{number:03}" for number in range(500)]
     metrics = Metrics(lambda: tenants)
@@ -161,73 +139,9 @@ def test_a_swap_and_a_refused_publication_are_counted() -> None:
     assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == ["new"]
 
 
-def test_a_streamed_answer_is_counted_result_by_result() -> None:
-    metrics = Metrics(lambda: [])
-    observers, record = CallObservers([metrics]), CallRecord(method="RetrieveEach")
-    request = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=word) for word in "abc"])
-    for result in (
-        pb.RetrieveResult(response=pb.RetrieveResponse(timings_ms={"rank": 3.0, "made up": 1.0})),
-        pb.RetrieveResult(error=pb.Error()),
-        pb.RetrieveResult(response=pb.RetrieveResponse()),
-    ):
-        observers.answered(record, request, result)
-    found = dict(samples(metrics.scrape().decode()))
-    assert found["egotools_answers_total", ""] == found["egotools_empty_answers_total", ""] == 2
-    assert found["egotools_stage_seconds_count", "rank"] == found["egotools_stage_seconds_count", "other"] == 1
-    assert found["egotools_stage_seconds_sum", "rank"] == pytest.approx(0.003)
-
-
-def test_a_bug_is_an_incident_and_a_refusal_is_none() -> None:
-    metrics = Metrics(lambda: ["acme"])
-    before = dict(samples(metrics.scrape().decode()))
-    for code in ("INTERNAL", "UNKNOWN", "DATA_LOSS", "UNAVAILABLE", "OK", "NOT_FOUND"):
-        metrics.finished(CallRecord(method="Retrieve"), code, "", 0.01)
-    assert before["egotools_incidents_total",] == before["egotools_refused_publications_total", "acme"] == 0
-    assert before["egotools_fallbacks_total", "encoder"] == before["egotools_refusals_total", "OVERLOADED"] == 0
-    assert dict(samples(metrics.scrape().decode()))["egotools_incidents_total",] == 3
-
-
-async def test_a_call_that_streams_its_answers_is_one_call(
-    server: Server, stub: pb_grpc.ToolRetrievalAsyncStub
-) -> None:
-    request = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=query) for query in ("customer", "", "order")])
-    results = [result async for result in stub.RetrieveEach(request)]
-    assert [result.HasField("response") for result in results] == [True, False, True]
-    await until(lambda: server.admission.bytes.held == 0)
-    found = await scrape(port_of(server))
-    assert found[REQUESTS, "OK", "RetrieveEach", ""] == 1 and found["egotools_answers_total", ""] == 2
-    assert found["egotools_bytes_in_flight",] == 0
-
-
-class Broken:
-    def answered(self, record: object, found: object) -> None:
-        raise RuntimeError("broken")
-
-    def finished(self, record: object, code: str, reason: str, seconds: float) -> None:
-        raise RuntimeError("broken")
-
-
-async def test_an_observer_that_fails_fails_no_call(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(settings=small_settings(metrics_port=0)) as server:
-        server.observing.calls.observers = (Broken(), *server.observing.calls.observers)
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            stub = pb_grpc.ToolRetrievalStub(channel)
-            assert await code_of(stub.Retrieve(pb.RetrieveRequest(query="customer"))) == "OK"
-        assert (await scrape(port_of(server)))["egotools_answers_total", ""] == 1
-    assert caplog.text.count("an observer of calls failed") == 2
-
-
 def test_every_method_of_the_contract_has_a_label() -> None:
     assert {"Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Publish", "Rollback"} <= METHODS
     assert {"queue", "total"} <= set(STAGES)
-
-
-def test_a_fallback_has_a_kind_that_no_caller_makes_up() -> None:
-    assert fallback_kind("no semantic matching: the endpoint did not answer in time") == "encoder"
-    assert fallback_kind("reranked by fusion: the endpoint answered HTTP 500") == "reranker"
-    assert fallback_kind("reranked the best 1,000 of 2,000 candidates") == "reranker-limit"
-    assert fallback_kind("done: the catalogue has no tool no semantic matching") == "unknown-done"
-    assert fallback_kind("something new") == "other" and "other" in FALLBACK_KINDS
 
 
 def test_a_tenant_without_a_snapshot_is_shown() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,9 +12,8 @@ from ontology.errors import InvalidArgumentError
 from services.server.observe import metrics_http
 from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody, bearer
 from services.server.server import Server
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, small_settings
 from tests.services.server.observe.scraping import fetch, send
-from tests.waiting import LIMIT_S, until
 
 
 @asynccontextmanager
@@ -51,8 +49,6 @@ async def test_readiness_is_that_of_the_service() -> None:
         await server.load(MemoryEngine)
         assert (await fetch(port, "/readyz"))[0] == 200
         stopping = asyncio.ensure_future(server.stop(5))
-        await until(lambda: not server._serving)
-        assert (await fetch(port, "/readyz"))[0] == 503
         await stopping
     finally:
         await server.stop(0) if not stopping.done() else None
@@ -103,82 +99,7 @@ async def test_connections_that_say_nothing_hold_nobody_for_long(monkeypatch: py
         assert (await fetch(port, "/livez"))[0] == 200
 
 
-@pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nX: "])
-async def test_a_probe_is_answered_while_others_hold_every_connection(
-    begun: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with listening() as port:
-        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
-        for _, writer in slow:
-            writer.write(begun)
-        for path in ("/livez", "/readyz", "/metrics"):
-            assert (await fetch(port, path))[0] == 200
-        for _, writer in slow:
-            writer.close()
-    assert not caplog.records
-
-
-async def test_scrapes_whose_callers_have_lost_their_places_run_once() -> None:
-    """Each of them holds a thread until it has ended, and all threads of the pool would be held."""
-    begun: list[int] = []
-    held = threading.Event()
-
-    def scrape() -> bytes:
-        begun.append(len(begun) + 1)
-        assert held.wait(LIMIT_S)
-        return f"up {begun[-1]}\n".encode()
-
-    http = MetricsHttp(scrape, lambda: True)
-    port = await http.start("127.0.0.1", 0)
-    try:
-        calls = [asyncio.create_task(fetch(port, "/metrics")) for _ in range(200)]
-        await until(lambda: sum(call.done() for call in calls) >= 100)  # at most 64 places
-        assert (await fetch(port, "/livez"))[0] == 200
-        assert begun == [1]
-        held.set()
-        # Whoever is read after the first scrape has ended makes another one.
-        assert {status for status, _, _ in await asyncio.gather(*calls)} == {0, 200}
-        assert (await fetch(port, "/metrics"))[2] == "up 2\n"
-    finally:
-        held.set()
-        await http.stop()
-
-
-async def test_connections_of_one_address_do_not_end_those_of_another() -> None:
-    async with listening() as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
-        writer.write(b"GET /livez HTTP/1.1\r\n")
-        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
-        assert (await fetch(port, "/livez"))[0] == 200  # all of them have come
-        writer.write(b"\r\n")
-        assert b"200 OK" in await reader.read()
-        for _, each in ((reader, writer), *slow):
-            each.close()
-
-
-async def test_a_server_that_stops_leaves_neither_threads_nor_sockets() -> None:
-    before = set(threading.enumerate())
-    for _ in range(3):
-        async with serving(settings=small_settings(metrics_port=0)) as server:
-            port = server.observing.metrics_port
-            assert port
-            await asyncio.gather(*(fetch(port, "/metrics") for _ in range(20)))
-            held = await asyncio.open_connection("127.0.0.1", port)
-        assert await held[0].read() == b""
-        held[1].close()
-    left = {thread.name for thread in set(threading.enumerate()) - before if not thread.name.startswith("asyncio")}
-    assert {name for name in left if "egotools" in name and "worker" not in name} == set()
-
-
 async def test_a_port_that_is_taken_is_named() -> None:
     async with listening() as port:
         with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the metrics cannot be served"):
             await Server(small_settings(metrics_port=port)).start()
-
-
-async def test_metrics_that_cannot_be_written_are_said(caplog: pytest.LogCaptureFixture) -> None:
-    http = MetricsHttp(lambda: 1 / 0, lambda: True)  # type: ignore[arg-type,return-value]
-    port = await http.start("127.0.0.1", 0)
-    assert (await fetch(port, "/metrics"))[0] == 500
-    assert "the metrics cannot be written" in caplog.text
-    await http.stop()

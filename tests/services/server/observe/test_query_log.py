@@ -13,9 +13,7 @@ import pytest
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.server.call_record import CallRecord
 from services.server.logs import JsonFormatter
-from services.server.observe.query_log import QueryLog
 from tests.services.server.memory_engine import serving, small_settings
 
 QUERY = "find the customer Rumpelstiltskin with token=abc123def456 and sk-plantedKEY0123456789"
@@ -61,17 +59,3 @@ async def test_who_asks_for_all_gets_all_without_secrets(log: io.StringIO) -> No
     assert "abc123def456" not in log.getvalue() and "plantedKEY" not in log.getvalue()
     assert (first["preset"], first["tools"], first["logger"]) == ("words", 3, "egotools.queries")
     assert [line["query"] for line in batch] == ["customer", "order"]
-
-
-def test_a_sample_is_a_sample(log: io.StringIO) -> None:
-    draws = iter([0.05, 0.5, 0.0999, 0.1])
-    observer = QueryLog(0.1, lambda: next(draws))
-    for word in "abcd":
-        observer.answered(CallRecord(method="Retrieve"), [(pb.RetrieveRequest(query=word), pb.RetrieveResponse())])
-    assert [line["query"] for line in queries(log)] == ["a", "c"]
-
-
-def test_a_long_text_is_cut(log: io.StringIO) -> None:
-    request = pb.RetrieveRequest(query="customer " * 2_222)
-    QueryLog(1.0).answered(CallRecord(method="Retrieve"), [(request, pb.RetrieveResponse())])
-    assert len(queries(log)[0]["query"]) == 2_000

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,11 +21,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from services.server.observe import traces
 from services.server.server import Server
 from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
 from tests.services.server.observe.collector import collecting
-from tests.waiting import until
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 QUERY = "find the customer Rumpelstiltskin"
@@ -88,27 +85,6 @@ async def test_a_failed_call_is_a_span_with_its_code() -> None:
     assert values(span)["rpc.response.status_code"] == values(span)["egotools.reason"] == "NOT_FOUND"
 
 
-async def test_a_batch_has_spans_for_its_first_answers_only() -> None:
-    with collecting() as collector:
-        async with traced(collector.address) as stub:
-            await stub.RetrieveBatch(
-                pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="customer") for _ in range(64)])
-            )
-    assert sum(span.name == "queue" for span in collector.spans) == 8
-
-
-async def test_a_collector_that_never_answers_costs_no_call_and_holds_the_stop_for_two_seconds_at_most() -> None:
-    with collecting(held=True) as collector:
-        async with traced(collector.address) as stub:
-            await stub.Retrieve(pb.RetrieveRequest(query=QUERY))
-            assert await asyncio.to_thread(collector.begun.wait, 60)
-            for _ in range(50):
-                await stub.Retrieve(pb.RetrieveRequest(query=QUERY), timeout=5)
-            stopping = time.monotonic()
-        assert time.monotonic() - stopping < 30  # of the test's own machine; the thread is given two seconds
-        assert collector.requests == []
-
-
 async def test_a_collector_that_is_down_costs_no_call_and_writes_no_line_for_each(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -119,26 +95,6 @@ async def test_a_collector_that_is_down_costs_no_call_and_writes_no_line_for_eac
                 for _ in range(50):
                     await stub.Retrieve(pb.RetrieveRequest(query=QUERY), timeout=5)
     assert sum(record.name.startswith(("opentelemetry", "urllib3")) for record in caplog.records) < 5
-
-
-async def test_spans_that_nobody_takes_are_dropped_not_kept() -> None:
-    with collecting(held=True) as collector:
-        made = traces.open_traces(collector.address, lambda: ())
-        from services.server.call_record import CallRecord
-
-        for _ in range(3 * traces._QUEUE):
-            made.finished(CallRecord(method="Retrieve"), "OK", "", 0.001)
-        made.close()
-        collector.released.set()
-
-
-async def test_without_a_collector_nothing_of_opentelemetry_runs() -> None:
-    def running() -> list[str]:
-        return [thread.name for thread in threading.enumerate() if "Otel" in thread.name or "traces" in thread.name]
-
-    await until(lambda: not running())  # what the tests before have left ends by itself
-    async with serving():
-        assert running() == []
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

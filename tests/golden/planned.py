@@ -62,7 +62,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 
 def _told(done: list[Any], journal: Path | None = None) -> list[Any]:
-    """Exit code, first line and hash of a run; of its journal the kinds of records, and a hash of all but times and sums."""
+    """Exit code, first line and hash of a run; of its journal the kinds of records, and a hash of all but times, sums and events, which follow the order of threads."""
     if journal is None or not journal.is_file():
         return done
     records = _rows(journal)

@@ -62,7 +62,10 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 
 def _told(done: list[Any], journal: Path | None = None) -> list[Any]:
-    """Exit code, first line and hash of a run; of its journal the kinds of records, and a hash of all but times, sums and events, which follow the order of threads."""
+    """Exit code, first line and hash of a run; of its journal the kinds of records, and a hash of what is not an event.
+
+    Events of branches that run at once follow the order of threads.
+    """
     if journal is None or not journal.is_file():
         return done
     records = _rows(journal)
@@ -71,7 +74,13 @@ def _told(done: list[Any], journal: Path | None = None) -> list[Any]:
     return [
         *done,
         ", ".join(runs),
-        digest(sorted(steady(json.dumps(each, sort_keys=True), journal) for each in _untimed(records))),
+        digest(
+            sorted(
+                steady(json.dumps(each, sort_keys=True), journal)
+                for each in _untimed(records)
+                if each["kind"] != "event"
+            )
+        ),
     ]
 
 

@@ -154,9 +154,3 @@ def needs_sandbox(sandbox_fault: str) -> None:
         pytest.fail(sandbox_fault)
     if sandbox_fault:
         pytest.skip(sandbox_fault)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, then one long file, so that several processes end at about the same time."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path not in slow, item.path.name != "test_house.py"))

@@ -29,6 +29,7 @@ def opened(browser: Any, web_store: Path) -> Opened:
     return partial(browsers.opened, browser, web_store)
 
 
+@pytest.mark.ci
 async def test_a_request_is_drawn_with_its_tools_and_its_run(opened: Opened) -> None:
     async with opened(DemoPlan()) as tab:
         await tab.ask(FIGURE_1)

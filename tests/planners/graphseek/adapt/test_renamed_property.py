@@ -236,6 +236,7 @@ def test_defaults_lists_and_post_processing_are_taken(service: Service, loop: as
     assert [each.name for each in version.columns] == ["factory_site", "name", "asked"]
 
 
+@pytest.mark.slow
 async def test_a_version_over_bolt(neo4j_address: str, tmp_path: Path) -> None:
     import neo4j
 

@@ -23,8 +23,7 @@ from inference import onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
-from tests.built_stores import BuiltStore, built_store
-from tests.read_documents import ToolsOf, read_tools
+from tests.harness.stores import BuiltStore, ToolsOf, built_store, read_tools
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
@@ -106,6 +105,13 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loop_of_servers() -> Iterator[None]:
+    yield
+    if servers := sys.modules.get("tests.harness.servers"):  # not imported where no test serves anything
+        servers.end_loop()
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ from egotools import Tool
 from inference import HashingEncoder
 from planners.calling.call_policy import read_policy
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
 from tests.conftest import ROOT
-from tests.services.company.running_company import running as running_company
+from tests.harness.company import running as running_company
+from tests.harness.servers import running_server
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -37,10 +37,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def placed(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placed]:
     """Puts the addresses and the store of what runs in the place of those of the page."""
-    with server_process(store) as server, running_company(tmp_path_factory.mktemp("company")) as company:
+    with running_server(store) as server, running_company(tmp_path_factory.mktemp("company")) as company:
 
         def put(text: str) -> str:
-            text = text.replace("127.0.0.1:50051", server["address"]).replace("http://127.0.0.1:8010", company.url)
+            text = text.replace("127.0.0.1:50051", server.address).replace("http://127.0.0.1:8010", company.url)
             return text.replace("store-hr", str(store))
 
         yield put

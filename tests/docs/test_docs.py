@@ -20,8 +20,8 @@ from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
 from tests.conftest import ROOT
+from tests.harness.servers import running_server
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -84,8 +84,8 @@ def test_every_folder_at_the_top_is_in_the_readme() -> None:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("docs")
     build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
-    with server_process(folder / "store") as server:
-        yield server["address"]
+    with running_server(folder / "store") as server:
+        yield server.address
 
 
 def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:

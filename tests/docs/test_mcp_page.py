@@ -13,9 +13,9 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
+from tests.harness.servers import running_server
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
@@ -73,8 +73,8 @@ def test_the_program_finds_tools(command: Path, store: Path, capfd: pytest.Captu
 
 @pytest.fixture(scope="module")
 def served(store: Path) -> Iterator[str]:
-    with server_process(store) as server:
-        yield server["address"]
+    with running_server(store) as server:
+        yield server.address
 
 
 def test_the_search_of_a_model_api_is_answered(served: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,9 @@ import pytest
 from inference import HashingEncoder
 from services.http.http_status import HTTP_STATUS
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
+from tests.harness.servers import running_server
 from tests.services.rest.gateways import gateway
 from tests.waiting import LIMIT_S, wait_until
 
@@ -70,8 +70,8 @@ def test_the_quickstart_works(tmp_path: Path) -> None:
 
 async def test_the_printed_outcome_is_taken(store: Path) -> None:
     (body,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    with server_process(store) as server:
-        answer = await _reported(server["address"], json.loads(body))
+    with running_server(store) as server:
+        answer = await _reported(server.address, json.loads(body))
     assert (answer.status_code, answer.json()) == (200, {})
 
 

@@ -14,8 +14,8 @@ import pytest
 from egotools import AwsCall, build_request
 from egotools.calling.send_call import send_aws
 from ingest.sources import read_catalog
-from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.egotools.schema_samples import sample_arguments
+from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.waiting import LIMIT_S
 
 pytest.importorskip("botocore", reason="the extra aws is not installed")
@@ -145,7 +145,7 @@ async def test_every_operation_arrives_as_the_model_has_it(name: str, session: A
     randomness = random.Random(name)
     tools = read_catalog([f"aws:{name}"]).tools
     assert len(tools) > 20
-    with loopback(server_model) as server:
+    with Loopback(server_model) as server:
         for tool in tools:
             assert tool.call is not None and tool.input_schema is not None
             if session.get_service_model(name).operation_model(tool.call.operation).has_event_stream_output:
@@ -171,7 +171,7 @@ async def test_bytes_arrive_as_they_are_meant(session: Any) -> None:
     arguments = {"Data": base64.b64encode(BLOB).decode(), "PartitionKey": "k", "StreamName": "s"}
     request = build_request(tool.call, arguments, schema=tool.input_schema)
     assert isinstance(request, AwsCall)
-    with loopback() as server:
+    with Loopback() as server:
         await send_aws(request, endpoint_url=server.url, session=session, timeout_s=LIMIT_S)
     assert base64.b64decode(json.loads(server.only.body)["Data"]) == BLOB
 

@@ -18,10 +18,10 @@ from egotools import ToolRequestError, build_request
 from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from ontology.tool import Tool
-from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.egotools.schema_samples import sample_arguments
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.stores import ToolsOf
 from tests.ingest.sources.test_odata import V2, V4
-from tests.read_documents import ToolsOf
 
 _TEXT = r"'(?:[^']|'')*'"
 _INTEGER, _TIME = r"-?\d+", r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
@@ -265,7 +265,7 @@ def called(path: Path, catalogue: Sequence[Tool], step: int = 1) -> tuple[dict[s
     randomness = random.Random(path.name)
     faults: dict[str, str] = {}
     sent = 0
-    with loopback(service) as server, httpx.Client(trust_env=False, verify=False) as client:
+    with Loopback(service) as server, httpx.Client(trust_env=False, verify=False) as client:
         for tool in tools:
             assert tool.call is not None and tool.input_schema is not None
             for optional in (False, True):

@@ -13,8 +13,8 @@ import pytest
 
 from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from tests.harness.http_server import DRIPS, Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
-from tests.inference.loopback import DRIPS, Asked, Loopback, Reply, as_json
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
@@ -37,7 +37,7 @@ def chat(server: Loopback | str, policy: RetryPolicy, **options: Any) -> OpenAIC
     return OpenAIChat("small", base_url=f"{url}/v1", policy=policy, **options)
 
 
-def in_order(*replies: Reply) -> Callable[[Asked], Reply]:
+def in_order(*replies: Reply) -> Callable[[Arrived], Reply]:
     remaining = iter(replies)
     return lambda asked: next(remaining)
 
@@ -49,16 +49,16 @@ def test_a_good_answer(serve: Serve, swift: RetryPolicy) -> None:
     answer = model.complete(TALK, schema=SCHEMA, schema_name="triples")
     assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ('{"a": "b"}', 11, 5)
     assert not answer.truncated
-    asked = server.asked[0]
+    asked = server.arrived[0]
     assert asked.path == "/v1/chat/completions"
     assert asked.headers["authorization"] == "Bearer sk-secret"
-    assert asked.body["messages"] == [
+    assert asked.json["messages"] == [
         {"role": "system", "content": "Answer in JSON."},
         {"role": "user", "content": "Which entities?"},
     ]
     described = {"name": "triples", "schema": SCHEMA, "strict": True}
-    assert asked.body["response_format"] == {"type": "json_schema", "json_schema": described}
-    assert (asked.body["temperature"], asked.body["seed"], asked.body["max_tokens"]) == (0, 0, 99)
+    assert asked.json["response_format"] == {"type": "json_schema", "json_schema": described}
+    assert (asked.json["temperature"], asked.json["seed"], asked.json["max_tokens"]) == (0, 0, 99)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_a_schema_with_an_open_object_is_not_strict(
     items = {"type": "array", "items": {"anyOf": [part]}}
     schema = {"type": "object", "properties": {"a": items}, "required": ["a"]}
     chat(server, swift).complete(TALK, schema=schema)
-    assert server.asked[0].body["response_format"]["json_schema"]["strict"] is strict
+    assert server.arrived[0].json["response_format"]["json_schema"]["strict"] is strict
 
 
 def test_without_a_schema_no_format_is_asked_for(serve: Serve, swift: RetryPolicy) -> None:
     server = serve(lambda asked: completion("plain"))
     assert chat(server, swift).complete(TALK, max_tokens=7).text == "plain"
-    assert "response_format" not in server.asked[0].body
-    assert server.asked[0].body["max_tokens"] == 7
+    assert "response_format" not in server.arrived[0].json
+    assert server.arrived[0].json["max_tokens"] == 7
 
 
 def test_a_sample_sets_seed_and_temperature(serve: Serve, swift: RetryPolicy) -> None:
@@ -93,7 +93,7 @@ def test_a_sample_sets_seed_and_temperature(serve: Serve, swift: RetryPolicy) ->
     model = chat(server, swift, seed=40)
     for sample in (Sample(), Sample(seed=2, temperature=0.7)):
         model.complete(TALK, sample=sample)
-    assert [(asked.body["temperature"], asked.body["seed"]) for asked in server.asked] == [(0, 40), (0.7, 42)]
+    assert [(asked.json["temperature"], asked.json["seed"]) for asked in server.arrived] == [(0, 40), (0.7, 42)]
 
 
 def test_an_answer_cut_at_the_limit_says_so(serve: Serve, swift: RetryPolicy) -> None:
@@ -113,14 +113,14 @@ def test_a_server_that_counts_no_tokens_is_estimated(serve: Serve, swift: RetryP
 def test_a_lone_surrogate_is_sent_as_a_question_mark(serve: Serve, swift: RetryPolicy) -> None:
     server = serve(lambda asked: completion())
     chat(server, swift).complete([Message("user", "a\ud800b")])
-    assert server.asked[0].body["messages"][0]["content"] == "a?b"
+    assert server.arrived[0].json["messages"][0]["content"] == "a?b"
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_a_passing_failure_is_repeated(serve: Serve, swift: RetryPolicy, status: int) -> None:
     server = serve(in_order(as_json({}, status=status), as_json({}, status=status), completion()))
     assert chat(server, swift).complete(TALK).text == '{"a": "b"}'
-    assert len(server.asked) == 3
+    assert len(server.arrived) == 3
 
 
 def test_retry_after_in_seconds_is_honoured(serve: Serve, swift: RetryPolicy) -> None:
@@ -142,7 +142,7 @@ def test_a_wait_that_is_too_long_ends_the_call(serve: Serve, swift: RetryPolicy)
     server = serve(lambda asked: as_json({}, status=429, Retry_After="86400"))
     with pytest.raises(ModelError, match="asks to wait 86400 s"):
         chat(server, swift).complete(TALK)
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 def test_failing_for_good_is_a_model_error_after_the_retries(serve: Serve, swift: RetryPolicy) -> None:
@@ -150,7 +150,7 @@ def test_failing_for_good_is_a_model_error_after_the_retries(serve: Serve, swift
     with pytest.raises(ModelError, match=r"HTTP 500 \(3 attempts\)") as caught:
         chat(server, swift).complete(TALK)
     assert caught.value.subject == f"{server.url}/v1"
-    assert len(server.asked) == 3
+    assert len(server.arrived) == 3
 
 
 def test_a_slow_server_times_out(serve: Serve) -> None:
@@ -183,7 +183,7 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Repl
     with pytest.raises(ModelError) as caught:
         chat(server, swift).complete(TALK)
     assert caught.value.subject == f"{server.url}/v1"
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 UNBOUNDED = {
@@ -201,7 +201,7 @@ def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
         chat(server, RetryPolicy(max_retries=0), timeout_s=1.0).complete(TALK)
     with pytest.raises(ModelError, match=problem):
         encoder(server.url, RetryPolicy(max_retries=0), timeout_s=1.0).encode(["a"])
-    assert server.asked[0].headers["accept-encoding"] == "identity"
+    assert server.arrived[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("reply", DRIPS.values(), ids=DRIPS.keys())
@@ -228,7 +228,7 @@ def test_a_refused_key_is_not_repeated_nor_shown(serve: Serve, swift: RetryPolic
     with pytest.raises(ModelError, match="OPENAI_API_KEY") as caught:
         chat(server, swift).complete(TALK)
     assert "sk-secret" not in str(caught.value)
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 def test_what_the_server_objects_to_is_told_without_the_key(serve: Serve, swift: RetryPolicy) -> None:
@@ -251,7 +251,7 @@ def test_the_key_comes_from_the_environment(serve: Serve, swift: RetryPolicy, mo
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
     server = serve(lambda asked: completion())
     chat(server, swift, api_key=None).complete(TALK)
-    assert server.asked[0].headers["authorization"] == "Bearer sk-environment"
+    assert server.arrived[0].headers["authorization"] == "Bearer sk-environment"
 
 
 @pytest.mark.usefixtures("no_key")
@@ -268,7 +268,7 @@ def test_the_budget_stops_before_the_call(serve: Serve, swift: RetryPolicy) -> N
         model.complete(TALK)
     with pytest.raises(BudgetExceededError, match="32 of 150 tokens"):
         model.complete(TALK)
-    assert len(server.asked) == 2
+    assert len(server.arrived) == 2
     assert (budget.spent.calls, budget.spent.prompt_tokens, budget.spent.completion_tokens) == (2, 22, 10)
 
 

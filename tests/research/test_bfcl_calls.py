@@ -17,7 +17,7 @@ from research.bfcl_plans import planned_turns
 from research.bfcl_tasks import GoldTask, find_package, read_tasks, tool_rows
 from research.bfcl_turns import CLASS_FILES, TASKS
 from services.jobs.build import build_snapshot
-from tests.planners.library_server import client_of
+from tests.harness.servers import client_of
 
 _TICKETS = """
 class TicketAPI:

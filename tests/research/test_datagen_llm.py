@@ -13,7 +13,7 @@ from research.datagen_llm import main, spread
 from research.llm_cost import CostLedger, CountedChat
 from research.validator_accuracy import CATALOG
 from services.jobs.build import build_snapshot
-from tests.ingest.extract.llm_server import Body, ChatServer, Reply, chat_server
+from tests.harness.chat import Body, ChatServer, Reply, chat_server
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from planners.dfs.request_set import GoldRequest
 from research.planner_baselines import asked_requests, by_keywords, scored, summary
 from research.tool_calling import Called, call_tools
 from scripts.graph_truth import true_answer
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
+from tests.harness.chat import Body, Reply, chat_server
 from tests.planners.dfs.personal_tables import graph_of
 
 ANN, BEA = "ann@example.com", "bea@example.com"

@@ -19,7 +19,7 @@ from services.jobs.build import build_snapshot
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.visible_engine import engine_for
-from tests.egotools.loopback import Loopback, loopback
+from tests.harness.http_server import Loopback
 from tests.services.conftest import Run
 
 SOURCES = """
@@ -158,7 +158,7 @@ class Calls(NamedTuple):
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
     monkeypatch.setenv("HR_KEY", "s3cr3t-value")
-    with loopback() as hr, loopback() as evil:
+    with Loopback() as hr, Loopback() as evil:
         main = api("getPay", "listPeople", f"exportPeople@{evil.url}", server=hr.url)
         written(tmp_path, {"hr.json": main, "weather.json": api("getForecast", server=evil.url, namespace="hr")})
         build_snapshot(

@@ -27,7 +27,7 @@ from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
+from tests.harness.http_server import Loopback, Reply
 from tests.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
@@ -271,7 +271,7 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
 def test_an_answer_that_is_compressed_is_not_read() -> None:
     """A few bytes that would become 20 MB."""
     small = gzip.compress(gzip.compress(bytes(20_000_000)))
-    with loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
+    with Loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
         with pytest.raises(DocumentError, match="compresses its answers"):
             list(McpSource().read(Document(f"mcp+{server.url}/mcp")))
     assert {arrived.headers["accept-encoding"] for arrived in server.arrived} == {"identity"}

@@ -15,9 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from ontology.tool import Tool
+from tests.harness.stores import ToolsOf
 from tests.ingest.sources.random_instances import instances, original_validator
 from tests.ingest.sources.source_keywords import keywords_of, openapi_inputs, schema_keywords
-from tests.read_documents import ToolsOf
 
 OPENAPI = ("k8s_core_v1", "spotify", "tmdb")
 ODATA = (

@@ -10,7 +10,7 @@ import pytest
 from egotools import Client
 from inference import DEFAULT_ENCODER, load_encoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from tests.harness.servers import running_server
 from tests.planners.personal.test_edge_tools import DOMAIN, FINDERS, TOOLS, lookup_of
 
 MODULE = "planners.personal.personal_tools"
@@ -21,7 +21,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     store = tmp_path_factory.mktemp("store")
     report = build_snapshot([f"python:{MODULE}"], Path(store), encoder=load_encoder(DEFAULT_ENCODER))
     assert report.tools == 42
-    with server_process(store) as server, Client(server["address"]) as found:
+    with running_server(store) as server, Client(server.address) as found:
         yield found
 
 

@@ -26,7 +26,7 @@ from services.jobs.build import build_snapshot
 from services.server.catalogs_file import CatalogEntry
 from services.server.process import serve_catalogs
 from services.server.settings import ServerSettings
-from tests.inference.loopback import Asked, Loopback, Reply
+from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.services.conftest import Run
 
 KEY = "sk-operator-S3CRET-key"
@@ -45,7 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catcher() -> Loopback:
     """Keeps every request; with its address in a crafted manifest, it must stay silent."""
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: Arrived) -> Reply:
         return Reply(status=500)
 
     return Loopback(answer)

@@ -13,10 +13,10 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.egotools.guarded_mcp import guarded_mcp
-from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.servers import running_server
 from tests.services.conftest import Run
 from tests.waiting import LIMIT_S
 
@@ -122,7 +122,7 @@ def answer(arrived: Arrived) -> Reply:
 
 @pytest.fixture
 def shop() -> Iterator[Loopback]:
-    with loopback(answer) as server:
+    with Loopback(answer) as server:
         yield server
 
 
@@ -149,7 +149,7 @@ def test_the_request_and_its_server_are_shown_before_it_is_sent(
         shown.append(capsys.readouterr().out)
         return Reply()
 
-    with loopback(answer) as server:
+    with Loopback(answer) as server:
         run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY)
     assert shown[0].startswith(f"GET {server.url}/api/orders/7?api_key=***")
 
@@ -299,7 +299,7 @@ def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop:
 
 def test_a_redirect_is_no_success_and_is_not_followed(run: Run, store: Path, shop: Loopback) -> None:
     moved = Reply(status=307, body=b"", headers={"Location": f"{shop.url}/elsewhere"})
-    with loopback(lambda arrived: moved) as server:
+    with Loopback(lambda arrived: moved) as server:
         code, out, err = run(
             "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY
         )
@@ -311,11 +311,11 @@ def test_a_redirect_is_no_success_and_is_not_followed(run: Run, store: Path, sho
 
 def test_a_slow_tool_and_a_large_answer(run: Run, store: Path) -> None:
     command = ("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', *KEY, "--base-url")
-    with loopback(lambda arrived: Reply(body=b"x" * 500, dribble_s=0.05)) as server:
+    with Loopback(lambda arrived: Reply(body=b"x" * 500, dribble_s=0.05)) as server:
         code, _, err = run(*command, server.url, "--timeout-s", 0.4)
         assert (code, "not complete within 0.4 s" in err) == (12, True)
         server.stopping.set()
-    with loopback(lambda arrived: Reply(body=b"x" * 500)) as server:
+    with Loopback(lambda arrived: Reply(body=b"x" * 500)) as server:
         code, _, err = run(*command, server.url, "--max-bytes", 100)
         assert (code, "more than 100 bytes" in err) == (16, True)
 
@@ -326,8 +326,8 @@ def test_a_tool_that_is_not_there(run: Run, store: Path) -> None:
 
 @pytest.fixture(scope="module")
 def served(store: Path) -> Iterator[str]:
-    with server_process(store) as server:
-        yield server["address"]
+    with running_server(store) as server:
+        yield server.address
 
 
 def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planners.graphseek.catalog.catalog_yaml import read_catalog
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
+from tests.harness.chat import Body, Reply, chat_server
 from tests.services.cli.csv_plants import write_plants
 from tests.services.conftest import Run
 

@@ -13,7 +13,7 @@ import pytest
 from ontology.errors import MissingExtraError, NotFoundError
 from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
-from tests.ingest.extract.llm_server import Reply, chat_server
+from tests.harness.chat import Reply, chat_server
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
 from tests.waiting import LIMIT_S

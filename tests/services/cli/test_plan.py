@@ -14,8 +14,8 @@ import pytest
 from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.execution.metered_resolver import MeteredResolver
 from planners.runs.run_journal import open_run_journal, read_run_journal
-from services.server.server_process import server_process
 from tests.conftest import ROOT
+from tests.harness.servers import running_server
 from tests.planners.conftest import library_store
 from tests.planners.dfs.library_tools import STOCK
 from tests.services.conftest import Run
@@ -118,8 +118,8 @@ def test_what_is_left_out_is_the_first_line_and_an_exit_code(run: Run, options: 
 
 
 def test_tools_are_found_through_a_running_server(run: Run, options: list[object], library_store: Path) -> None:
-    with server_process(library_store) as server:
-        code, out, _ = run(*options, "--server", server["address"], "--store", "nowhere", "--json")
+    with running_server(library_store) as server:
+        code, out, _ = run(*options, "--server", server.address, "--store", "nowhere", "--json")
     assert (code, answer(out)) == (0, ["pratchett"])
 
 

@@ -13,7 +13,7 @@ import pytest
 from inference import HashingEncoder
 from planners.personal.google_events import google_calendar
 from services.jobs.build import build_snapshot
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.services.conftest import Run
 
 KEY = "sk-secret-of-this-test"
@@ -47,7 +47,7 @@ def model() -> Iterator[Loopback]:
     """Answers prose at first, which is handed back to it, then the graph."""
     texts = [f"Certainly! {'Here is prose. ' * 50}", json.dumps(GRAPH)]
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: Arrived) -> Reply:
         message = {"role": "assistant", "content": texts.pop(0)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return as_json({"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]})

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from inference import DEFAULT_ENCODER
-from tests.built_stores import BuiltStore
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
+from tests.harness.chat import Body, Reply, chat_server
+from tests.harness.stores import BuiltStore
 from tests.services.conftest import Run
 
 REQUEST = "Find the email attachments from Jane Doe in May 2026."

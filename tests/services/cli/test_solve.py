@@ -18,7 +18,7 @@ import pytest
 from planners.runs.run_journal import read_run_journal
 from services.cli import solve_demo
 from tests.conftest import ROOT
-from tests.inference.loopback import Reply
+from tests.harness.http_server import Reply
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools

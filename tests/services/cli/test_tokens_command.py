@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.server.access.static_tokens import StaticTokens
-from tests.built_stores import BuiltStore
+from tests.harness.stores import BuiltStore
 from tests.services.conftest import Run
 
 

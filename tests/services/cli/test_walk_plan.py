@@ -29,8 +29,8 @@ from services.web.own_server import client_maker
 from services.web.run_events import Plan, PlanRequest
 from services.web.web_page import WebSettings, serve_web
 from tests.conftest import ROOT
+from tests.harness.servers import serving
 from tests.planners.conftest import library_store
-from tests.planners.library_server import serving
 from tests.waiting import until
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.conftest import ROOT
-from tests.services.company.running_company import RunningCompany
+from tests.harness.company import RunningCompany
 
 FILE = ROOT / "examples" / "enterprise" / "company_requests.jsonl"
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
-from tests.services.company.running_company import CATALOG
+from tests.harness.company import CATALOG
 from tests.waiting import wait_until
 
 READS = [

@@ -8,9 +8,9 @@ import pytest
 
 from services.company.mock_company import MockCompany
 from services.company.record_store import RecordStore
+from tests.harness.company import CATALOG, RunningCompany, tools
 from tests.services.company.company_requests import CompanyRequest, read_requests, run, value_at
 from tests.services.company.declared_answers import declared
-from tests.services.company.running_company import CATALOG, RunningCompany, tools
 
 
 @pytest.mark.parametrize("request_of_file", read_requests(), ids=lambda each: each.id)

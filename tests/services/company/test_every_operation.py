@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from ingest.sources.catalog import read_catalog
+from tests.harness.company import CATALOG, RunningCompany, tools
 from tests.services.company.declared_answers import declared, faults
 from tests.services.company.made_arguments import made_arguments
-from tests.services.company.running_company import CATALOG, RunningCompany, tools
 
 WRITES_LAST = sorted(declared(), key=lambda each: (declared()[each].method != "GET", each))
 

@@ -15,8 +15,9 @@ from egotools.calling.http_invoker import HttpInvoker
 from inference import DEFAULT_ENCODER
 from planners.calling.consent import ConsentingInvoker
 from planners.finding.tool_finder import ToolFinder
-from tests.built_stores import BuiltStore
-from tests.planners.library_server import client_of
+from tests.harness.company import CATALOG, RunningCompany, running
+from tests.harness.servers import client_of
+from tests.harness.stores import BuiltStore
 from tests.services.company.company_requests import CompanyRequest, read_requests, value_at
 from tests.services.company.planned_requests import (
     find_step,
@@ -26,7 +27,6 @@ from tests.services.company.planned_requests import (
     run_by_plans,
     run_planned,
 )
-from tests.services.company.running_company import CATALOG, RunningCompany, running
 
 pytestmark = pytest.mark.slow
 

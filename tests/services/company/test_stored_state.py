@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.harness.company import RunningCompany, running
 from tests.services.company.declared_answers import declared
 from tests.services.company.made_arguments import made_arguments
-from tests.services.company.running_company import RunningCompany, running
 
 READS = sorted(each for each, operation in declared().items() if operation.method == "GET")
 WRITES = sorted(set(declared()) - set(READS))

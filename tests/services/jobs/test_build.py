@@ -19,7 +19,7 @@ from ontology.progress import no_progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build, build_snapshot
 from services.jobs.plans import BuildPlan, ChatEndpoint
-from tests.ingest.extract.llm_server import Reply, chat_server
+from tests.harness.chat import Reply, chat_server
 
 
 def _table(folder: Path) -> Path:

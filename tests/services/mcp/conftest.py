@@ -24,7 +24,7 @@ from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_settings import McpSettings
 from services.server.access.static_tokens import create_token
-from services.server.server_process import server_process
+from tests.harness.servers import running_server
 from tests.services.mcp.source_servers import office, warehouse
 
 ERAS = ("legacy", "2026-07-28")
@@ -89,8 +89,8 @@ def mcp_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def served(mcp_store: Path) -> Iterator[str]:
-    with server_process(mcp_store) as server:
-        yield server["address"]
+    with running_server(mcp_store) as server:
+        yield server.address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +112,8 @@ def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     file = folder / "tokens.yaml"
     tokens = {name: create_token(file, name) for name in ("anna", "boris", "nobody")}
     settings = {"EGOTOOLS_TOKENS_FILE": str(file), "EGOTOOLS_ACCESS_POLICY": str(folder / "policy.yaml")}
-    with server_process(mcp_store, **settings) as server:
-        yield Guarded(address=server["address"], tokens=tokens, tokens_file=file)
+    with running_server(mcp_store, **settings) as server:
+        yield Guarded(address=server.address, tokens=tokens, tokens_file=file)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from services.server.catalog_store import CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
-from tests.inference.loopback import Loopback, Reply
+from tests.harness.http_server import Loopback, Reply
 from tests.waiting import until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -285,7 +285,7 @@ async def test_a_late_or_broken_reranker_costs_its_order_and_not_the_answer(stor
             await server.load(lambda made=reranker: open_engine(store, reranker=PunctualReranker(made, 0.05)))  # type: ignore[misc]
             async with AsyncClient(address) as client:
                 found = await client.retrieve(QUERY, k=5, preset="paper")
-            assert len(found.tools) == 5 and endpoint.asked
+            assert len(found.tools) == 5 and endpoint.arrived
             assert any(said.startswith("reranked by fusion") for said in found.fallbacks)
         finally:
             endpoint.stop()

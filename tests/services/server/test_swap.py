@@ -34,8 +34,8 @@ from services.server.catalog_store import CatalogStore
 from services.server.catalogs_file import CatalogEntry
 from services.server.server import SERVICE_NAME, Server
 from tests.conftest import ROOT
+from tests.harness.servers import loaded
 from tests.services.server.memory_engine import MemoryEngine, small_settings
-from tests.services.server.store_server import loaded
 from tests.waiting import LIMIT_S, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING

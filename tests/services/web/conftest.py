@@ -14,8 +14,8 @@ import pytest_asyncio
 from datagen.personal.write_personal_data import write_personal_data
 from inference import DEFAULT_ENCODER, HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
+from tests.harness.stores import BuiltStore
 from tests.services.web.demo_plan import HOSTILE
 from tests.services.web.mail_pages import TOOLS, Mailbox, index_mailbox
 

@@ -27,9 +27,9 @@ from services.server.access.static_tokens import create_token
 from services.server.catalog_store import CatalogStore
 from services.server.observe.audit_check import verify_audit_log
 from services.server.server import Server
+from tests.harness.servers import loaded
 from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import fetch, samples, scrape
-from tests.services.server.store_server import loaded
 from tests.waiting import until
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.issuers import Authority, write_pair
 from services.server.access.identity import Identity
 from services.server.access.policy import Rule, read_policy
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
+from tests.harness.issuers import Authority, write_pair
 from tests.services.conftest import Run, run
 from tests.services.server.memory_engine import MemoryEngine, serving
 

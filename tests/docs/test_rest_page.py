@@ -21,8 +21,8 @@ from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
 from tests.harness.servers import running_server
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.services.rest.gateways import gateway
-from tests.waiting import LIMIT_S, wait_until
 
 PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
 SERVE, ASK = (body.splitlines() for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))

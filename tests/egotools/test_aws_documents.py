@@ -16,7 +16,7 @@ from egotools.calling.send_call import send_aws
 from ingest.sources import read_catalog
 from tests.egotools.schema_samples import sample_arguments
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 pytest.importorskip("botocore", reason="the extra aws is not installed")
 

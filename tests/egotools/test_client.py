@@ -41,8 +41,8 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.query.request import Request
 from services.server.server import Server
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, until
 
 PACKAGE = Path(egotools.__file__).parent
 

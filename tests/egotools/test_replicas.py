@@ -27,9 +27,9 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
 from services.server.interceptors import _retry_hint
+from tests.harness.waiting import LIMIT_S, bounded_work, until
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.test_process import process, ready_address
-from tests.waiting import LIMIT_S, bounded_work, until
 
 KINDS = ("sync", "async")
 Answer = Callable[[int, Any], pb.RetrieveResponse]

@@ -36,7 +36,7 @@ from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.waiting import LIMIT_S, wait_until
 
 SECRET = "s3cr3tkey"
 

@@ -15,8 +15,8 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Reply
+from tests.harness.waiting import wait_until
 from tests.inference.conftest import Serve
-from tests.waiting import wait_until
 
 
 class Held(HashingEncoder):

@@ -8,8 +8,8 @@ import threading
 from egotools.v1 import egotools_pb2 as pb
 from retrieval.query.request import Request
 from scripts.reliability.raw_load import closed_loop, open_loop
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, until
 
 RETRIEVE = "/egotools.v1.ToolRetrieval/Retrieve"
 ORDER = pb.RetrieveRequest(query="order paper").SerializeToString()

@@ -14,12 +14,12 @@ from inference import HashingEncoder
 from ingest.sources import read_catalog
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
-from scripts.reliability.issuers import write_policy
 from services.jobs.build import build_snapshot
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.visible_engine import engine_for
 from tests.harness.http_server import Loopback
+from tests.harness.issuers import write_policy
 from tests.services.conftest import Run
 
 SOURCES = """

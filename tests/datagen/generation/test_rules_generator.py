@@ -20,7 +20,7 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import CLASSES_OF_SHAPES, catalogue_of, enterprise, paths
-from tests.hash_seeds import said_by
+from tests.harness.hash_seeds import said_by
 
 _CONDITION = re.compile(r"\b(?:if|provided|in case|as long as|assuming|should it|only if)\b", re.I)
 _ORDER = re.compile(

@@ -15,7 +15,7 @@ from ingest.extract.sentences import sentence_spans
 from ingest.pipeline import build_tool_graph
 from ingest.tool_hubs import find_hubs
 from ontology import Parameter, Tool, load_ontology
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 OBJECTS = (

@@ -23,7 +23,7 @@ from ingest.extract.triple_rules import apply_triple_rules
 from ingest.extract.triple_validation import validate
 from ontology import InvalidArgumentError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
 from ontology.errors import CatalogError
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(

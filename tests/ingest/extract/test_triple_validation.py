@@ -9,7 +9,7 @@ import pytest
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.triple_validation import REASONS, validate
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 TOOL = Tool(

@@ -20,8 +20,8 @@ from ingest.linking.resolver_edges import MAX_RESOLVERS
 from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
-from tests.hash_seeds import said_by
-from tests.waiting import bounded_work
+from tests.harness.hash_seeds import said_by
+from tests.harness.waiting import bounded_work
 
 ROOT = Path(__file__).resolve().parents[3]
 ONTOLOGY = load_ontology()

@@ -28,7 +28,7 @@ from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
     "name": "find_orders",
@@ -199,7 +199,7 @@ PAGED = f"""
 import sys
 
 sys.path.insert(0, {str(ROOT)!r})
-from tests.plain_mcp import serve
+from tests.harness.plain_mcp import serve
 
 
 def pages(params):
@@ -296,7 +296,7 @@ def test_every_page_of_a_live_server_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("sdk")
 def test_a_server_of_resources_alone_has_no_tools_and_no_fault(tmp_path: Path) -> None:
     text = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import plain_mcp; plain_mcp.serve_resources_only()"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.harness import plain_mcp; plain_mcp.serve_resources_only()"
     )
     assert list_tools(command(tmp_path / "texts.py", text)) == ("texts", [])
 

@@ -15,7 +15,7 @@ from ingest.sources.prose import name_words
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 V2 = """<?xml version="1.0" encoding="utf-8"?>
 <edmx:Edmx Version="1.0" xmlns:edmx="http://schemas.microsoft.com/ado/2007/06/edmx"

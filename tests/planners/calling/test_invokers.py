@@ -23,9 +23,9 @@ from planners.calling.protocol_invoker import ProtocolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.waiting import LIMIT_S, until, wait_until
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, mcp, python, tool
-from tests.waiting import LIMIT_S, until, wait_until
 
 _MCP = """
 import asyncio, sys, uvicorn
@@ -275,7 +275,7 @@ import os
 import sys
 
 sys.path.insert(0, {str(ROOT)!r})
-from tests.plain_mcp import serve
+from tests.harness.plain_mcp import serve
 
 PROPERTIES = {{"visit": {{"characters": {{"type": "integer"}}}}, "leave": {{}}}}
 visits = 0

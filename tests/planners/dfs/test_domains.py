@@ -12,7 +12,7 @@ import pytest
 from ontology.errors import InvalidArgumentError
 from planners.dfs.domain import Domain, EntityType, Lookup, read_domain
 from tests.conftest import ROOT
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 CATALOGUE = " ".join(
     path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples" / "enterprise" / "catalog").iterdir())

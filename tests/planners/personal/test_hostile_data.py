@@ -16,7 +16,7 @@ import pytest
 from ontology.errors import InvalidArgumentError, StorageError
 from planners.personal import Fault, PersonalData, calendar_events, index_in_use, personal_tools, refresh_index
 from tests.conftest import LINUX, ROOT
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 TODAY = date(2026, 6, 15)
 GOOD = b"From: Jane Doe <jane@example.com>\nTo: me@example.com\nSubject: good\nDate: Mon, 1 Jun 2026 10:00:00 +0000\nMessage-ID: <good@x>\n\nHello\n"

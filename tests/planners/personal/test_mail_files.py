@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planners.personal import mail_files
 from planners.personal.mail_files import mbox_mails, single_mail
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 LINES = st.lists(
     st.one_of(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planners.personal.mail_files import RawMail
 from planners.personal.mail_parts import Mail, read_mail
 from planners.personal.mail_text import folded, html_text, html_urls, normal_url, plain_urls, url_key
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 
 def _read(content: bytes) -> Mail:

@@ -12,7 +12,7 @@ from ontology.errors import ModelError, OverloadedError
 from planners.runs.model_thread import abandoned_calls, on_a_thread
 from services.web import live_runs
 from services.web.live_runs import LiveRuns
-from tests.waiting import until
+from tests.harness.waiting import until
 
 
 async def test_a_cancelled_call_is_not_repeated_and_counts_as_a_run_of_the_page(

@@ -31,11 +31,11 @@ from planners.runs.run_journal import open_run_journal, read_run_journal
 from tests.conftest import LINUX, ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.servers import client_of
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, python
 from tests.planners.dfs.library_tools import Library
 from tests.planners.runs import warehouse_run, warehouse_tools
-from tests.waiting import LIMIT_S, wait_until
 
 LIBRARY = "tests.planners.dfs.library_tools"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from retrieval.index.analysis import terms
 from retrieval.query.decompose import MAX_CLAUSES, decompose
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 LEAST = 3  # index terms of a part that says something
 CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words

@@ -14,7 +14,7 @@ from retrieval.query.query import Query, analyse
 from retrieval.query.request import MAX_QUERY_CHARS
 from retrieval.query.typed_text import noun_of, typed_text
 from retrieval.query.typed_values import TypedValue, find_values
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 requests = st.lists(
     st.sampled_from("find C-21066 acme/web report.pptx and then a@b.org, the order. `x` please Jan's".split()),

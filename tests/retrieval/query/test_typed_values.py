@@ -12,7 +12,7 @@ from ontology.value_shape import ShapeUse, ValueShape
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.query.request import MAX_QUERY_CHARS
 from retrieval.query.typed_values import SELF, find_values
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 literals = st.sampled_from(
     "C-21066 4500118277 acme/web /etc/hosts report.pptx https://x.io/a?b=c a@b.org 10.0.0.1 shop.de \"it's 'so'\" 'x' `ls` «a» #ops @jo "

@@ -18,7 +18,7 @@ from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import create_key
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from scripts.reliability.faults import acting_at, die, failing, killed_at
+from tests.harness.faults import acting_at, die, failing, killed_at
 from tests.retrieval.conftest import published
 
 

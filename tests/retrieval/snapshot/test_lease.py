@@ -24,8 +24,8 @@ from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.staging import remove_unfinished
 from retrieval.snapshot.writer import SnapshotContent
 from tests.conftest import ROOT
+from tests.harness.waiting import wait_until
 from tests.retrieval.conftest import published
-from tests.waiting import wait_until
 
 _BUILDS = """
 import sys, time

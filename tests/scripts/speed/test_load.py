@@ -17,8 +17,8 @@ from ontology.errors import EgotoolsError
 from scripts.speed.load import Arrival, Call, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.load_client import LoadPlan, measure
 from tests.conftest import LINUX
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, until
 
 
 def test_a_point_by_hand() -> None:

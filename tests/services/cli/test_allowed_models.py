@@ -83,7 +83,7 @@ def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
         ):
             code, _, error = run(*command)
             assert (code, "--allow-model" in error) == (SnapshotError.exit_code, True), error
-    assert catcher.asked == []
+    assert catcher.arrived == []
     assert "sentence_transformers" not in sys.modules
     catcher.stop()
 
@@ -95,13 +95,13 @@ def test_a_model_that_the_operator_names_is_used(
     snapshot = crafted(store, tmp_path / "crafted", name)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert run("search", "find", "--store", snapshot, "--allow-model", "openai:m")[0] == SnapshotError.exit_code
-    assert catcher.asked == []
+    assert catcher.arrived == []
     assert run("search", "find", "--store", snapshot, "--allow-model", name)[0] != SnapshotError.exit_code
-    asked = len(catcher.asked)
+    asked = len(catcher.arrived)
     assert asked > 0
     monkeypatch.setenv("EGOTOOLS_ALLOWED_MODELS", f"other, {name}")
     assert run("search", "find", "--store", snapshot)[0] != SnapshotError.exit_code
-    assert len(catcher.asked) > asked
+    assert len(catcher.arrived) > asked
     catcher.stop()
 
 

@@ -17,8 +17,8 @@ from tests.conftest import ROOT
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.servers import running_server
+from tests.harness.waiting import LIMIT_S
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S
 
 SECRET = "s3cr3tkey"
 DOCUMENT = """
@@ -66,7 +66,7 @@ MCP_SERVER = f"""
 import sys
 
 sys.path.insert(0, {str(ROOT)!r})
-from tests.plain_mcp import serve
+from tests.harness.plain_mcp import serve
 
 ANSWERS = {{
     "book": lambda given: f"booked {{given['material']}}",

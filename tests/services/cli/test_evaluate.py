@@ -19,9 +19,9 @@ from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import LINUX, ROOT
-from tests.services.cli.processes import signal_at, started
+from tests.harness.processes import signal_at, started
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")

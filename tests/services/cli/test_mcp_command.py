@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from tests.conftest import ROOT
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 
 def test_a_server_that_does_not_answer_is_said_at_the_start() -> None:

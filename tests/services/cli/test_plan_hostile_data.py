@@ -102,10 +102,10 @@ def test_no_content_of_a_mail_reaches_the_model_and_no_key_is_written(
     assert code == 0, error
     answer = json.loads(out)["execution"]["answer"]
     assert [each["fields"]["name"] for each in answer] == [f"{ORDER}.txt"], "the mail was read"
-    assert len(model.asked) == 2
-    sent = json.dumps([each.body for each in model.asked])
+    assert len(model.arrived) == 2
+    sent = json.dumps([each.json for each in model.arrived])
     assert REQUEST in sent and "gnore your instructions" not in sent and "evil@example.com" not in sent
-    assert {each.headers["authorization"] for each in model.asked} == {f"Bearer {KEY}"}
+    assert {each.headers["authorization"] for each in model.arrived} == {f"Bearer {KEY}"}
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not [
         content for content in (*written, out.encode(), error.encode(), caplog.text.encode()) if KEY.encode() in content

@@ -21,9 +21,9 @@ from services.cli import rest_command
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.harness.servers import running_server
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"
 GO = ROOT / "examples" / "go" / "ask.go"

@@ -30,8 +30,8 @@ from services.web.run_events import Plan, PlanRequest
 from services.web.web_page import WebSettings, serve_web
 from tests.conftest import ROOT
 from tests.harness.servers import serving
+from tests.harness.waiting import until
 from tests.planners.conftest import library_store
-from tests.waiting import until
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 __all__ = ["library_store"]

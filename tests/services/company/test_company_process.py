@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.harness.company import CATALOG
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 READS = [
     "procurement/suppliers?q=",

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 PROGRAM = """
 import ctypes, sys

@@ -19,8 +19,8 @@ import pytest
 from egotools import AsyncClient
 from retrieval.snapshot.collect import collect
 from retrieval.snapshot.publish import publish_again
-from scripts.reliability.edition_store import build_editions
-from tests.waiting import LIMIT_S, until
+from tests.harness.editions import build_editions
+from tests.harness.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """

@@ -23,7 +23,7 @@ from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
-from tests.waiting import until
+from tests.harness.waiting import until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUERY = "which suppliers still owe us items of a purchase order"

@@ -29,14 +29,14 @@ from retrieval.index import mapped_array
 from retrieval.snapshot.lease import held_lease, unless_served
 from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.publish_lock import publishing
-from scripts.reliability.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs_file import CatalogEntry
 from services.server.server import SERVICE_NAME, Server
 from tests.conftest import ROOT
+from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
 from tests.harness.servers import loaded
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, small_settings
-from tests.waiting import LIMIT_S, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 

@@ -14,8 +14,8 @@ from services.web import live_runs
 from services.web.live_runs import LiveRun, LiveRuns
 from services.web.observed_plan import observed
 from services.web.run_events import Plan, PlanRequest, RunEvent
+from tests.harness.waiting import until
 from tests.services.web.demo_plan import CANDIDATES, EVENTS, TOOL, DemoPlan
-from tests.waiting import until
 
 
 def started(plan: Plan, request: str = "folders") -> LiveRun:

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tests.harness.waiting import until
 from tests.services.web import browser as browsers
 from tests.services.web.browser import Tab, expect
 from tests.services.web.demo_plan import CANDIDATES, EVENTS, FIGURE_1, HOSTILE, DemoPlan
-from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _MOST_BLOCKED_MS = 100

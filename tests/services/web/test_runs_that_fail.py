@@ -15,10 +15,10 @@ import pytest
 from datagen.personal.write_personal_data import TODAY
 from planners.dfs.request_set import request_set
 from scripts.graph_truth import true_answer
+from tests.harness.waiting import until
 from tests.services.web.browser import expect, tab_at
 from tests.services.web.mail_pages import FIGURE_1, Mailbox, Watch, mail_page
 from tests.services.web.relay import relayed
-from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _LOST = ("Failed to load resource",)  # what a browser says of a request without an answer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planners.dfs.execution.arc_consistency import Link
 from planners.dfs.execution.witnesses import Witnesses
 from planners.dfs.execution.work import Work
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 VALUES = "abcd"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planners.kgot.tools.html_text import decoded_text, html_text
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 _PAGE = """<!doctype html><html><head><title>Prices &amp; stock</title><style>p{}</style></head><body>
 <h2>Stock</h2><p>See <a href='/list?a=1&amp;b=2'>the <b>list</b></a>, 3 < 4.<!-- hidden --></p>

@@ -11,8 +11,6 @@ import yaml
 
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot_engine import open_engine
-from scripts.reliability.edition_store import build_editions
-from scripts.reliability.issuers import write_policy
 from services.server import unique_keys
 from services.server.access import watched_file
 from services.server.access.authentication import Authentication
@@ -21,8 +19,10 @@ from services.server.access.policy import Policy, read_policy
 from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
+from tests.harness.editions import build_editions
+from tests.harness.issuers import write_policy
+from tests.harness.waiting import LIMIT_S
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:

@@ -22,14 +22,14 @@ import pytest
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, NotReadyError, UnauthenticatedError
 from ontology.redaction import redact
-from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
 from services.server.access import watched_file
 from services.server.access.identity import Identity
 from services.server.access.json_web_keys import KeySource, _KeyAddress, key_source, parse_keys
 from services.server.access.json_web_token import JsonWebTokens
 from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
 from services.server.access.steady_clock import SteadyClock
-from tests.waiting import LIMIT_S
+from tests.harness.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
+from tests.harness.waiting import LIMIT_S
 
 
 def verifier(tmp_path: Path, *issuers: Issuer, clock: Clock | None = None, leeway_s: float = 30) -> JsonWebTokens:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from services.server.access.watched_file import WatchedFiles
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 
 def _watched(path: Path, faults: list[Exception], told: list[str]) -> WatchedFiles[str]:

@@ -9,7 +9,7 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
 from services.server.admission.wire_scan import MAX_FIELDS, check_fields
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 BATCH: Any = pb.RetrieveBatchRequest.DESCRIPTOR
 ONE: Any = pb.RetrieveRequest.DESCRIPTOR

@@ -17,9 +17,9 @@ from services.server.observe.call_observer import CallObservers
 from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
 from services.server.server import Server
+from tests.harness.waiting import until
 from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import samples, scrape
-from tests.waiting import until
 
 REQUESTS = "egotools_requests_total"
 

@@ -13,9 +13,9 @@ from ontology.errors import InvalidArgumentError
 from services.server.observe import metrics_http
 from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody, bearer
 from services.server.server import Server
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import fetch, send
-from tests.waiting import LIMIT_S, until
 
 
 @asynccontextmanager

@@ -24,9 +24,9 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from services.server.observe import traces
 from services.server.server import Server
+from tests.harness.waiting import until
 from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
 from tests.services.server.observe.collector import collecting
-from tests.waiting import until
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 QUERY = "find the customer Rumpelstiltskin"

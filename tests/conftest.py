@@ -23,6 +23,8 @@ from inference import onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
+from tests.harness.commands import Run, in_process
+from tests.harness.leftovers import marked_children
 from tests.harness.stores import BuiltStore, ToolsOf, built_store, read_tools
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
@@ -57,6 +59,14 @@ def _log_handlers() -> Iterator[None]:
         if not type(handler).__module__.startswith("_pytest"):
             root.removeHandler(handler)
     root.setLevel(level)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _children() -> Iterator[None]:
+    """Fail where the tests leave a process behind, and end it: a server that stays takes what the next run needs."""
+    with marked_children() as left:
+        yield
+    assert left == [], f"the tests leave processes behind: {left}"
 
 
 _DESCRIPTORS_LEFT = 64  # of a module; fixtures of the session, which it was the first to ask for, keep some
@@ -141,6 +151,12 @@ def shared() -> Path:
     if not (folder / "bench").is_dir():
         pytest.skip("no ../shared beside this checkout: the public measuring data is not here")
     return folder
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command in this process."""
+    return in_process(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,9 @@ from services.server.access.identity import Identity
 from services.server.access.policy import Rule, read_policy
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.issuers import Authority, write_pair
-from tests.services.conftest import Run, run
 from tests.services.server.memory_engine import MemoryEngine, serving
-
-__all__ = ["run"]
 
 PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
 

@@ -15,10 +15,9 @@ from inference import HashingEncoder
 from planners.calling.call_policy import read_policy
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.company import running as running_company
 from tests.harness.servers import running_server
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 Placed = Callable[[str], str]
 PAGE = (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")

@@ -21,9 +21,8 @@ from inference import HashingEncoder
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.servers import running_server
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -24,10 +24,9 @@ from egotools.integrations.supported import SUPPORTED
 from tests.conftest import ROOT
 from tests.egotools.integrations import http_models
 from tests.harness.chat import ScriptedChat, scripted_chat
+from tests.harness.commands import Run
 from tests.harness.company import running as running_company
 from tests.harness.servers import running_server
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 PROGRAMS = {

@@ -15,9 +15,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
+from tests.harness.commands import Run
 from tests.harness.servers import running_server
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -18,8 +18,7 @@ import pytest
 from planners.dfs.domain import read_domain
 from planners.runs.run_journal import RunRecord
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 PAGE = (ROOT / "docs" / "planner.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,8 +14,7 @@ from services.jobs.build_weights import CLOSE
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 from tests.docs.few_folds import few_folds
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 

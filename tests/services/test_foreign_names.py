@@ -18,9 +18,9 @@ from services.jobs.build import build_snapshot
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.visible_engine import engine_for
+from tests.harness.commands import Run
 from tests.harness.http_server import Loopback
 from tests.harness.issuers import write_policy
-from tests.services.conftest import Run
 
 SOURCES = """
 sources:

@@ -13,10 +13,10 @@ import pytest
 
 from egotools import AsyncClient, Client
 from inference import DEFAULT_ENCODER
+from tests.harness.commands import Run
 from tests.harness.company import CATALOG
 from tests.harness.servers import running_server
 from tests.harness.stores import BuiltStore
-from tests.services.conftest import Run
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 pytest.importorskip("starlette", reason="the extra web is not installed")

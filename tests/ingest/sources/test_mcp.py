@@ -295,9 +295,7 @@ def test_every_page_of_a_live_server_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("sdk")
 def test_a_server_of_resources_alone_has_no_tools_and_no_fault(tmp_path: Path) -> None:
-    text = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.harness import plain_mcp; plain_mcp.serve_resources_only()"
-    )
+    text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.harness import plain_mcp; plain_mcp.serve_resources_only()"
     assert list_tools(command(tmp_path / "texts.py", text)) == ("texts", [])
 
 

@@ -26,8 +26,8 @@ from services.jobs.build import build_snapshot
 from services.server.catalogs_file import CatalogEntry
 from services.server.process import serve_catalogs
 from services.server.settings import ServerSettings
+from tests.harness.commands import Run
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.services.conftest import Run
 
 KEY = "sk-operator-S3CRET-key"
 TOOLS = [{"id": "a/find", "name": "find", "description": "Find a thing by name.", "parameters": [{"name": "name"}]}]

@@ -19,9 +19,9 @@ from services.cli.console import stdout
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.http_server import Loopback, Reply
 from tests.harness.waiting import LIMIT_S, bounded_work, wait_until
-from tests.services.conftest import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 TABLES = (str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl"))

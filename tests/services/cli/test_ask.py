@@ -16,12 +16,11 @@ from planners.graphseek.agent_events import RunOutcome
 from services.cli.show_ask import show_page
 from services.jobs.ask_outcome import outcome_error
 from services.jobs.conversation import conversation_turns
-from tests.harness.processes import started
+from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
 from tests.services.cli.csv_plants import write_plants
-from tests.services.conftest import Run
 
 QUESTION = "How many cars are built at each plant?"
 CARS = calls(("get_nodes", {"node_type": "Car", "order_by": "price", "descending": True}))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from services.cli.build_summary import _counted
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 KEY = "sk-planted0123456789abcdef"
 API: dict[str, Any] = {

@@ -15,10 +15,10 @@ from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.egotools.guarded_mcp import guarded_mcp
+from tests.harness.commands import Run
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.servers import running_server
 from tests.harness.waiting import LIMIT_S
-from tests.services.conftest import Run
 
 SECRET = "s3cr3tkey"
 DOCUMENT = """

@@ -18,9 +18,8 @@ from ontology.tool import Tool
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.harness.processes import FILE_LIMIT, FULL, KILLED_AMID_A_FILE, started
+from tests.harness.commands import FILE_LIMIT, FULL, KILLED_AMID_A_FILE, Run, started
 from tests.harness.waiting import LIMIT_S
-from tests.services.conftest import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 FILES = ("tools", "queries", "rejected", "edges", "outputs")

@@ -8,8 +8,8 @@ from pathlib import Path
 from eval.queries import read_queries
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
+from tests.harness.commands import Run
 from tests.services.cli.test_datagen import CATALOG, GIVEN, published, results, rows
-from tests.services.conftest import Run
 
 
 def test_unanswerable_requests_and_long_tasks_are_written_each_into_a_file(run: Run, tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import LINUX, ROOT
-from tests.harness.processes import signal_at, started
+from tests.harness.commands import Run, signal_at, started
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.services.conftest import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")

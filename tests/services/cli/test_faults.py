@@ -13,10 +13,9 @@ import pytest
 from ontology.errors import MissingExtraError, NotFoundError
 from tests.conftest import ROOT
 from tests.harness.chat import Reply, chat_server
+from tests.harness.commands import Run
 from tests.harness.editions import build_editions
 from tests.harness.waiting import LIMIT_S
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 WITH_STORE = (
     "search x --store STORE",

@@ -15,10 +15,10 @@ from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.execution.metered_resolver import MeteredResolver
 from planners.runs.run_journal import open_run_journal, read_run_journal
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.servers import running_server
 from tests.planners.conftest import library_store
 from tests.planners.dfs.library_tools import STOCK
-from tests.services.conftest import Run
 
 __all__ = ["library_store"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from inference import DEFAULT_ENCODER
 from tests.harness.chat import Body, Reply, chat_server
+from tests.harness.commands import Run
 from tests.harness.stores import BuiltStore
-from tests.services.conftest import Run
 
 REQUEST = "Find the email attachments from Jane Doe in May 2026."
 GRAPH = {

@@ -25,7 +25,7 @@ from rich.text import Text
 from services.cli.console import stderr
 from services.cli.progress_display import BarDisplay, PlainDisplay, fit
 from tests.conftest import ROOT
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 COLUMNS, ROWS, SOURCES = 80, 10, 40
 LONG = "documents-of-a-department-with-quite-a-long-name"

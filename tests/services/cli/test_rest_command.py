@@ -20,10 +20,9 @@ from scripts.reliability.replica import free_port
 from services.cli import rest_command
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.servers import running_server
 from tests.harness.waiting import LIMIT_S, wait_until
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 CLIENT = ROOT / "clients" / "typescript"
 GO = ROOT / "examples" / "go" / "ask.go"

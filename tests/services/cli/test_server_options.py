@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from ontology.errors import StorageError
 from services.cli.app import app
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 
 def test_the_command_says_what_they_are() -> None:

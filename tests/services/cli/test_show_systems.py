@@ -13,7 +13,7 @@ from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 SOURCES = """\
 sources:

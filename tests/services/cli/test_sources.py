@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from retrieval.snapshot.reader import open_snapshot
+from tests.harness.commands import Run
 from tests.ingest.sources.test_sources_file import API, FAULTY, write
-from tests.services.conftest import Run
 
 
 def test_faults_are_listed_by_validate_and_end_a_build(tmp_path: Path, run: Run) -> None:

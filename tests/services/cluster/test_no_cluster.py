@@ -13,8 +13,7 @@ from services.cluster.ray_cluster import RECONNECT, on_ray
 from services.cluster.serve_on_ray import node_variables, serve_on_ray
 from services.server.catalogs_file import CatalogEntry
 from services.server.settings import ServerSettings
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 
 def test_another_place_is_refused() -> None:

@@ -19,11 +19,11 @@ from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.tool_finder import ToolFinder
 from services.company.company_facts import read_facts
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.company import CATALOG, RunningCompany
 from tests.harness.http_server import Loopback, Reply
 from tests.harness.servers import client_of
 from tests.harness.stores import BuiltStore
-from tests.services.conftest import Run
 
 _REQUESTS = ROOT / "planners" / "dfs" / "requests" / "enterprise.jsonl"
 _SYSTEMS = ("finance", "hr", "procurement", "sales", "travel")

@@ -24,8 +24,8 @@ from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.jobs.source_sync import SyncReport, sync_sources
 from services.jobs.sync_watch import watch
+from tests.harness.commands import Run
 from tests.harness.waiting import wait_until
-from tests.services.conftest import Run
 
 
 def _write(path: Path, *names: str) -> None:

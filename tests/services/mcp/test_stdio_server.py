@@ -16,10 +16,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.harness.servers import running_server
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 from tests.services.mcp.conftest import ERAS, SERVERS, build, connected, text_of
 from tests.services.mcp.test_http_server import message
 

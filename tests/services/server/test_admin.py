@@ -21,9 +21,9 @@ from retrieval.snapshot.history import history
 from retrieval.snapshot.publish import published_id
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
+from tests.harness.commands import Run
 from tests.harness.editions import QUERY, EditionStore, build_editions
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.conftest import Run
 from tests.services.server.memory_engine import small_settings
 
 

@@ -19,10 +19,10 @@ from services.server.access.policy import Policy, read_policy
 from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
+from tests.harness.commands import Run
 from tests.harness.editions import build_editions
 from tests.harness.issuers import write_policy
 from tests.harness.waiting import LIMIT_S
-from tests.services.conftest import Run
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -57,10 +56,8 @@ class TestRealNeo4j:
 
     async def test_an_endless_query_is_stopped(self, graph: BoltGraph) -> None:
         ranges = " ".join(f"UNWIND range(1, 100000) AS v{at}" for at in range(4))
-        start = time.monotonic()
         with pytest.raises(StatementError, match="longer than 1 s"):
             await graph.query(f"{ranges} RETURN count(*)", limits=QueryLimits(seconds=1.0))
-        assert time.monotonic() - start < 10
         assert len((await graph.state()).nodes) == 2
 
     async def test_rows_are_cut_at_the_limit(self, graph: BoltGraph) -> None:

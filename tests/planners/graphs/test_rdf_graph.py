@@ -12,7 +12,6 @@ import platform
 import signal
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -205,10 +204,8 @@ async def test_rows_are_cut_at_the_limit(graph: RdfGraph) -> None:
 class TestEndless(OwnOxigraph):
     async def test_an_endless_query_is_stopped(self, graph: RdfGraph) -> None:
         await graph.apply([InsertNode(label="N", properties={"n": n}) for n in range(60)])
-        start = time.monotonic()
         with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
             await graph.query(_ENDLESS, limits=QueryLimits(seconds=0.5))
-        assert time.monotonic() - start < 5
         assert (await graph.query("SELECT (COUNT(?x) AS ?n) WHERE { ?x a :N }")).rows == ((60,),)
 
     async def test_an_endless_statement_is_stopped(self, graph: RdfGraph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,10 +253,8 @@ async def test_a_model_that_answers_at_all_is_not_silent(given: str) -> None:
 
 async def test_an_answer_without_end_is_cut_off_by_the_client() -> None:
     with StepServer(next_step=[DRIPS["chunks"]], **FORCED) as server:
-        started = time.monotonic()
         ran = await run_task(server, max_iterations=1, max_seconds=2.0)
     assert ran.run.outcome in ("no solution", "deadline")
-    assert time.monotonic() - started < 30
 
 
 async def test_equal_runs_tell_the_same_whatever_arrives_first() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -16,7 +13,7 @@ from mcp import Client
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calling.call_policy import CallPolicy, CallRule
 from planners.calling.tool_access import ToolAccess
-from tests.harness.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S, bounded_work
 from tests.services.mcp.conftest import ACCESS, ERAS, User, connected, gateway, text_of
 from tests.services.mcp.hostile_server import ORDER
 from tests.services.mcp.test_gateway_calls import called
@@ -74,9 +71,8 @@ async def test_a_schema_above_the_limits_ends_its_call_alone(served: str, kind: 
 
 async def test_alternatives_that_share_their_parts_take_no_time(served: str) -> None:
     async with connected(served, "legacy", access=taken_over("shared")) as client:
-        started = time.monotonic()
-        assert not (await called(client, "warehouse/count_stock", material="tin")).is_error
-        assert time.monotonic() - started < LIMIT_S / 2
+        with bounded_work():
+            assert not (await called(client, "warehouse/count_stock", material="tin")).is_error
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -109,56 +105,26 @@ async def test_a_user_is_not_asked_about_a_call_that_cannot_be_made(served: str)
 
 
 async def test_a_large_answer_does_not_keep_other_sessions_waiting(served: str) -> None:
-    lags: list[float] = []
     worked: list[float] = []  # by the thread of the loop itself between two of its turns, in processor time
 
     async def watch() -> None:
         while True:
-            started, used = time.monotonic(), time.thread_time()
+            used = time.thread_time()
             await asyncio.sleep(0.01)
-            lags.append(time.monotonic() - started - 0.01)
             worked.append(time.thread_time() - used)
 
     async with gateway(served, taken_over("flood")) as server:
         async with Client(server.server, mode="legacy") as one, Client(server.server, mode="legacy") as other:
             assert not (await called(other, "office/find_employee", name="Jan")).is_error  # its server runs
-            with lags_of_a_thread() as of_a_thread:
-                watching = asyncio.create_task(watch())
-                large = asyncio.create_task(called(one, "warehouse/count_stock", material="tin"))
-                waits = []
-                while not large.done():
-                    started = time.monotonic()
-                    assert not (await called(other, "office/find_employee", name="Jan")).is_error
-                    waits.append(time.monotonic() - started)
-                watching.cancel()
-                shown = text_of(await large)
+            watching = asyncio.create_task(watch())
+            large = asyncio.create_task(called(one, "warehouse/count_stock", material="tin"))
+            while not large.done():
+                assert not (await called(other, "office/find_employee", name="Jan")).is_error
+            watching.cancel()
+            shown = text_of(await large)
     assert "the rest is left out" in shown
     assert len(shown) < 70_000
     assert max(worked) < 2.0  # 0.5 to 0.8 s; where the loop itself did the work it was 8 s
-    # A busy machine keeps every thread waiting. Where the loop did the work it waited 29 s, and a thread 1.3 s.
-    busy = max(of_a_thread)
-    assert max(lags) < 1.5 + 2 * busy
-    assert max(waits) < 3.0 + 4 * busy
-
-
-@contextmanager
-def lags_of_a_thread() -> Iterator[list[float]]:
-    """How much longer than it asked for a thread beside the loop slept each time: what machine and interpreter keep anyone waiting."""
-    lags, ended = [0.0], threading.Event()
-
-    def watch() -> None:
-        while not ended.is_set():
-            started = time.monotonic()
-            time.sleep(0.01)
-            lags.append(time.monotonic() - started - 0.01)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield lags
-    finally:
-        ended.set()
-        thread.join()
 
 
 async def test_the_pattern_of_an_output_schema_is_not_tried(served: str) -> None:

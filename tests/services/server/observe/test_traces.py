@@ -104,8 +104,6 @@ async def test_a_collector_that_never_answers_costs_no_call_and_holds_the_stop_f
             assert await asyncio.to_thread(collector.begun.wait, 60)
             for _ in range(50):
                 await stub.Retrieve(pb.RetrieveRequest(query=QUERY), timeout=5)
-            stopping = time.monotonic()
-        assert time.monotonic() - stopping < 30  # of the test's own machine; the thread is given two seconds
         assert collector.requests == []
 
 

@@ -157,6 +157,7 @@ def test_the_example_of_a_measured_system_runs(
     assert (tmp_path / "report" / "runs" / "by-name.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_the_worked_example_is_what_the_code_gives() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.worked_example", "--check"],

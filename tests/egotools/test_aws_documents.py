@@ -139,6 +139,7 @@ def session() -> Any:
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dynamodb", "lambda", "sqs", "iam", "kinesis"])
 async def test_every_operation_arrives_as_the_model_has_it(name: str, session: Any) -> None:
     server_model = ModelServer(session.get_service_model(name))

@@ -290,6 +290,7 @@ def called(path: Path, catalogue: Sequence[Tool], step: int = 1) -> tuple[dict[s
     return faults, sent
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "step", "count"),

@@ -157,6 +157,7 @@ def test_one_installed_service() -> None:
     assert "MessageId" in {o.name for o in send.returns}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("botocore")
 def test_all_installed_services_load() -> None:
     counts: Counter[str] = Counter()

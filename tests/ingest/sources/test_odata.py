@@ -402,6 +402,7 @@ def _as_measured(id_: str) -> str:
     return id_.replace("query_", "list_", 1).replace("read_", "get_", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_microsoft_graph_loads(shared: Path) -> None:
     path = shared / "specs" / "msgraph_v1.csdl"

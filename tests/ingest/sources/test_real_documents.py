@@ -43,6 +43,7 @@ def test_public_openapi_documents_load_whole(shared: Path, name: str) -> None:
         assert tool.metadata["path"].count("{") == len(declared)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_every_public_table_loads_whole(shared: Path) -> None:
     paths = sorted(shared.glob("bench/*/tools.jsonl"))

@@ -541,7 +541,7 @@ asyncio.run(main())"""
     with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "checked\n"  # the probe ends by itself, so it must be over
-        await until(lambda: len(alive(mark)) >= 2, 30)
+        await until(lambda: len(alive(mark)) >= 2)
         caller.send_signal(signal.SIGKILL)
     await until(lambda: not alive(mark))
 

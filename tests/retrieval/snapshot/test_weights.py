@@ -329,6 +329,7 @@ def _kill_at(store: Path, moment: int) -> None:
     publish_reweighted(snapshot, store, ranking_section(PARAMETERS), replaces=snapshot.id)
 
 
+@pytest.mark.slow
 def test_kill_9_leaves_the_last_snapshot_serving(tmp_path: Path, content: SnapshotContent) -> None:
     before = published(tmp_path, content)
     files = len(list(before.iterdir()))

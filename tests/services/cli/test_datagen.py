@@ -67,6 +67,7 @@ def made(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_requests_of_six_classes_are_made_with_all_that_is_known_of_them(made: Path) -> None:
     queries = rows(made / "queries.jsonl")
     tools = {row["id"] for row in rows(made / "tools.jsonl")}

@@ -336,6 +336,7 @@ def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Pat
     assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_answered(store: Path, many: Path, tmp_path: Path) -> None:
     interrupted = signal_at("default", AMID, signal.SIGINT)
     process = started("eval", store, "-q", many, *QUICK, "--out", tmp_path, before=interrupted)

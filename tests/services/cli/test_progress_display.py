@@ -117,6 +117,7 @@ def build(documents: Path, store: Path, *others: str) -> list[str]:
     return ["build", str(documents), "--out", str(store), "--encoder", "hashing.v1", "--workers", "1", *others]
 
 
+@pytest.mark.slow
 def test_forty_sources_leave_a_line_each_and_one_bar_moves(documents: Path, tmp_path: Path) -> None:
     code, shown = in_terminal(build(documents, tmp_path / "store"))
     assert code == 0
@@ -135,6 +136,7 @@ def test_forty_sources_leave_a_line_each_and_one_bar_moves(documents: Path, tmp_
         assert BAR in part.partition("\n")[2]
 
 
+@pytest.mark.slow
 def test_json_is_clean_beside_a_terminal(documents: Path, tmp_path: Path) -> None:
     with open(tmp_path / "out.json", "wb") as out:
         code, shown = in_terminal(build(documents, tmp_path / "store", "--json"), stdout=out)

@@ -25,6 +25,7 @@ from tests.services.mcp.test_http_server import message
 COMMAND = ["-m", "services.cli", "mcp"]
 
 
+@pytest.mark.slow
 async def test_a_client_starts_it_over_a_store_and_calls_a_found_tool(mcp_store: Path) -> None:
     options = ["--store", str(mcp_store), "--session", f"office={SERVERS} office", "--pin", "office/find_employee"]
     command = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 import pytest
@@ -25,7 +25,10 @@ from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
 from tests.harness.commands import Run, in_process
 from tests.harness.leftovers import marked_children
-from tests.harness.stores import BuiltStore, ToolsOf, built_store, read_tools
+from tests.harness.stores import BuiltStore, MadeOnce, ToolsOf, built_store, once, read_tools
+
+if TYPE_CHECKING:
+    from services.server.server import Server
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
@@ -136,6 +139,27 @@ def store_of(of_the_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Buil
     """Gives a store of a shipped catalogue, which is built once in a run: with the real encoder that takes 13 s of a processor."""
     shared = of_the_run / "built-stores"
     return lambda address, encoder: built_store(shared, tmp_path_factory.mktemp("built") / "store", address, encoder)
+
+
+@pytest.fixture(scope="session")
+def made_once(of_the_run: Path) -> MadeOnce:
+    """Gives a file or folder, to be read only, which the first process of the run that asks for it makes."""
+    return lambda name, make: once(of_the_run / "made-once", name, make)
+
+
+@pytest.fixture(scope="session")
+def hr_store(store_of: BuiltStore) -> Path:
+    """A small store with the hashing encoder, of a shipped document, to be read only."""
+    return store_of(str(ROOT / "examples" / "enterprise" / "catalog" / "hr.yaml"), "hashing.v1")
+
+
+@pytest.fixture(scope="session")
+def hr_server(hr_store: Path) -> Iterator[Server]:
+    """The gRPC server of this process: of the small store, on a loop of its own."""
+    from tests.harness.servers import running_server
+
+    with running_server(hr_store) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

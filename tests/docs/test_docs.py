@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ import yaml
 from datagen import SyntheticRequest, ToolPath
 from datagen.interfaces import RequestValidator
 from datagen.validation.rules_validator import validate
-from inference import HashingEncoder
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
+from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.commands import Run
-from tests.harness.servers import running_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -79,18 +77,10 @@ def test_every_folder_at_the_top_is_in_the_readme() -> None:
         assert f"`{folder}/" in README, folder
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("docs")
-    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
-    with running_server(folder / "store") as server:
-        yield server.address
-
-
-def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_client_example_of_the_readme_runs(hr_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = _blocks(README, "python")
     names: dict[str, Any] = {}
-    exec(example.replace("127.0.0.1:50051", served), names)
+    exec(example.replace("127.0.0.1:50051", hr_server.address), names)
     assert "hr/" in capsys.readouterr().out
     assert len(names["schemas"]) == 5
     assert all(schema["type"] == "function" for schema in names["schemas"])

@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 from ontology.tool import Tool
 
-__all__ = ["BuiltStore", "ToolsOf", "built_store", "once", "read_tools"]
+__all__ = ["BuiltStore", "MadeOnce", "ToolsOf", "built_store", "once", "read_tools"]
 
 BuiltStore: TypeAlias = Callable[[str, str], Path]
 """From the address of a catalogue and the name of an encoder to a store of one's own."""
 ToolsOf: TypeAlias = Callable[[str], Sequence[Tool]]
 """From the address of a document to its tools."""
+MadeOnce: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
+"""From a name, and what writes at the path that it is given, to that path."""
 
 
 def once(shared: Path, name: str, make: Callable[[Path], object]) -> Path:

@@ -25,6 +25,7 @@ from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_settings import McpSettings
 from services.server.access.static_tokens import create_token
 from tests.harness.servers import running_server
+from tests.harness.stores import MadeOnce
 from tests.services.mcp.source_servers import office, warehouse
 
 ERAS = ("legacy", "2026-07-28")
@@ -83,8 +84,13 @@ async def _listed(server: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def mcp_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("mcp"))
+def mcp_store(made_once: MadeOnce) -> Path:
+    return made_once("mcp", _build_in) / "store"
+
+
+def _build_in(folder: Path) -> None:
+    folder.mkdir()
+    build(folder)
 
 
 @pytest.fixture(scope="session")

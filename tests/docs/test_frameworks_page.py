@@ -23,7 +23,6 @@ from egotools.integrations.supported import SUPPORTED
 from tests.conftest import ROOT
 from tests.egotools.integrations import http_models
 from tests.harness.chat import ScriptedChat, scripted_chat
-from tests.harness.commands import Run
 from tests.harness.company import running as running_company
 from tests.harness.servers import running_server
 

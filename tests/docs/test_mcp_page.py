@@ -14,7 +14,6 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from services.server.server import Server
 from tests.conftest import ROOT
-from tests.harness.commands import Run
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -10,7 +10,6 @@ import pytest
 from eval.tuning.labels import MIN_GROUPS
 from tests.conftest import ROOT
 from tests.docs.few_folds import few_folds
-from tests.harness.commands import Run
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 import pytest
@@ -23,8 +23,12 @@ from inference import onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calling.sandbox import Sandbox
-from tests.built_stores import BuiltStore, built_store
-from tests.read_documents import ToolsOf, read_tools
+from tests.harness.commands import Run, in_process
+from tests.harness.leftovers import marked_children
+from tests.harness.stores import BuiltStore, MadeOnce, ToolsOf, built_store, once, read_tools
+
+if TYPE_CHECKING:
+    from services.server.server import Server
 
 # gRPC shuts its completion queue down with the last of its objects, which may be in a garbage collection, and waits there for
 # operations that nobody ends any more. Held for the life of the process, it is never shut down.
@@ -58,6 +62,14 @@ def _log_handlers() -> Iterator[None]:
         if not type(handler).__module__.startswith("_pytest"):
             root.removeHandler(handler)
     root.setLevel(level)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _children() -> Iterator[None]:
+    """Fail where the tests leave a process behind, and end it: a server that stays takes what the next run needs."""
+    with marked_children() as left:
+        yield
+    assert left == [], f"the tests leave processes behind: {left}"
 
 
 _DESCRIPTORS_LEFT = 64  # of a module; fixtures of the session, which it was the first to ask for, keep some
@@ -108,6 +120,13 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _loop_of_servers() -> Iterator[None]:
+    yield
+    if servers := sys.modules.get("tests.harness.servers"):  # not imported where no test serves anything
+        servers.end_loop()
+
+
 @pytest.fixture(scope="session")
 def of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that the processes of this run share."""
@@ -123,6 +142,27 @@ def store_of(of_the_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Buil
 
 
 @pytest.fixture(scope="session")
+def made_once(of_the_run: Path) -> MadeOnce:
+    """Gives a file or folder, to be read only, which the first process of the run that asks for it makes."""
+    return lambda name, make: once(of_the_run / "made-once", name, make)
+
+
+@pytest.fixture(scope="session")
+def hr_store(store_of: BuiltStore) -> Path:
+    """A small store with the hashing encoder, of a shipped document, to be read only."""
+    return store_of(str(ROOT / "examples" / "enterprise" / "catalog" / "hr.yaml"), "hashing.v1")
+
+
+@pytest.fixture(scope="session")
+def hr_server(hr_store: Path) -> Iterator[Server]:
+    """The gRPC server of this process: of the small store, on a loop of its own."""
+    from tests.harness.servers import running_server
+
+    with running_server(hr_store) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def tools_of(of_the_run: Path) -> ToolsOf:
     """Gives the tools of a document, which is read once in a run: the large ones take 5 to 12 s of a processor."""
     return lambda address: read_tools(of_the_run / "read-documents", address)
@@ -135,6 +175,12 @@ def shared() -> Path:
     if not (folder / "bench").is_dir():
         pytest.skip("no ../shared beside this checkout: the public measuring data is not here")
     return folder
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command in this process."""
+    return in_process(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")
@@ -154,9 +200,3 @@ def needs_sandbox(sandbox_fault: str) -> None:
         pytest.fail(sandbox_fault)
     if sandbox_fault:
         pytest.skip(sandbox_fault)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, then one long file, so that several processes end at about the same time."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path not in slow, item.path.name != "test_house.py"))

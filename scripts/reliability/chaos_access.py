@@ -20,11 +20,11 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import HashingEncoder
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from scripts.reliability.issuers import AUDIENCE, ISSUER, Authority, Issuer, key_set, write_pair, write_policy
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.server import Server
 from services.server.settings import ServerSettings
+from tests.harness.issuers import AUDIENCE, ISSUER, Authority, Issuer, key_set, write_pair, write_policy
 
 __all__ = ["ROWS", "foreign_tools", "refusals_and_rotations", "times_of_misses"]
 

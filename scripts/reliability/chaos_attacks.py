@@ -20,10 +20,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from egotools import AsyncClient, ClientError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from scripts.reliability.other_peer import other_peer
 from scripts.reliability.raw_http2 import call_frames, connection, reset_frame
 from scripts.reliability.replica import Replica, replicas
 from scripts.reliability.row import Figure, Row
+from tests.harness.other_peer import other_peer
 
 __all__ = ["FUZZ_BAR", "ROWS", "fuzzed"]
 

@@ -27,10 +27,10 @@ from retrieval.snapshot.history import history, rollback
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, published_id, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
-from scripts.reliability.faults import acting_at, failing
 from scripts.reliability.row import Figure, Row
 from services.jobs.build import build_snapshot
 from services.server.catalog_store import CatalogStore
+from tests.harness.faults import acting_at, failing
 
 __all__ = ["ROWS"]
 

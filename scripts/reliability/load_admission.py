@@ -21,12 +21,12 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference import DEFAULT_ENCODER, load_encoder
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
-from scripts.reliability.other_peer import other_peer
 from scripts.reliability.raw_load import closed_loop, open_loop
 from scripts.reliability.replica import replicas, row_store
 from scripts.reliability.row import Figure, Row
 from services.server.server import Server
 from services.server.settings import ServerSettings
+from tests.harness.other_peer import other_peer
 
 __all__ = ["ROWS"]
 

@@ -133,7 +133,7 @@ def ray_nodes(addresses: Sequence[str], names: Sequence[str] = (), *, processors
     with ExitStack() as stack:
         # A name of its own, and short: a socket's path has at most 107 characters.
         made = stack.enter_context(TemporaryDirectory(prefix="egr-", dir="/tmp", ignore_cleanup_errors=True))
-        stack.callback(_end, made)
+        stack.callback(_end, made, f"--address={addresses[0]}:{_GCS_PORT}")
         nodes = [
             RayNode(address, addresses[0], Path(made), names[number] if names else "", processors)
             for number, address in enumerate(addresses)
@@ -143,9 +143,10 @@ def ray_nodes(addresses: Sequence[str], names: Sequence[str] = (), *, processors
         yield nodes
 
 
-def _end(folder: str) -> None:
+def _end(*marks: str) -> None:
+    """Kill what has one of the marks in its command line: the server of Ray's clients names the head alone, not the folder."""
     deadline = time.monotonic() + 20
-    while (left := list(_processes_of(folder))) and time.monotonic() < deadline:
+    while (left := [pid for mark in marks for pid in _processes_of(mark)]) and time.monotonic() < deadline:
         _kill(left)
         time.sleep(0.2)
 

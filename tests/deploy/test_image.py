@@ -19,7 +19,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from egotools import Client
 from tests.conftest import ROOT
 from tests.deploy.test_deploy import serve_options
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 CONTAINER = ROOT / "deploy" / "container"
 CONTAINERFILE = (CONTAINER / "Containerfile").read_text(encoding="utf-8")

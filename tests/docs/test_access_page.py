@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.issuers import Authority, write_pair
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
-from tests.services.conftest import Run, run
+from tests.harness.commands import Run
+from tests.harness.issuers import Authority, write_pair
 from tests.services.server.memory_engine import MemoryEngine, serving
-
-__all__ = ["run"]
 
 PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
 

@@ -14,11 +14,10 @@ import pytest
 
 from inference import HashingEncoder
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.conftest import company_store as company_store
 from tests.planners.kgot.run_fakes import StepServer
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "ask.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 
 from egotools import Tool
-from inference import HashingEncoder
 from planners.calling.call_policy import read_policy
-from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.server import Server
 from tests.conftest import ROOT
-from tests.services.company.running_company import running as running_company
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
+from tests.harness.company import running as running_company
 
 Placed = Callable[[str], str]
 PAGE = (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")
@@ -28,20 +25,13 @@ _, CALL = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("calling") / "store"
-    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder, encoder=HashingEncoder())
-    return folder
-
-
-@pytest.fixture(scope="module")
-def placed(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placed]:
+def placed(hr_store: Path, hr_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placed]:
     """Puts the addresses and the store of what runs in the place of those of the page."""
-    with server_process(store) as server, running_company(tmp_path_factory.mktemp("company")) as company:
+    with running_company(tmp_path_factory.mktemp("company")) as company:
 
         def put(text: str) -> str:
-            text = text.replace("127.0.0.1:50051", server["address"]).replace("http://127.0.0.1:8010", company.url)
-            return text.replace("store-hr", str(store))
+            text = text.replace("127.0.0.1:50051", hr_server.address).replace("http://127.0.0.1:8010", company.url)
+            return text.replace("store-hr", str(hr_store))
 
         yield put
 

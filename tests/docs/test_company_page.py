@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.commands import Run
+from tests.harness.waiting import LIMIT_S, wait_until
 
 PAGE = (ROOT / "examples" / "enterprise" / "README.md").read_text(encoding="utf-8")
 SERVE, ASK = (body.splitlines() for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,11 @@ import yaml
 from datagen import SyntheticRequest, ToolPath
 from datagen.interfaces import RequestValidator
 from datagen.validation.rules_validator import validate
-from inference import HashingEncoder
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.server import Server
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -79,18 +76,10 @@ def test_every_printed_command_is_understood(run: Run) -> None:
     assert unknown == []
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("docs")
-    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
-    with server_process(folder / "store") as server:
-        yield server["address"]
-
-
-def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_client_example_of_the_readme_runs(hr_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = _blocks(README, "python")
     names: dict[str, Any] = {}
-    exec(example.replace("127.0.0.1:50051", served), names)
+    exec(example.replace("127.0.0.1:50051", hr_server.address), names)
     assert "hr/" in capsys.readouterr().out
     assert len(names["schemas"]) == 5
     assert all(schema["type"] == "function" for schema in names["schemas"])
@@ -157,6 +146,7 @@ def test_the_example_of_a_measured_system_runs(
     assert (tmp_path / "report" / "runs" / "by-name.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_the_worked_example_is_what_the_code_gives() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.worked_example", "--check"],

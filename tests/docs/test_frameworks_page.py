@@ -20,12 +20,11 @@ import pytest
 from pydantic.warnings import PydanticDeprecationWarning
 
 from egotools.integrations.supported import SUPPORTED
-from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.egotools.integrations import http_models
-from tests.egotools.integrations.scripted_chat import ScriptedChat, scripted_chat
-from tests.services.company.running_company import running as running_company
-from tests.services.conftest import run as run
+from tests.harness.chat import ScriptedChat, scripted_chat
+from tests.harness.company import running as running_company
+from tests.harness.servers import running_server
 
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 PROGRAMS = {
@@ -65,11 +64,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     words = [*build[:-1], str(folder / build[-1])]
     subprocess.run([sys.executable, "-m", "services.cli", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     with (
-        server_process(folder / "store-hr") as server,
+        running_server(folder / "store-hr") as server,
         running_company(folder / "company") as company,
         scripted_chat() as chat,
     ):
-        yield Running(server["address"], company.url, chat)
+        yield Running(server.address, company.url, chat)
 
 
 @pytest.fixture

@@ -20,9 +20,8 @@ from services.cli.diff import DIFFERENT
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 from tests.docs.few_folds import few_folds
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.commands import Run
+from tests.harness.waiting import LIMIT_S, wait_until
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")

@@ -17,11 +17,10 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.server import Server
 from tests.conftest import ROOT
-from tests.docs.test_calling_page import store as store
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.services.rest.gateways import gateway
-from tests.waiting import LIMIT_S, wait_until
 
 PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
 SERVE, ASK = (body.splitlines() for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
@@ -67,10 +66,9 @@ def test_the_quickstart_works(tmp_path: Path) -> None:
     assert not any("call" in route for route in routes)  # likewise
 
 
-async def test_the_printed_outcome_is_taken(store: Path) -> None:
+async def test_the_printed_outcome_is_taken(hr_server: Server) -> None:
     (body,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    with server_process(store) as server:
-        answer = await _reported(server["address"], json.loads(body))
+    answer = await _reported(hr_server.address, json.loads(body))
     assert (answer.status_code, answer.json()) == (200, {})
 
 

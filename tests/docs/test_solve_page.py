@@ -14,8 +14,7 @@ import pytest
 from planners.kgot.tools.tool_set import ToolSet
 from services.jobs.integrated_store import integrated_store
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 PAGE = (ROOT / "docs" / "solve.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -10,7 +10,6 @@ import pytest
 from eval.tuning.labels import MIN_GROUPS
 from tests.conftest import ROOT
 from tests.docs.few_folds import few_folds
-from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 

@@ -11,8 +11,8 @@ import pytest
 from egotools import AwsCall, build_request
 from egotools.calling.send_call import send_aws
 from ingest.sources import read_catalog
-from tests.egotools.loopback import loopback
-from tests.waiting import LIMIT_S
+from tests.harness.http_server import Loopback
+from tests.harness.waiting import LIMIT_S
 
 pytest.importorskip("botocore", reason="the extra aws is not installed")
 
@@ -36,6 +36,6 @@ async def test_bytes_arrive_as_they_are_meant(session: Any) -> None:
     arguments = {"Data": base64.b64encode(BLOB).decode(), "PartitionKey": "k", "StreamName": "s"}
     request = build_request(tool.call, arguments, schema=tool.input_schema)
     assert isinstance(request, AwsCall)
-    with loopback() as server:
+    with Loopback() as server:
         await send_aws(request, endpoint_url=server.url, session=session, timeout_s=LIMIT_S)
     assert base64.b64decode(json.loads(server.only.body)["Data"]) == BLOB

@@ -12,8 +12,8 @@ import pytest
 
 from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
 from egotools.call_metadata import CallMetadata
-from scripts.reliability.issuers import Authority, write_pair, write_policy
 from services.server.access.static_tokens import create_token
+from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.services.server.memory_engine import serving, small_settings
 
 TOOL = "crm/find_customer"

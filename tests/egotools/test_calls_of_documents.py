@@ -19,8 +19,8 @@ from egotools import Argument, Call, build_request
 from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from ontology.tool import Tool
-from tests.egotools.loopback import Arrived, Reply, loopback
-from tests.read_documents import ToolsOf
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.stores import ToolsOf
 
 
 def tools_of(path: Path) -> dict[str, Tool]:
@@ -125,7 +125,7 @@ def test_every_operation_of_a_public_document_arrives_as_it_was_meant(
     tools = tools_of(str(path))
     assert len(tools) == count
     document = DocumentServer(root, base)
-    with loopback(document) as server:
+    with Loopback(document) as server:
         for tool in tools:
             call, schema = tool.call, tool.input_schema
             assert call is not None and schema is not None
@@ -221,7 +221,7 @@ def test_a_form_arrives(shop: dict[str, Tool]) -> None:
         "X-Trace": [1, 2],
         "where": {"a": [1]},
     }
-    with loopback() as server:
+    with Loopback() as server:
         assert send(shop["charge"], arguments, server.url).status_code == 200
     arrived = server.only
     assert arrived.headers["content-type"] == "application/x-www-form-urlencoded"
@@ -248,7 +248,7 @@ def test_files_arrive(shop: dict[str, Tool]) -> None:
         "pages": [b"one", ("two.txt", b"two", "text/plain")],
         "details": {"a": [1]},
     }
-    with loopback() as server:
+    with Loopback() as server:
         assert send(shop["upload"], arguments, server.url).status_code == 200
     parts = _multipart(server.only)
     found = [
@@ -266,7 +266,7 @@ def test_files_arrive(shop: dict[str, Tool]) -> None:
 
 
 def test_further_members_and_nulls_arrive(shop: dict[str, Tool]) -> None:
-    with loopback() as server:
+    with Loopback() as server:
         send(shop["note"], {"name": "n", "gone": None, "kept": None, "colour": "red"}, server.url)
     assert json.loads(server.only.body) == {"name": "n", "kept": None, "colour": "red"}
 
@@ -295,7 +295,7 @@ def test_lists_of_swagger_2_are_one_field_by_default(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     tool = tools_of(path)["find"]
     assert tool.call is not None and tool.call.servers == ("https://old.test/api",)
-    with loopback() as server:
+    with Loopback() as server:
         send(tool, {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}, server.url)
     assert server.only.query == [("a", "1,2"), ("b", "3"), ("b", "4"), ("c", "5\t6")]
 
@@ -350,7 +350,7 @@ def test_a_method_of_a_discovery_document_arrives(tmp_path: Path) -> None:
         "pages": 3,
         "title": None,
     }
-    with loopback() as server:
+    with Loopback() as server:
         send(tool, arguments, server.url + "/lib/v1", credentials={"oauth2": "token"})
     arrived = server.only
     assert (arrived.method, arrived.path) == ("PATCH", "/lib/v1/shelves/a%20b/books/7:rewrite")
@@ -377,7 +377,7 @@ def test_an_entity_of_odata_is_asked_for(version: str) -> None:
         path="/A_Order(Order={Order},Item={Item})/Items",
     )
     arguments = {"Order": "O'Neil/1", "Item": 10, "Changed": "2024-01-31T00:00:00Z", "Plant": "A&B", "$top": 3}
-    with loopback() as server:
+    with Loopback() as server:
         request = build_request(call, {**arguments, "$expand": ["to_A", "to_B"]}, server=server.url + "/sap/odata")
         assert isinstance(request, ToolHttpRequest)
         with httpx.Client(trust_env=False, verify=False) as client:

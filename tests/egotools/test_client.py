@@ -31,8 +31,8 @@ from egotools import (
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.query.request import Request
 from services.server.server import Server
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, until
 
 PACKAGE = Path(egotools.__file__).parent
 

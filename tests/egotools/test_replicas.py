@@ -24,8 +24,8 @@ from egotools import (
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
+from tests.harness.waiting import LIMIT_S, bounded_work, until
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, bounded_work, until
 
 KINDS = ("sync", "async")
 Answer = Callable[[int, Any], pb.RetrieveResponse]

@@ -30,8 +30,8 @@ from egotools import (
 from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
 from tests.egotools.guarded_mcp import guarded_mcp
-from tests.egotools.loopback import Arrived, Reply, loopback
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.waiting import LIMIT_S, wait_until
 
 SECRET = "s3cr3tkey"
 
@@ -52,34 +52,34 @@ def get(url: str) -> ToolHttpRequest:
 
 class TestHttp:
     async def test_an_answer(self) -> None:
-        with loopback(lambda arrived: Reply(body=b'{"a": 1}', media_type="application/json; charset=utf-8")) as server:
+        with Loopback(lambda arrived: Reply(body=b'{"a": 1}', media_type="application/json; charset=utf-8")) as server:
             answer = await send_http(get(server.url))
         assert answer == ToolAnswer(ok=True, status="200 OK", media_type="application/json", body=b'{"a": 1}')
         assert server.only.query == [("key", SECRET)]
 
     async def test_an_error_of_the_tool_is_an_answer(self) -> None:
-        with loopback(lambda arrived: Reply(status=422, body=b"no")) as server:
+        with Loopback(lambda arrived: Reply(status=422, body=b"no")) as server:
             answer = await send_http(get(server.url))
         assert (answer.ok, answer.status, answer.body) == (False, "422 Unprocessable Entity", b"no")
 
     async def test_no_redirect_is_followed(self) -> None:
-        with loopback() as other:
+        with Loopback() as other:
             moved = Reply(status=302, body=b"", headers={"Location": f"{other.url}/y"})
-            with loopback(lambda arrived: moved) as server:
+            with Loopback(lambda arrived: moved) as server:
                 answer = await send_http(get(server.url))
         assert not answer.ok
         assert answer.status == "302 Found (redirects are not followed)"
         assert other.arrived == []
 
     async def test_a_server_that_dribbles_is_given_up(self) -> None:
-        with loopback(lambda arrived: Reply(body=b"x" * 1_000, dribble_s=0.05)) as server:
+        with Loopback(lambda arrived: Reply(body=b"x" * 1_000, dribble_s=0.05)) as server:
             with pytest.raises(ClientDeadlineError, match=r"within 0\.4 s") as caught:
                 await send_http(get(server.url), timeout_s=0.4)
             server.stopping.set()
         assert SECRET not in str(caught.value)
 
     async def test_an_answer_that_is_too_large_is_cut_off(self) -> None:
-        with loopback(lambda arrived: Reply(body=b"x" * 100_000)) as server:
+        with Loopback(lambda arrived: Reply(body=b"x" * 100_000)) as server:
             with pytest.raises(OverloadedError, match="more than 1,000 bytes"):
                 await send_http(get(server.url), max_bytes=1_000)
             answer = await send_http(get(server.url), max_bytes=100_000)
@@ -127,7 +127,7 @@ def change(server: str, *, protocol: str = "odata", method: str = "PATCH") -> To
 class TestCsrfTokens:
     @pytest.mark.parametrize(("gives", "fetches"), [("HEAD", ["HEAD"]), ("GET", ["HEAD", "GET"])])
     async def test_a_change_is_sent_again_with_a_token_and_its_session(self, gives: str, fetches: list[str]) -> None:
-        with loopback(SapService(gives)) as server:
+        with Loopback(SapService(gives)) as server:
             answer = await send_http(change(server.url))
         assert answer.status == "204 No Content"
         assert [arrived.method for arrived in server.arrived] == ["PATCH", *fetches, "PATCH"]
@@ -137,13 +137,13 @@ class TestCsrfTokens:
         assert "route=r1" in last.headers["cookie"]
 
     async def test_without_a_token_the_refusal_is_the_answer(self) -> None:
-        with loopback(SapService("never")) as server:
+        with Loopback(SapService("never")) as server:
             answer = await send_http(change(server.url))
         assert answer.status == "403 Forbidden"
         assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "GET"]
 
     async def test_a_change_that_is_refused_again_is_not_sent_a_third_time(self) -> None:
-        with loopback(lambda arrived: Reply(status=403, headers={"x-csrf-token": "Required"})
+        with Loopback(lambda arrived: Reply(status=403, headers={"x-csrf-token": "Required"})
                       if arrived.method == "PATCH" else Reply(headers={"x-csrf-token": "T1"})) as server:  # fmt: skip
             answer = await send_http(change(server.url))
         assert answer.status == "403 Forbidden"
@@ -174,7 +174,7 @@ class TestAws:
 
         request = build_request(QUEUES, {"QueueNamePrefix": "eu-", "MaxResults": None})
         assert isinstance(request, AwsCall)
-        with loopback(answer) as server:
+        with Loopback(answer) as server:
             found = await send_aws(request, endpoint_url=server.url, session=aws)
         assert found == ToolAnswer(ok=True, status="200", body={"QueueUrls": ["eu-"]})
         assert server.only.headers["x-amz-target"] == "AmazonSQS.ListQueues"
@@ -183,7 +183,7 @@ class TestAws:
 
     async def test_an_error_of_the_service_is_an_answer_and_nothing_is_tried_again(self, aws: Any) -> None:
         broken = Reply(status=500, body=b'{"__type": "com.amazonaws.sqs#InternalError", "message": "broken"}')
-        with loopback(lambda arrived: broken) as server:
+        with Loopback(lambda arrived: broken) as server:
             found = await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}),
                                    endpoint_url=server.url, session=aws)  # fmt: skip
         assert not found.ok

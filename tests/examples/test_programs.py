@@ -38,6 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_python_functions_become_tools_with_bindings() -> None:
     printed = run("own_tools_from_python.py")
     assert "has 4 tools" in printed
@@ -46,6 +47,7 @@ def test_python_functions_become_tools_with_bindings() -> None:
     assert "name: not known" in printed
 
 
+@pytest.mark.slow
 def test_a_request_of_ones_own_is_built_and_searched() -> None:
     printed = run("build_and_search.py", "grant", "a spot award")
     assert "312 tools" in printed

@@ -27,7 +27,7 @@ from services.mcp.mcp_settings import McpSettings
 from services.rest.rest_server import RestSettings, serve_rest
 from services.server.settings import ServerSettings
 from tests.golden.answers import Recorder, company_store, digest
-from tests.planners.library_server import serving
+from tests.harness.servers import serving
 
 __all__ = ["SURFACES", "invoke", "steady"]
 

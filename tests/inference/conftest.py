@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from inference import RetryPolicy
-from tests.inference.loopback import Asked, Loopback, Reply
+from tests.harness.http_server import Arrived, Loopback, Reply
 
-Serve = Callable[[Callable[[Asked], Reply]], Loopback]
+Serve = Callable[[Callable[[Arrived], Reply]], Loopback]
 
 NO_TORCH = "the extra 'torch' is not installed: models that need it are not tested here"
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz!?."]
@@ -24,7 +24,7 @@ def serve() -> Iterator[Serve]:
     """Start servers; they stop with the test."""
     servers: list[Loopback] = []
 
-    def start(answer: Callable[[Asked], Reply]) -> Loopback:
+    def start(answer: Callable[[Arrived], Reply]) -> Loopback:
         servers.append(Loopback(answer))
         return servers[-1]
 

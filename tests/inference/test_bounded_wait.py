@@ -14,9 +14,9 @@ from inference.bounded_wait import BoundedWait, PunctualEncoder, PunctualReranke
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import ModelError
+from tests.harness.http_server import Reply
+from tests.harness.waiting import wait_until
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Reply
-from tests.waiting import wait_until
 
 
 class Held(HashingEncoder):

@@ -9,7 +9,7 @@ import pytest
 
 from inference import Budget, Spend
 from ontology.errors import BudgetExceededError, InvalidArgumentError
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 
 def spend(budget: Budget, read: int, written: int) -> None:

@@ -22,21 +22,21 @@ from inference import (
 from inference.clause_vectors import encode_clauses
 from inference.joined_calls import JoinedCalls
 from inference.recent_vectors import with_recent_vectors
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
 
 Make = Callable[[], Encoder]
 
 ODD = ["!?…", "😀🎉", "采购订单行项目", "\ud800 torn", "_", "\u200b", "x" * 3000]
 
 
-def embed(asked: Asked) -> Reply:
+def embed(asked: Arrived) -> Reply:
     """A server whose vectors come from the bytes of the text, unnormalised, handed back in reverse order."""
     rows = []
-    for index, text in enumerate(asked.body["input"]):
+    for index, text in enumerate(asked.json["input"]):
         digest = hashlib.sha256(text.encode()).digest()[:8]
         rows.append({"object": "embedding", "index": index, "embedding": [byte - 127.5 for byte in digest]})
-    return as_json({"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": {}})
+    return as_json({"object": "list", "data": rows[::-1], "model": asked.json["model"], "usage": {}})
 
 
 @pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers", "recent", "joined"])
@@ -116,9 +116,9 @@ def test_openai_sends_batches_of_distinct_texts_with_the_key(serve: Serve, swift
     server = serve(embed)
     encoder = openai_encoder(server, swift, dimensions=8, batch_size=2)
     encoder.encode(["a", "b", "a", "", "c"])
-    assert [asked.body["input"] for asked in server.asked] == [["a", "b"], ["c"]]
-    assert server.asked[0].path == "/v1/embeddings"
-    assert server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    assert [asked.json["input"] for asked in server.arrived] == [["a", "b"], ["c"]]
+    assert server.arrived[0].path == "/v1/embeddings"
+    assert server.arrived[0].headers["authorization"] == "Bearer sk-secret"
     assert encoder.name == f"openai:tiny@{server.url}/v1"
     assert "sk-secret" not in repr(encoder)
 

@@ -13,7 +13,7 @@ from inference import HashingEncoder
 from inference.arrays import Floats2d
 from inference.joined_calls import JoinedCalls
 from ontology.errors import ModelError
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 
 class Held(HashingEncoder):

@@ -11,8 +11,8 @@ import pytest
 
 from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
@@ -35,7 +35,7 @@ def chat(server: Loopback | str, policy: RetryPolicy, **options: Any) -> OpenAIC
     return OpenAIChat("small", base_url=f"{url}/v1", policy=policy, **options)
 
 
-def in_order(*replies: Reply) -> Callable[[Asked], Reply]:
+def in_order(*replies: Reply) -> Callable[[Arrived], Reply]:
     remaining = iter(replies)
     return lambda asked: next(remaining)
 
@@ -47,16 +47,16 @@ def test_a_good_answer(serve: Serve, swift: RetryPolicy) -> None:
     answer = model.complete(TALK, schema=SCHEMA, schema_name="triples")
     assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ('{"a": "b"}', 11, 5)
     assert not answer.truncated
-    asked = server.asked[0]
+    asked = server.arrived[0]
     assert asked.path == "/v1/chat/completions"
     assert asked.headers["authorization"] == "Bearer sk-secret"
-    assert asked.body["messages"] == [
+    assert asked.json["messages"] == [
         {"role": "system", "content": "Answer in JSON."},
         {"role": "user", "content": "Which entities?"},
     ]
     described = {"name": "triples", "schema": SCHEMA, "strict": True}
-    assert asked.body["response_format"] == {"type": "json_schema", "json_schema": described}
-    assert (asked.body["temperature"], asked.body["seed"], asked.body["max_tokens"]) == (0, 0, 99)
+    assert asked.json["response_format"] == {"type": "json_schema", "json_schema": described}
+    assert (asked.json["temperature"], asked.json["seed"], asked.json["max_tokens"]) == (0, 0, 99)
 
 
 def test_a_sample_sets_seed_and_temperature(serve: Serve, swift: RetryPolicy) -> None:
@@ -64,7 +64,7 @@ def test_a_sample_sets_seed_and_temperature(serve: Serve, swift: RetryPolicy) ->
     model = chat(server, swift, seed=40)
     for sample in (Sample(), Sample(seed=2, temperature=0.7)):
         model.complete(TALK, sample=sample)
-    assert [(asked.body["temperature"], asked.body["seed"]) for asked in server.asked] == [(0, 40), (0.7, 42)]
+    assert [(asked.json["temperature"], asked.json["seed"]) for asked in server.arrived] == [(0, 40), (0.7, 42)]
 
 
 @pytest.mark.parametrize("count", [None, -1, 1e308, "many", 10**400])
@@ -80,7 +80,7 @@ def test_a_server_that_counts_no_tokens_is_estimated(serve: Serve, swift: RetryP
 def test_a_passing_failure_is_repeated(serve: Serve, swift: RetryPolicy, status: int) -> None:
     server = serve(in_order(as_json({}, status=status), as_json({}, status=status), completion()))
     assert chat(server, swift).complete(TALK).text == '{"a": "b"}'
-    assert len(server.asked) == 3
+    assert len(server.arrived) == 3
 
 
 def test_retry_after_in_seconds_is_honoured(serve: Serve, swift: RetryPolicy) -> None:
@@ -95,7 +95,7 @@ def test_failing_for_good_is_a_model_error_after_the_retries(serve: Serve, swift
     with pytest.raises(ModelError, match=r"HTTP 500 \(3 attempts\)") as caught:
         chat(server, swift).complete(TALK)
     assert caught.value.subject == f"{server.url}/v1"
-    assert len(server.asked) == 3
+    assert len(server.arrived) == 3
 
 
 def test_a_slow_server_times_out(serve: Serve) -> None:
@@ -123,7 +123,7 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Repl
     with pytest.raises(ModelError) as caught:
         chat(server, swift).complete(TALK)
     assert caught.value.subject == f"{server.url}/v1"
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 UNBOUNDED = {
@@ -141,7 +141,7 @@ def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
         chat(server, RetryPolicy(max_retries=0), timeout_s=1.0).complete(TALK)
     with pytest.raises(ModelError, match=problem):
         encoder(server.url, RetryPolicy(max_retries=0), timeout_s=1.0).encode(["a"])
-    assert server.asked[0].headers["accept-encoding"] == "identity"
+    assert server.arrived[0].headers["accept-encoding"] == "identity"
 
 
 def test_a_dead_port_is_named_without_credentials(dead_url: str, swift: RetryPolicy) -> None:
@@ -159,7 +159,7 @@ def test_a_refused_key_is_not_repeated_nor_shown(serve: Serve, swift: RetryPolic
     with pytest.raises(ModelError, match="OPENAI_API_KEY") as caught:
         chat(server, swift).complete(TALK)
     assert "sk-secret" not in str(caught.value)
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 def test_what_the_server_objects_to_is_told_without_the_key(serve: Serve, swift: RetryPolicy) -> None:
@@ -182,7 +182,7 @@ def test_the_key_comes_from_the_environment(serve: Serve, swift: RetryPolicy, mo
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
     server = serve(lambda asked: completion())
     chat(server, swift, api_key=None).complete(TALK)
-    assert server.asked[0].headers["authorization"] == "Bearer sk-environment"
+    assert server.arrived[0].headers["authorization"] == "Bearer sk-environment"
 
 
 def test_the_budget_stops_before_the_call(serve: Serve, swift: RetryPolicy) -> None:
@@ -193,7 +193,7 @@ def test_the_budget_stops_before_the_call(serve: Serve, swift: RetryPolicy) -> N
         model.complete(TALK)
     with pytest.raises(BudgetExceededError, match="32 of 150 tokens"):
         model.complete(TALK)
-    assert len(server.asked) == 2
+    assert len(server.arrived) == 2
     assert (budget.spent.calls, budget.spent.prompt_tokens, budget.spent.completion_tokens) == (2, 22, 10)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from inference import CrossEncoderReranker, HttpReranker, MiniLmReranker, Reranker, RetryPolicy
 from ontology.errors import ModelError
+from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
-from tests.inference.loopback import Asked, Reply, as_json
 
 DOCUMENTS = ["list the orders", "create an order", "", "weather!", "采购订单 😀", "create an order"]
 
@@ -25,19 +25,19 @@ def likeness(query: str, document: str) -> float:
     return len(words & set(document.split())) / max(1, len(words))
 
 
-def cohere(asked: Asked) -> Reply:
-    if "documents" not in asked.body:
+def cohere(asked: Arrived) -> Reply:
+    if "documents" not in asked.json:
         return as_json({"message": "documents are missing"}, status=422)
-    scores = [(likeness(asked.body["query"], text), index) for index, text in enumerate(asked.body["documents"])]
+    scores = [(likeness(asked.json["query"], text), index) for index, text in enumerate(asked.json["documents"])]
     best_first = sorted(scores, key=lambda pair: -pair[0])
     return as_json({"results": [{"index": index, "relevance_score": score} for score, index in best_first]})
 
 
-def tei(asked: Asked) -> Reply:
-    if "texts" not in asked.body:
+def tei(asked: Arrived) -> Reply:
+    if "texts" not in asked.json:
         return as_json({"error": "missing field texts"}, status=422)
-    texts = enumerate(asked.body["texts"])
-    return as_json([{"index": index, "score": likeness(asked.body["query"], text)} for index, text in texts][::-1])
+    texts = enumerate(asked.json["texts"])
+    return as_json([{"index": index, "score": likeness(asked.json["query"], text)} for index, text in texts][::-1])
 
 
 @pytest.fixture(params=["embedded", "http-cohere", "http-tei", "cross-encoder"])
@@ -69,15 +69,15 @@ def test_the_form_is_found_once_and_kept(serve: Serve) -> None:
     server = serve(tei)
     reranker = HttpReranker(f"{server.url}/rerank", batch_size=1)
     reranker.score("an order", ["a", "b", "c"])
-    assert ["texts" in asked.body for asked in server.asked] == [False, True, True, True]
+    assert ["texts" in asked.json for asked in server.arrived] == [False, True, True, True]
 
 
 def test_model_and_key_are_sent_and_the_key_is_not_shown(serve: Serve) -> None:
     server = serve(cohere)
     reranker = HttpReranker(f"{server.url}/v1/rerank?token=abc", model="bge", api_key="sk-secret")
     reranker.score("a", ["a"])
-    assert server.asked[0].body["model"] == "bge"
-    assert server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    assert server.arrived[0].json["model"] == "bge"
+    assert server.arrived[0].headers["authorization"] == "Bearer sk-secret"
     assert reranker.name == f"http:bge@{server.url}/v1/rerank"
     assert "secret" not in repr(reranker)
 
@@ -108,7 +108,7 @@ def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, answer: Any
         HttpReranker(f"{server.url}/rerank", policy=swift).score("a", ["a", "b"])
     assert caught.value.subject == f"{server.url}/rerank"
     assert caught.value.remedy
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 UNBOUNDED = {
@@ -125,7 +125,7 @@ def test_an_answer_has_bounds(serve: Serve, reply: Reply, problem: str) -> None:
     reranker = HttpReranker(server.url, timeout_s=1.0, policy=RetryPolicy(max_retries=0))
     with pytest.raises(ModelError, match=problem):
         reranker.score("a", ["a"])
-    assert server.asked[0].headers["accept-encoding"] == "identity"
+    assert server.arrived[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -142,7 +142,7 @@ def test_a_refusal_is_not_repeated(serve: Serve, swift: RetryPolicy, status: int
     server = serve(lambda asked: as_json({}, status=status))
     with pytest.raises(ModelError, match=f"HTTP {status}"):
         HttpReranker(server.url, policy=swift).score("a", ["a"])
-    assert len(server.asked) == 1
+    assert len(server.arrived) == 1
 
 
 def test_a_slow_server_times_out(serve: Serve) -> None:

@@ -8,7 +8,7 @@ from egotools.call import Call
 from ingest.catalog_health import catalog_health
 from ingest.duplicate_tools import near_duplicates
 from ontology.tool import Parameter, Tool
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 LONG = "Lists the releases of a project with their dates, authors and notes, the newest ones before the others."
 

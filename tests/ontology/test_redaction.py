@@ -158,6 +158,7 @@ def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
     assert secrets_in("path/user:S3CRET@h") == ()
 
 
+@pytest.mark.slow
 def test_a_long_text_is_redacted_in_linear_time() -> None:
     started = time.process_time()
     parts = ("a", "-", "--key", "A_", "http://", "eyJ", "sk-", "=", "-----BEGIN PRIVATE KEY-----", "a:", "x@")

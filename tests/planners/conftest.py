@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from inference import HashingEncoder
-from services.jobs.build import build_snapshot
+from tests.harness.stores import BuiltStore
 from tests.planners.graphs.neo4j_server import running_neo4j
 
 
 @pytest.fixture(scope="session")
-def library_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library_store(store_of: BuiltStore) -> Path:
     """A store with the tools of the library."""
-    store = tmp_path_factory.mktemp("library")
-    build_snapshot(["python:tests.planners.dfs.library_tools"], store, encoder=HashingEncoder())
-    return store
+    return store_of("python:tests.planners.dfs.library_tools", "hashing.v1")
 
 
 @pytest.fixture(scope="session")

@@ -14,13 +14,13 @@ from inference import HashingEncoder
 from ingest.sources import read_catalog
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
-from scripts.reliability.issuers import write_policy
 from services.jobs.build import build_snapshot
 from services.server.access.identity import Identity
 from services.server.access.policy import read_policy
 from services.server.access.visible_engine import engine_for
-from tests.egotools.loopback import Loopback, loopback
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.http_server import Loopback
+from tests.harness.issuers import write_policy
 
 SOURCES = """
 sources:
@@ -158,7 +158,7 @@ class Calls(NamedTuple):
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
     monkeypatch.setenv("HR_KEY", "s3cr3t-value")
-    with loopback() as hr, loopback() as evil:
+    with Loopback() as hr, Loopback() as evil:
         main = api("getPay", "listPeople", f"exportPeople@{evil.url}", server=hr.url)
         written(tmp_path, {"hr.json": main, "weather.json": api("getForecast", server=evil.url, namespace="hr")})
         build_snapshot(

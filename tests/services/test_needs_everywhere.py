@@ -13,10 +13,10 @@ import pytest
 
 from egotools import AsyncClient, Client
 from inference import DEFAULT_ENCODER
-from services.server.server_process import server_process
-from tests.built_stores import BuiltStore
-from tests.services.company.running_company import CATALOG
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.company import CATALOG
+from tests.harness.servers import running_server
+from tests.harness.stores import BuiltStore
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 pytest.importorskip("starlette", reason="the extra web is not installed")
@@ -66,11 +66,11 @@ async def over_http(address: str, store: Path) -> dict[str, Any]:
 
 def test_each_interface_says_the_same(run: Run, store_of: BuiltStore) -> None:
     store = store_of(str(CATALOG), DEFAULT_ENCODER)
-    with server_process(store) as server:
-        with Client(server["address"]) as client:
+    with running_server(store) as server:
+        with Client(server.address) as client:
             answer, plan = told(asdict(client.retrieve(**ASKED))), told(asdict(client.plan(**PLANNED)))
-        found = asyncio.run(over_http(server["address"], store))
-        for where in (("--server", server["address"]), ("--store", store)):
+        found = asyncio.run(over_http(server.address, store))
+        for where in (("--server", server.address), ("--store", store)):
             found[f"cli {where[0]}"] = json.loads(run("search", *OPTIONS, "-k", ASKED["k"], *where)[1])
             found[f"cli {where[0]} plan"] = json.loads(run("plan-tools", *OPTIONS, *where)[1])
     assert [each["unserved"] for each in answer["need_results"]] == [False, True, False]

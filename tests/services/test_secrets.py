@@ -22,7 +22,7 @@ from egotools import AsyncClient
 from retrieval.snapshot_engine import open_engine
 from services.server.server import Server
 from services.server.settings import ServerSettings
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 # A key in JSON that a log line or a report would show as it is.
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEplantedPRIVATEkey0123456789\n-----END RSA PRIVATE KEY-----"

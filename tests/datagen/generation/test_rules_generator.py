@@ -17,7 +17,7 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import CLASSES_OF_SHAPES, catalogue_of, enterprise, paths
-from tests.hash_seeds import said_by
+from tests.harness.hash_seeds import said_by
 
 
 @cache

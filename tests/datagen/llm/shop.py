@@ -12,7 +12,7 @@ from datagen.tool_path import PathEdge, ToolPath
 from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology import Parameter, Tool, load_ontology
-from tests.ingest.extract.llm_server import ChatServer
+from tests.harness.chat import ChatServer
 
 QUICK = RetryPolicy(max_retries=0, base_delay_s=0.01, max_delay_s=0.02)
 

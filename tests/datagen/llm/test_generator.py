@@ -21,7 +21,7 @@ from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError, ModelError
 from tests.datagen.llm.shop import CHAIN, EDGE, FIND, SHIP, Named, catalogue, chat
-from tests.ingest.extract.llm_server import Reply, chat_server
+from tests.harness.chat import Reply, chat_server
 
 CLASS = "implicit-multi-step"
 WORDED = GeneratedText(

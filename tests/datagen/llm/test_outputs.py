@@ -12,7 +12,7 @@ from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import ModelError, Parameter, Tool
 from tests.datagen.llm.shop import FIND, PING, SHIP, TRACK, Named, bodies, catalogue, chat, outputs
-from tests.ingest.extract.llm_server import Reply, chat_server
+from tests.harness.chat import Reply, chat_server
 
 
 def silent(number: int) -> Tool:

@@ -16,7 +16,7 @@ from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError, NotFoundError
 from tests.datagen.llm.shop import CHAIN, EDGE, Named, bodies, catalogue, chat, request
-from tests.ingest.extract.llm_server import Reply, chat_server
+from tests.harness.chat import Reply, chat_server
 
 FOLLOWS = json.dumps({"reason": "The order that was found is sent.", "follows": True})
 ANSWERS: dict[str, dict[str, Any]] = {

@@ -14,7 +14,7 @@ from datagen.synthetic_request import CLASSES
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, edge_ends, tool
-from tests.hash_seeds import said_by
+from tests.harness.hash_seeds import said_by
 
 SHOP = (
     tool("create_order", "customer_id item", "order_id customer_id"),

@@ -18,8 +18,8 @@ from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import ModelError, NotFoundError
 from ontology.tool import Parameter, Tool
 from tests.datagen.catalogues import catalogue_of, tool
-from tests.hash_seeds import said_by
-from tests.waiting import bounded_work
+from tests.harness.hash_seeds import said_by
+from tests.harness.waiting import bounded_work
 
 FOLDER = Path(__file__).parent / "development"
 PATHS = (

@@ -13,7 +13,7 @@ from egotools import Call, PermissionDeniedError, Security, SecurityScheme, Tool
 from egotools.calling.address_guard import is_public, parse_networks
 from egotools.calling.guarded_transport import GuardedTransport
 from egotools.calling.send_call import ToolAnswer, send_http
-from tests.egotools.loopback import Loopback, Reply, loopback
+from tests.harness.http_server import Loopback, Reply
 
 LOOPBACK = parse_networks(["127.0.0.0/8", "::1"])
 OK = Reply()
@@ -39,7 +39,7 @@ def send(server_of_document: str, allowed: Any = (), *, server: str = "") -> Too
 
 @pytest.fixture
 def shop() -> Any:
-    with loopback(lambda arrived: OK) as server:
+    with Loopback(lambda arrived: OK) as server:
         yield server
 
 
@@ -60,7 +60,7 @@ class TestSending:
         assert send("https://public.test", server=shop.url).ok
 
     def test_a_redirect_leads_nowhere(self, shop: Loopback) -> None:
-        with loopback(lambda arrived: Reply(status=302, headers={"Location": shop.url})) as other:
+        with Loopback(lambda arrived: Reply(status=302, headers={"Location": shop.url})) as other:
             assert not send(other.url, LOOPBACK).ok
         assert shop.arrived == []
 

@@ -14,9 +14,9 @@ from egotools import Client
 from egotools.integrations import ToolSource
 from inference import MiniLmEncoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
-from tests.egotools.integrations.scripted_chat import ScriptedChat, scripted_chat
-from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+from tests.harness.chat import ScriptedChat, scripted_chat
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.servers import running_server
 
 SECRET = "s3cr3t-k3y/1"
 
@@ -106,8 +106,8 @@ class World:
 def _world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     store = tmp_path_factory.mktemp("shop") / "store"
     publish(store)
-    with server_process(store, EGOTOOLS_WATCH_S="0.1") as server, loopback(_api) as api, scripted_chat() as chat:
-        with Client(server["address"]) as client:
+    with running_server(store, EGOTOOLS_WATCH_S="0.1") as server, Loopback(_api) as api, scripted_chat() as chat:
+        with Client(server.address) as client:
             yield World(client, api, chat, store)
 
 

@@ -13,8 +13,8 @@ from egotools import Client, PermissionDeniedError
 from egotools.integrations import ToolSource
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
 from tests.egotools.guarded_mcp import guarded_mcp
+from tests.harness.servers import running_server
 
 BOOK = {
     "name": "book",
@@ -28,9 +28,9 @@ def test_with_its_token(tmp_path: Path) -> None:
     listed.write_text(json.dumps({"tools": [BOOK]}), encoding="utf-8")
     build_snapshot([f"warehouse={listed}"], store, encoder=HashingEncoder())
     with (
-        server_process(store) as server,
+        running_server(store) as server,
         guarded_mcp(tmp_path, "t0ken-of-mcp") as address,
-        Client(server["address"]) as client,
+        Client(server.address) as client,
     ):
         source = ToolSource(
             client,
@@ -56,9 +56,9 @@ def test_a_tool_that_only_read_when_the_catalogue_was_built_and_whose_inputs_wer
         return bool(arguments["material"] == "M1")
 
     with (
-        server_process(store) as server,
+        running_server(store) as server,
         guarded_mcp(tmp_path, "t0ken-of-mcp") as address,
-        Client(server["address"]) as client,
+        Client(server.address) as client,
     ):
         source = ToolSource(
             client,

@@ -9,7 +9,7 @@ import pytest
 from egotools import NotFoundError
 from tests.egotools.integrations.conftest import World, publish
 from tests.egotools.integrations.frameworks import FRAMEWORKS
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from inference.minilm import MiniLmEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
 from ontology import Ontology, Provenance, Tool, Triple, load_ontology
-from tests.hash_seeds import said_by
+from tests.harness.hash_seeds import said_by
 
 SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
 

@@ -27,7 +27,7 @@ from ontology import (
     Tool,
     load_ontology,
 )
-from tests.ingest.extract.llm_server import Body, ChatServer, Reply, asked, chat_server
+from tests.harness.chat import Body, ChatServer, Reply, asked, chat_server
 
 QUICK = RetryPolicy(max_retries=2, base_delay_s=0.01, max_delay_s=0.02)
 RECEIPT = "Posts a goods receipt for a delivery. The delivery belongs to a warehouse."

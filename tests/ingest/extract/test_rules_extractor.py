@@ -270,6 +270,7 @@ def tools() -> Iterator[Tool]:
         )
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
     catalog = list(tools())

@@ -17,7 +17,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 ROOT = Path(__file__).resolve().parents[3]
 ONTOLOGY = load_ontology()

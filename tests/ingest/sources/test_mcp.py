@@ -25,8 +25,8 @@ from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.http_server import Loopback, Reply
+from tests.harness.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
     "name": "find_orders",
@@ -179,7 +179,7 @@ PAGED = f"""
 import sys
 
 sys.path.insert(0, {str(ROOT)!r})
-from tests.plain_mcp import serve
+from tests.harness.plain_mcp import serve
 
 
 def pages(params):
@@ -244,7 +244,7 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
 def test_an_answer_that_is_compressed_is_not_read() -> None:
     """A few bytes that would become 20 MB."""
     small = gzip.compress(gzip.compress(bytes(20_000_000)))
-    with loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
+    with Loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
         with pytest.raises(DocumentError, match="compresses its answers"):
             list(McpSource().read(Document(f"mcp+{server.url}/mcp")))
     assert {arrived.headers["accept-encoding"] for arrived in server.arrived} == {"identity"}
@@ -260,9 +260,7 @@ def wait_for(port: int, server: subprocess.Popen[str]) -> None:
 
 @pytest.mark.usefixtures("sdk")
 def test_a_server_of_resources_alone_has_no_tools_and_no_fault(tmp_path: Path) -> None:
-    text = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import plain_mcp; plain_mcp.serve_resources_only()"
-    )
+    text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.harness import plain_mcp; plain_mcp.serve_resources_only()"
     assert list_tools(command(tmp_path / "texts.py", text)) == ("texts", [])
 
 

@@ -46,13 +46,11 @@ def test_a_module_with_hostile_code_is_one_rejected_record(name: str, monkeypatc
         monkeypatch.setattr(
             child, "_run", lambda address, _s, env: original(address, 3.0 if name in address else 60.0, env)
         )
-    started = time.monotonic()
     catalog = read(name, "good")
     assert [tool.id for tool in catalog.tools] == ["good_for_child_test/find"]
     assert [(record.subject, record.reason) for record in catalog.rejected] == [
         (f"python:{name}_for_child_test", "not-importable")
     ]
-    assert time.monotonic() - started < 60
     assert f"{name}_for_child_test" not in sys.modules
 
 

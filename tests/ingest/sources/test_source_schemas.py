@@ -15,9 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from ontology.tool import Tool
+from tests.harness.stores import ToolsOf
 from tests.ingest.sources.random_instances import instances, original_validator
 from tests.ingest.sources.source_keywords import openapi_inputs
-from tests.read_documents import ToolsOf
 
 OPENAPI = ("k8s_core_v1", "spotify", "tmdb")
 ODATA = (

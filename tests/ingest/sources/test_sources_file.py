@@ -11,6 +11,7 @@ import pytest
 from ingest.sources import read_catalog
 from ingest.sources.sources_file import check_sources, load_sources
 from ontology.errors import CatalogError, SourcesFileError
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 API = {
     "openapi": "3.0.0",
@@ -140,30 +141,14 @@ sources:
 def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, str | None]] = []
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
+    def answer(arrived: Arrived) -> Reply:
+        if arrived.target == "/moved":
+            return Reply(status=302, headers={"Location": f"{other.url}/openapi.json"})
+        return as_json(API)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append((self.path, self.headers.get("X-Api-Key")))
-            if self.path == "/moved":
-                self.send_response(302)
-                self.send_header("Location", f"http://127.0.0.1:{servers[1].server_address[1]}/openapi.json")
-                self.end_headers()
-                return
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(API).encode())
-
-        def log_message(self, *_: object) -> None: ...
-
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
-    threads = [Thread(target=server.serve_forever, daemon=True) for server in servers]
-    for thread in threads:
-        thread.start()
+    served, other = Loopback(answer), Loopback(answer)
     (tmp_path / "key").write_text("S3CRET-in-file\n", encoding="utf-8")
-    base = f"http://127.0.0.1:{servers[0].server_address[1]}"
+    base = served.url
     path = write(
         tmp_path,
         f"sources:\n  - name: moved\n    location: {base}/moved\n    headers: {{X-Api-Key: {{file: key}}}}\n"
@@ -173,9 +158,9 @@ def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(
     )
     monkeypatch.setenv("DIRECT_TOKEN", "S3CRET-token")
     catalog = read_catalog([str(path)])
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    served.stop()
+    other.stop()
+    asked = [(arrived.target, arrived.headers.get("x-api-key")) for arrived in served.arrived + other.arrived]
     assert ("/moved", "S3CRET-in-file") in asked
     assert ("/direct?token=S3CRET-token", "S3CRET-in-file") in asked
     assert ("/openapi.json", None) in asked

@@ -18,7 +18,7 @@ from ingest.usage.usage_check import MAX_LINE_CHARS, DocumentVocabulary
 from ingest.usage.usage_llm import LlmUsage
 from ingest.usage.usage_rules import usage_by_rules
 from ontology import ModelError, Parameter, Tool, load_ontology
-from tests.ingest.extract.llm_server import Body, ChatServer, Reply, chat_server
+from tests.harness.chat import Body, ChatServer, Reply, chat_server
 
 ONTOLOGY = load_ontology()
 REFUND = "Refunds the order of a customer. Only paid orders can be refunded, at most 50 each day."

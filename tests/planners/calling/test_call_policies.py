@@ -20,7 +20,7 @@ from planners.calling.call_limits import CallLimits, LimitedInvoker
 from planners.calling.consent import ConsentingInvoker, always, never
 from planners.calling.python_invoker import PythonInvoker
 from planners.calling.safe_retries import RetryingInvoker
-from tests.egotools.loopback import Arrived, Reply, loopback
+from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, python
 
@@ -37,19 +37,19 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestConsent:
     async def test_reads_are_never_asked_about(self) -> None:
-        with loopback() as server:
+        with Loopback() as server:
             assert (await ConsentingInvoker(HttpInvoker(servers={"": server.url}), never).invoke(READ, {})).ok
             assert len(server.arrived) == 1
 
     async def test_a_write_that_nobody_confirms_is_not_sent(self) -> None:
-        with loopback() as server:
+        with Loopback() as server:
             with pytest.raises(PermissionDeniedError, match="nothing was sent") as caught:
                 await ConsentingInvoker(HttpInvoker(servers={"": server.url}), never).invoke(WRITE, ORDER)
             assert (caught.value.subject, server.arrived) == ("shop/orders", [])
 
     async def test_a_write_in_the_clothes_of_a_read_is_not_sent(self) -> None:
         override = {"type": "object", "properties": {"X-HTTP-Method-Override": {"type": "string"}}}
-        with loopback() as server:
+        with Loopback() as server:
             invoker = ConsentingInvoker(HttpInvoker(servers={"": server.url}), never)
             for tool, arguments in (
                 (http("orders", override, "GET"), {"X-HTTP-Method-Override": "DELETE"}),
@@ -60,7 +60,7 @@ class TestConsent:
             assert server.arrived == []
 
     async def test_a_confirmed_write_is_not_sent_on_to_another_host(self) -> None:
-        with loopback() as other, loopback(lambda _: Reply(status=307, headers={"Location": other.url})) as server:
+        with Loopback() as other, Loopback(lambda _: Reply(status=307, headers={"Location": other.url})) as server:
             answer = await ConsentingInvoker(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
             assert (answer.ok, len(server.arrived), other.arrived) == (False, 1, [])
 
@@ -94,26 +94,26 @@ class TestRetries:
     @pytest.mark.parametrize("status", [429, 503])
     @pytest.mark.parametrize("tool", [READ, REPLACE])
     async def test_what_is_safe_is_called_again(self, tool: Tool, status: int) -> None:
-        with loopback(failing(2, status=status)) as server:
+        with Loopback(failing(2, status=status)) as server:
             answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(tool, {})
             assert (answer.ok, len(server.arrived)) == (True, 3)
 
     @pytest.mark.parametrize("status", [429, 503])
     async def test_a_write_is_sent_once(self, status: int) -> None:
-        with loopback(failing(2, status=status)) as server:
+        with Loopback(failing(2, status=status)) as server:
             answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(WRITE, ORDER)
             assert (answer.ok, len(server.arrived)) == (False, 1)
 
     @pytest.mark.parametrize("status", [400, 404, 500])
     async def test_other_errors_are_answers(self, status: int) -> None:
-        with loopback(failing(2, status=status)) as server:
+        with Loopback(failing(2, status=status)) as server:
             answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
             assert (answer.status[:3], len(server.arrived)) == (str(status), 1)
 
     @pytest.mark.parametrize("as_date", [False, True])
     async def test_too_long_a_wait_ends_the_call_with_its_answer(self, as_date: bool) -> None:
         header = formatdate(time.time() + 600, usegmt=True) if as_date else "90"
-        with loopback(failing(1, status=503, headers={"Retry-After": header})) as server:
+        with Loopback(failing(1, status=503, headers={"Retry-After": header})) as server:
             answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
             assert (answer.retry_after, len(server.arrived)) == (header, 1)
 

@@ -22,10 +22,10 @@ from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from planners.calling.protocol_invoker import ProtocolInvoker
 from planners.calling.python_invoker import PythonInvoker
 from tests.conftest import ROOT
-from tests.egotools.loopback import Arrived, Reply, loopback
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.waiting import LIMIT_S, until, wait_until
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, mcp, python, tool
-from tests.waiting import LIMIT_S, until, wait_until
 
 _MCP = """
 import asyncio, sys, uvicorn
@@ -120,7 +120,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
         case "by protocol":
             yield Kind(lambda **limits: ProtocolInvoker({"python": python_invoker(**limits)}), python)
         case "http":
-            with loopback(_reply) as server:
+            with Loopback(_reply) as server:
                 yield Kind(lambda **limits: HttpInvoker(servers={"shop": server.url}, **limits), http)
         case _:
             addresses = {"warehouse": McpAddress(session=request.getfixturevalue("warehouse"))}
@@ -244,12 +244,12 @@ class TestHttp:
         ("body", "expected"), [(b"", None), (b"plain", "plain"), (b"\xff\xfe", "//4="), (b'{"a": [1]}', {"a": [1]})]
     )
     async def test_bodies(self, body: bytes, expected: object) -> None:
-        with loopback(lambda arrived: Reply(body=body)) as server:
+        with Loopback(lambda arrived: Reply(body=body)) as server:
             answer = await HttpInvoker(servers={"": server.url}).invoke(http("x", NOTHING, "GET"), {})
         assert answer.body == expected
 
     async def test_each_namespace_has_its_server(self) -> None:
-        with loopback() as other, loopback() as shop:
+        with Loopback() as other, Loopback() as shop:
             await HttpInvoker(servers={"": other.url, "shop": shop.url}).invoke(http("x", NOTHING, "GET"), {})
             assert (len(other.arrived), len(shop.arrived)) == (0, 1)
 
@@ -272,7 +272,7 @@ import os
 import sys
 
 sys.path.insert(0, {str(ROOT)!r})
-from tests.plain_mcp import serve
+from tests.harness.plain_mcp import serve
 
 PROPERTIES = {{"visit": {{"characters": {{"type": "integer"}}}}, "leave": {{}}}}
 visits = 0

@@ -13,8 +13,8 @@ import pytest
 from egotools import NotFoundError, OverloadedError, ToolRequestError
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import McpSession
+from tests.harness.waiting import LIMIT_S
 from tests.planners.calling.tools import NOTHING, mcp
-from tests.waiting import LIMIT_S
 
 SERVER = """
 import os

@@ -29,9 +29,9 @@ from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.executor import execute
 from planners.dfs.query_graph import FilterConstraint, QueryGraph
 from planners.dfs.resolver import Entity, Step
+from tests.harness.waiting import until
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range
 from tests.planners.dfs.personal_tables import DOMAIN, graph_of, personal_tables
-from tests.waiting import until
 
 FOLDERS = ("dir", "all", "f parent dir; e has_attachment f; e from p; p.name = Person 5")
 TWO_PEOPLE = ("ev", "all", "p1 attended ev; p2 attended ev; p1.name = Person 3; p2.name = Person 4")

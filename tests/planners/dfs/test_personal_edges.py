@@ -17,7 +17,7 @@ from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.tool_finder import ToolFinder
 from services.jobs.build import build_snapshot
-from tests.planners.library_server import client_of
+from tests.harness.servers import client_of
 
 TOOLS = "planners.personal.personal_tools"
 

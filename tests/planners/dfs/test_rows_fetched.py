@@ -10,10 +10,10 @@ from planners.dfs.execution.execution import Execution
 from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.executor import execute
 from planners.dfs.query_graph import QueryGraph
+from tests.harness.waiting import bounded_work
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range
 from tests.planners.dfs.paper_rows import paper_rows
 from tests.planners.dfs.personal_tables import DOMAIN, REQUESTS, graph_of, personal_tables
-from tests.waiting import bounded_work
 
 MESSAGES = 3_000
 

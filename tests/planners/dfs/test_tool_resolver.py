@@ -26,9 +26,9 @@ from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
+from tests.harness.servers import client_of
+from tests.harness.waiting import until
 from tests.planners.dfs.library_tools import Library
-from tests.planners.library_server import client_of
-from tests.waiting import until
 
 MODULE = "tests.planners.dfs.library_tools"
 DOMAIN: Domain = read_domain(Path(__file__).with_name("library.yaml"))

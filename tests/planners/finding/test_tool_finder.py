@@ -18,7 +18,7 @@ from planners.finding.prompt_tokens import PromptTokens
 from planners.finding.tool_finder import ToolFinder
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
-from tests.planners.library_server import client_of, serving
+from tests.harness.servers import client_of, serving
 
 REQUEST = "list the books that the given authors wrote"
 

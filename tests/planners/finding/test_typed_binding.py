@@ -16,7 +16,7 @@ from planners.finding.page_inputs import Paging, paging_of, value_at
 from planners.finding.typed_binding import Binding, EntityName, Misfit, Wanted, bind, bind_count
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.planners.library_server import client_of
+from tests.harness.servers import client_of
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 SUPPLIER = EntityName(names=("Supplier", "vendor"), identifier="supplierId")

@@ -12,7 +12,7 @@ from planners.calling.sandbox import Sandbox, SandboxLimits
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.open_graph import open_graph
 from planners.graphs.property_graph import GraphState, Properties, PropertyGraph, QueryLimits
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 Opened: TypeAlias = AbstractAsyncContextManager[PropertyGraph]
 

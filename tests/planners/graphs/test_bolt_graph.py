@@ -48,6 +48,7 @@ class TestRealNeo4j:
             await graph.apply([Statement(text="MATCH (n) WHERE n.unknown IS NULL DETACH DELETE n")])
         assert len((await graph.state()).nodes) == 2
 
+    @pytest.mark.ci
     async def test_a_query_never_writes(self, graph: BoltGraph) -> None:
         with pytest.raises(StatementError):
             await graph.query("CREATE (:X)")

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncIterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -24,6 +22,7 @@ from planners.graphs.property_graph import (
 )
 from planners.graphs.rdf.oxigraph_process import OxigraphProcess
 from planners.graphs.rdf.rdf_graph import RdfGraph, open_rdf_graph
+from tests.harness.http_server import Loopback, Reply
 from tests.planners.graphs.oxigraph_server import running_oxigraph
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
@@ -113,24 +112,6 @@ async def test_a_dead_endpoint_is_told_without_the_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-class _Odd(BaseHTTPRequestHandler):
-    """An endpoint that answers everything in one odd way."""
-
-    status, headers_sent, body = 200, {"Content-Type": "application/json"}, b"{}"
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.status)
-        for name, value in self.headers_sent.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(self.body)))
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
-
 @pytest.mark.parametrize(
     ("status", "headers", "body"),
     [
@@ -144,15 +125,10 @@ class _Odd(BaseHTTPRequestHandler):
     ids=["no-json", "triple", "compressed", "redirect", "password", "full"],
 )
 async def test_odd_endpoints_are_named_errors(status: int, headers: dict[str, str], body: bytes) -> None:
-    handler = type("Handler", (_Odd,), {"status": status, "headers_sent": headers, "body": body})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            with pytest.raises(EgotoolsError, match="endpoint"):
-                async with open_rdf_graph(f"http://127.0.0.1:{server.server_port}"):
-                    pytest.fail("opened")
-        finally:
-            server.shutdown()
+    with Loopback(lambda arrived: Reply(status=status, headers=headers, body=body)) as server:
+        with pytest.raises(EgotoolsError, match="endpoint"):
+            async with open_rdf_graph(server.url):
+                pytest.fail("opened")
 
 
 async def test_the_engine_has_no_network() -> None:

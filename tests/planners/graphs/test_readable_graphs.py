@@ -35,7 +35,7 @@ def ladybug_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["ladybug", "bolt"])
+@pytest.fixture(scope="module", params=["ladybug", pytest.param("bolt", marks=pytest.mark.slow)])
 def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
     with asyncio.Runner() as runner:
         if request.param == "ladybug":

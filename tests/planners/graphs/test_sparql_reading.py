@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 
 from ontology.errors import StatementError
 from planners.graphs.rdf.sparql_allow_list import allowed_query, allowed_update
+from tests.harness.http_server import Loopback, Reply
 
 pyoxigraph = pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
 
@@ -53,25 +52,9 @@ _NOISE = st.sampled_from(
 
 
 @pytest.fixture(scope="module")
-def listener() -> Iterator[tuple[str, list[str]]]:
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        do_POST = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/", asked
-        server.shutdown()
-        thread.join()
+def listener() -> Iterator[Loopback]:
+    with Loopback(lambda arrived: Reply(status=404)) as server:
+        yield server
 
 
 def _store() -> Any:
@@ -88,13 +71,13 @@ def _update(text: str) -> None:
     _store().update(text)
 
 
-def _asks(listener: tuple[str, list[str]], run: Callable[[str], object], text: str) -> list[str]:
-    listener[1].clear()
+def _asks(listener: Loopback, run: Callable[[str], object], text: str) -> list[str]:
+    listener.arrived.clear()
     try:
         run(text)
     except (SyntaxError, ValueError, OSError, RuntimeError):
         pass
-    return list(listener[1])
+    return [arrived.path for arrived in listener.arrived]
 
 
 _TEXT = st.lists(_NOISE, max_size=6).map("".join)
@@ -110,19 +93,17 @@ def _texts(address: str, opening: str, word: str, closing: str) -> tuple[str, st
     return f"{prefix}SELECT * {{ ?s ?p ?o {service} }}", load
 
 
-def test_the_listener_hears_an_engine(listener: tuple[str, list[str]]) -> None:
-    query, update = _texts(listener[0], "FILTER(1<'>'||true)", "SERVICE", "FILTER(' ,<'>1||true)")
+def test_the_listener_hears_an_engine(listener: Loopback) -> None:
+    query, update = _texts(f"{listener.url}/", "FILTER(1<'>'||true)", "SERVICE", "FILTER(' ,<'>1||true)")
     assert _asks(listener, _query, query)
     assert _asks(listener, _update, f"PREFIX : <urn:> {update}")
 
 
 @pytest.mark.parametrize("word", _WORD)
 @pytest.mark.parametrize("opening", _OPENING)
-def test_no_text_of_the_collection_leads_to_an_address(
-    listener: tuple[str, list[str]], opening: str, word: str
-) -> None:
+def test_no_text_of_the_collection_leads_to_an_address(listener: Loopback, opening: str, word: str) -> None:
     for closing in _CLOSING:
-        _check(listener, _texts(listener[0], opening, word, closing))
+        _check(listener, _texts(f"{listener.url}/", opening, word, closing))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -134,12 +115,12 @@ def test_no_text_of_the_collection_leads_to_an_address(
     end=st.sampled_from(_CLOSING),
 )
 def test_no_text_leads_to_an_address(
-    listener: tuple[str, list[str]], opening: str, word: str, closing: str, start: str, end: str
+    listener: Loopback, opening: str, word: str, closing: str, start: str, end: str
 ) -> None:
-    _check(listener, _texts(listener[0], start + opening, word, closing + end))
+    _check(listener, _texts(f"{listener.url}/", start + opening, word, closing + end))
 
 
-def _check(listener: tuple[str, list[str]], texts: tuple[str, str]) -> None:
+def _check(listener: Loopback, texts: tuple[str, str]) -> None:
     query, update = texts
     try:
         assert _asks(listener, _query, allowed_query(query, {}, 10)) == [], query

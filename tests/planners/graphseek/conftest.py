@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from inference import HashingEncoder
-from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
+from tests.harness.stores import BuiltStore
 
 
 @pytest.fixture(scope="session")

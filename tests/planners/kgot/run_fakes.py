@@ -23,7 +23,7 @@ from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 __all__ = ["KEY", "FakeFinder", "FakeInvoker", "FakeSandbox", "FakeTextGraph", "Ran", "StepServer", "run_task", "tool"]
 
@@ -75,17 +75,17 @@ class StepServer:
         """The last messages of the requests of a step."""
         return [body["messages"][-1]["content"] for body in self.of(step)]
 
-    def _answer(self, asked: Asked) -> Reply:
-        form = asked.body.get("response_format")  # none: a tool asks
+    def _answer(self, asked: Arrived) -> Reply:
+        form = asked.json.get("response_format")  # none: a tool asks
         step = form["json_schema"]["name"] if form else "tool"
         self.steps.append(step)
-        self.bodies.append(asked.body)
+        self.bodies.append(asked.json)
         nth = self._counts[step]
         self._counts[step] += 1
         given = self._answers.get(step)
         if given is None:
             return as_json({"error": f"no answer for {step}"}, status=400)
-        answer = given(asked.body, nth) if callable(given) else given[min(nth, len(given) - 1)]
+        answer = given(asked.json, nth) if callable(given) else given[min(nth, len(given) - 1)]
         if isinstance(answer, Reply):
             return answer
         return completion(answer if isinstance(answer, str) else json.dumps(answer))

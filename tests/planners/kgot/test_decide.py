@@ -8,7 +8,7 @@ import pytest
 
 from planners.kgot.kgot_events import Decided, Dropped
 from planners.kgot.step_makers import Retrieve
-from tests.inference.loopback import as_json
+from tests.harness.http_server import as_json
 from tests.planners.kgot.run_fakes import INSERT, FakeTextGraph, StepServer, run_task
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")

@@ -18,7 +18,7 @@ from planners.kgot.kgot_events import Dropped, Ended, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
-from tests.inference.loopback import DRIPS, Reply
+from tests.harness.http_server import DRIPS, Reply
 from tests.planners.kgot.run_fakes import (
     INSERT,
     KEY,

@@ -26,11 +26,11 @@ from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_reco
 from planners.kgot.step_makers import StepMakers
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.kgot import warehouse_solve
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, make, parts
 from tests.planners.runs import warehouse_tools
-from tests.waiting import LIMIT_S, wait_until
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planners.personal.calendar_events import CalendarEvent, calendar_events
 from planners.personal.index_faults import Fault
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 NEW_YORK, BERLIN = ZoneInfo("America/New_York"), ZoneInfo("Europe/Berlin")
 UNTIL = date(2028, 1, 1)

@@ -33,7 +33,7 @@ from planners.personal.google_calls import google_calls
 from planners.personal.google_mirror import CallOperation, mirror_google
 from scripts.graph_truth import true_answer
 from services.jobs.build import build_snapshot
-from tests.planners.library_server import client_of
+from tests.harness.servers import client_of
 from tests.planners.personal.conftest import Home
 from tests.planners.personal.edge_tools import TOOLS, all_of, call_tool, lookup_of
 from tests.planners.personal.google_account import GoogleAccount

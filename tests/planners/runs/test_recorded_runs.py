@@ -29,13 +29,13 @@ from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.runs.recorded_finds import RecordedFinder
 from planners.runs.run_journal import open_run_journal, read_run_journal
 from tests.conftest import LINUX, ROOT
-from tests.egotools.loopback import Arrived, Reply, loopback
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.servers import client_of
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.calling import shop_tools
 from tests.planners.calling.tools import MODULE, NOTHING, http, python
 from tests.planners.dfs.library_tools import Library
-from tests.planners.library_server import client_of
 from tests.planners.runs import warehouse_run, warehouse_tools
-from tests.waiting import LIMIT_S, wait_until
 
 LIBRARY = "tests.planners.dfs.library_tools"
 
@@ -217,7 +217,7 @@ async def test_no_credential_is_in_a_journal_even_where_the_server_repeats_it(
         secrets.append({name.lower(): value for name, value in arrived.headers.items()}["authorization"].split()[1])
         return Reply(body=json.dumps({"headers": arrived.headers, "rows": [{"id": secrets[-1]}]}).encode())
 
-    with loopback(repeated) as server, open_run_journal(tmp_path / "run") as journal:
+    with Loopback(repeated) as server, open_run_journal(tmp_path / "run") as journal:
         invoker = HttpInvoker(servers={"": server.url}, credentials={"key": credential})
         answer = await RecordingInvoker(invoker, journal).invoke(tool, {})
     assert answer.body["rows"] == [{"id": "[credential]"}]

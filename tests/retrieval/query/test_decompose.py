@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from retrieval.index.analysis import terms
 from retrieval.query.decompose import decompose
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words
 word = st.sampled_from(

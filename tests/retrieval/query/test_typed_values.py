@@ -10,7 +10,7 @@ from ontology.value_shape import ShapeUse, ValueShape
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.query.request import MAX_QUERY_CHARS
 from retrieval.query.typed_values import SELF, find_values
-from tests.waiting import bounded_work
+from tests.harness.waiting import bounded_work
 
 
 @pytest.mark.parametrize(

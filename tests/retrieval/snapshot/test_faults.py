@@ -17,7 +17,7 @@ from retrieval.snapshot.history import history, rollback
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from scripts.reliability.faults import acting_at, die, failing, killed_at
+from tests.harness.faults import acting_at, die, failing, killed_at
 from tests.retrieval.conftest import published
 
 
@@ -98,6 +98,7 @@ def test_a_disk_that_fails_at_any_step_is_a_typed_error_and_changes_nothing(
     assert refused > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORK)
 def test_a_process_that_is_killed_at_any_step_leaves_a_whole_snapshot_and_no_litter(
     tmp_path: Path, case: _Case, name: str
@@ -136,6 +137,7 @@ def _chosen(count: int) -> list[int]:
     return sorted({*range(1, min(count, 8)), *range(8, count, 40), *range(max(1, count - 26), count + 2)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["stray", "missing", "altered", "folder", "link"])
 def test_publishing_over_a_damaged_snapshot_never_makes_it_worse(
     tmp_path: Path, content: SnapshotContent, damage: str

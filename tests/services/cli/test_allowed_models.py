@@ -20,8 +20,8 @@ from services.jobs.build import build_snapshot
 from services.server.catalogs_file import CatalogEntry
 from services.server.process import serve_catalogs
 from services.server.settings import ServerSettings
-from tests.inference.loopback import Asked, Loopback, Reply
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.http_server import Arrived, Loopback, Reply
 
 KEY = "sk-operator-S3CRET-key"
 TOOLS = [{"id": "a/find", "name": "find", "description": "Find a thing by name.", "parameters": [{"name": "name"}]}]
@@ -39,7 +39,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catcher() -> Loopback:
     """Keeps every request; with its address in a crafted manifest, it must stay silent."""
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: Arrived) -> Reply:
         return Reply(status=500)
 
     return Loopback(answer)
@@ -77,7 +77,7 @@ def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
         ):
             code, _, error = run(*command)
             assert (code, "--allow-model" in error) == (SnapshotError.exit_code, True), error
-    assert catcher.asked == []
+    assert catcher.arrived == []
     assert "sentence_transformers" not in sys.modules
     catcher.stop()
 
@@ -89,13 +89,13 @@ def test_a_model_that_the_operator_names_is_used(
     snapshot = crafted(store, tmp_path / "crafted", name)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert run("search", "find", "--store", snapshot, "--allow-model", "openai:m")[0] == SnapshotError.exit_code
-    assert catcher.asked == []
+    assert catcher.arrived == []
     assert run("search", "find", "--store", snapshot, "--allow-model", name)[0] != SnapshotError.exit_code
-    asked = len(catcher.asked)
+    asked = len(catcher.arrived)
     assert asked > 0
     monkeypatch.setenv("EGOTOOLS_ALLOWED_MODELS", f"other, {name}")
     assert run("search", "find", "--store", snapshot)[0] != SnapshotError.exit_code
-    assert len(catcher.asked) > asked
+    assert len(catcher.arrived) > asked
     catcher.stop()
 
 

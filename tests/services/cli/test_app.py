@@ -17,9 +17,9 @@ from retrieval.snapshot.publish import published_id
 from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.commands import Run
+from tests.harness.http_server import Loopback, Reply
+from tests.harness.waiting import LIMIT_S, wait_until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 TABLES = (str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl"))
@@ -179,7 +179,7 @@ def test_search_shows_the_needs_whoever_wrote_them(run: Run, store: Path) -> Non
     written = json.dumps({"choices": [{"message": {"content": json.dumps({"needs": needs})}}]}).encode()
     asked = ("search", "chase everyone who is late", "--store", store, "--json")
     given = json.loads(run(*asked, "--need", needs[0], "--need", needs[1])[1])
-    with loopback(lambda arrived: Reply(body=written)) as server:
+    with Loopback(lambda arrived: Reply(body=written)) as server:
         model = ("--query-model", f"openai:m@{server.url}/v1")
         rewritten = json.loads(run(*asked, *model)[1])
         shown = run(*asked[:-1], *model)[1]

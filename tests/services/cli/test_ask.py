@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from services.jobs.conversation import conversation_turns
+from tests.harness.commands import Run, started
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
 from tests.services.cli.csv_plants import write_plants
-from tests.services.cli.processes import started
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
 
 QUESTION = "How many cars are built at each plant?"
 CARS = calls(("get_nodes", {"node_type": "Car", "order_by": "price", "descending": True}))

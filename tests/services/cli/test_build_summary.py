@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 KEY = "sk-planted0123456789abcdef"
 API: dict[str, Any] = {

@@ -12,9 +12,9 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
-from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.servers import running_server
 
 SECRET = "s3cr3tkey"
 DOCUMENT = """
@@ -86,7 +86,7 @@ def answer(arrived: Arrived) -> Reply:
 
 @pytest.fixture
 def shop() -> Iterator[Loopback]:
-    with loopback(answer) as server:
+    with Loopback(answer) as server:
         yield server
 
 
@@ -214,8 +214,8 @@ def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop:
 
 @pytest.fixture(scope="module")
 def served(store: Path) -> Iterator[str]:
-    with server_process(store) as server:
-        yield server["address"]
+    with running_server(store) as server:
+        yield server.address
 
 
 def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> None:

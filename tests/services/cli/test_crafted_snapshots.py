@@ -18,7 +18,7 @@ from retrieval.snapshot.manifest import content_id, file_digest
 from retrieval.snapshot.publish import current_snapshot
 from services.cli.diff import DIFFERENT
 from services.jobs.build import build_snapshot
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 _ESCAPE = "\x1b]0;owned\x07\x9b2J\u202e"
 _TOOL = {

@@ -14,9 +14,8 @@ from eval.queries import read_queries
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.services.cli.processes import FILE_LIMIT, KILLED_AMID_A_FILE, started
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S
+from tests.harness.commands import FILE_LIMIT, KILLED_AMID_A_FILE, Run, started
+from tests.harness.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 PER_CLASS = 4

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.extract.llm_server import Body, ChatServer, Reply, asked, chat_server
+from tests.harness.chat import Body, ChatServer, Reply, asked, chat_server
+from tests.harness.commands import Run
 from tests.services.cli.test_datagen import GIVEN, published, results, rows
-from tests.services.conftest import Run
 
 Script = Callable[[Body, int], Reply]
 

@@ -11,7 +11,7 @@ import pytest
 
 from services.cli.demo_company import demo_company
 from services.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_NEEDS, SHIPPED_REQUESTS
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from services.cli.diff import DIFFERENT
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 
 def _path(operation: str, description: str, *parameters: Mapping[str, Any], **others: Any) -> dict[str, Any]:

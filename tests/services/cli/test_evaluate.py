@@ -15,9 +15,8 @@ from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.services.cli.processes import signal_at, started
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S
+from tests.harness.commands import Run, signal_at, started
+from tests.harness.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import MissingExtraError, NotFoundError
-from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
-from tests.ingest.extract.llm_server import Reply, chat_server
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S
+from tests.harness.chat import Reply, chat_server
+from tests.harness.commands import Run
+from tests.harness.editions import build_editions
+from tests.harness.waiting import LIMIT_S
 
 WITH_STORE = (
     "search x --store STORE",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 from tests.services.jobs.test_examination import BAD, CLEAN
 
 

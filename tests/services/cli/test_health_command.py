@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ontology.errors import NotReadyError
-from scripts.reliability.issuers import Authority, write_pair
 from services.cli.app import app
 from services.server.server import Server
+from tests.harness.issuers import Authority, write_pair
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 

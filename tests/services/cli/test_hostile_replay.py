@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 from tests.services.web.test_hostile_journals import journal_of
 
 DIGEST = "0" * 64

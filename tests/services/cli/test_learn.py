@@ -29,7 +29,7 @@ from services.server.reports import OUTCOMES
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.eval.learning.planted import START, TASKS, build_store, gold, rows, text, tool_id, written
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
 DAY = 86_400

@@ -15,7 +15,7 @@ from planners.graphs.loading.graph_loading import load_graph
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.operators.find import OPERATOR as FIND
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 TEMPLATE = "MATCH (s:Site) WHERE $match <> '' AND s.title = $text RETURN s AS node, 'Site' AS type, s.title AS name, 1.0 AS score"
 

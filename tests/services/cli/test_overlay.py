@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.harness.commands import Run
 from tests.ingest.overlay.test_overlay_file import FAULTY
-from tests.services.conftest import Run
 
 
 def _operation(name: str, summary: str, inputs: dict[str, str], fields: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import pytest
 
 from planners.runs.run_journal import read_run_journal
 from tests.conftest import ROOT
+from tests.harness.commands import Run
 from tests.planners.conftest import library_store
 from tests.planners.dfs.library_tools import STOCK
-from tests.services.conftest import Run
 
 __all__ = ["library_store"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from inference import DEFAULT_ENCODER
-from tests.built_stores import BuiltStore
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
-from tests.services.conftest import Run
+from tests.harness.chat import Body, Reply, chat_server
+from tests.harness.commands import Run
+from tests.harness.stores import BuiltStore
 
 REQUEST = "Find the email attachments from Jane Doe in May 2026."
 GRAPH = {

@@ -11,7 +11,7 @@ import pytest
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 from tests.services.server.memory_engine import serving
 
 GOAL = "warehouse/reserveDockSlot"

@@ -15,8 +15,8 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.services.company.running_company import CATALOG, running
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.company import CATALOG, running
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 

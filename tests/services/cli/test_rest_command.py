@@ -15,30 +15,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from inference import HashingEncoder
 from scripts.reliability.replica import free_port
-from services.jobs.build import build_snapshot
-from services.server.server_process import server_process
+from services.server.server import Server
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.commands import Run
+from tests.harness.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"
 GO = ROOT / "examples" / "go" / "ask.go"
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a gateway to a server, each in its own process."""
+def url(hr_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a gateway in a process of its own."""
     folder = tmp_path_factory.mktemp("rest")
-    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
     ready = folder / "ready.json"
-    with (
-        server_process(folder / "store") as server,
-        (folder / "log").open("w", encoding="utf-8") as log,
-    ):
-        command = [sys.executable, "-m", "services.cli", "rest", "--server", server["address"], "--port", "0"]
+    with (folder / "log").open("w", encoding="utf-8") as log:
+        command = [sys.executable, "-m", "services.cli", "rest", "--server", hr_server.address, "--port", "0"]
         process = subprocess.Popen(
             [*command, "--ready-file", str(ready)],
             env={**os.environ, "PYTHONPATH": str(ROOT)},

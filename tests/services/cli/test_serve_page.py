@@ -17,8 +17,8 @@ from planners.personal import PersonalData, refresh_index
 from services.cli import serve_page
 from services.cli.serve_page import PageOptions, page_beside
 from services.jobs.build import build_snapshot
-from tests.services.cli.processes import started
-from tests.waiting import wait_until
+from tests.harness.commands import started
+from tests.harness.waiting import wait_until
 
 TOOL = {"name": "find_customer", "description": "Find a customer by name."}
 

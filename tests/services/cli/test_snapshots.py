@@ -15,8 +15,8 @@ from ontology.errors import EgotoolsError, SnapshotError, SnapshotSignatureError
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
+from tests.harness.commands import Run
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
-from tests.services.conftest import Run
 
 
 def _tools(folder: Path, count: int) -> Path:

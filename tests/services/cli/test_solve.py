@@ -18,12 +18,11 @@ import pytest
 from planners.runs.run_journal import read_run_journal
 from services.cli import solve_demo
 from tests.conftest import ROOT
+from tests.harness.commands import Run, started
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.runs import warehouse_tools
-from tests.services.cli.processes import started
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
 
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.harness.commands import Run
 from tests.ingest.sources.test_sources_file import FAULTY, write
-from tests.services.conftest import Run
 
 
 def test_faults_are_listed_by_validate_and_end_a_build(tmp_path: Path, run: Run) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from services.server.access.static_tokens import StaticTokens
-from tests.built_stores import BuiltStore
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.stores import BuiltStore
 
 
 def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:

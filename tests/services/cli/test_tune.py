@@ -21,7 +21,7 @@ from services.jobs.build import build_snapshot
 from services.jobs.plans import TuningPlan
 from services.jobs.tune import NOT_BETTER, Tuned, tune_snapshot
 from tests.eval.tuning.remembered_fits import RememberedFits
-from tests.services.conftest import Run
+from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
 

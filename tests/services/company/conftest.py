@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services.company.running_company import RunningCompany, running
+from tests.harness.company import RunningCompany, running
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from tests.services.company.running_company import CATALOG
+from tests.harness.company import CATALOG
 
 _BASE = "http://catalog.test/"
 

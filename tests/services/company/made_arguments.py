@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tests.services.company.running_company import RunningCompany, tools
+from tests.harness.company import RunningCompany, tools
 
 # Identifier → the tool that lists some, the arguments of that, and the path to them.
 SOURCES: Mapping[str, tuple[str, Mapping[str, Any], str]] = {

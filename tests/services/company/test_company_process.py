@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
-from tests.services.company.running_company import CATALOG
-from tests.waiting import wait_until
+from tests.harness.company import CATALOG
+from tests.harness.waiting import wait_until
 
 READS = [
     "procurement/suppliers?q=",

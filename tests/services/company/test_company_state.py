@@ -14,8 +14,8 @@ from services.company.company_facts import read_facts
 from services.company.mock_company import MockCompany
 from services.company.record_kinds import kinds_of
 from services.company.record_store import RecordStore
+from tests.harness.company import CATALOG, RunningCompany, running, tools
 from tests.services.company.made_arguments import made_arguments
-from tests.services.company.running_company import CATALOG, RunningCompany, running, tools
 
 # A tool that makes a record: the tool that reads it, the input that names it, and the path of the identifiers in its answer.
 CREATED: Mapping[str, tuple[str, Mapping[str, str], str]] = {

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tests.harness.company import RunningCompany, tools
 from tests.services.company.declared_answers import declared, faults
 from tests.services.company.made_arguments import made_arguments
-from tests.services.company.running_company import RunningCompany, tools
 
 WRITES_LAST = sorted(declared(), key=lambda each: (declared()[each].method != "GET", each))
 

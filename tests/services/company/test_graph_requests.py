@@ -18,12 +18,12 @@ from planners.dfs.request_set import request_set
 from planners.dfs.tool_resolver import ToolResolver
 from planners.finding.tool_finder import ToolFinder
 from services.company.company_facts import read_facts
-from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
-from tests.planners.library_server import client_of
-from tests.services.company.running_company import CATALOG, RunningCompany
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.company import CATALOG, RunningCompany
+from tests.harness.http_server import Loopback, Reply
+from tests.harness.servers import client_of
+from tests.harness.stores import BuiltStore
 
 _REQUESTS = ROOT / "planners" / "dfs" / "requests" / "enterprise.jsonl"
 _SYSTEMS = ("finance", "hr", "procurement", "sales", "travel")
@@ -136,7 +136,7 @@ def test_a_system_that_fails_is_named_and_the_others_are_asked(
 ) -> None:
     """The tools were looked up before: the system of the managers is another one when they are called."""
     (tmp_path / "graph.json").write_text(json.dumps(asked("081")), encoding="utf-8")
-    with loopback(lambda _: reply or Reply()) as server:
+    with Loopback(lambda _: reply or Reply()) as server:
         broken = server.url if reply else _gone()
         urls = [f"{system}={broken if system == 'hr' else f'{company.url}/{system}'}" for system in _SYSTEMS]
         code, out, err = run(

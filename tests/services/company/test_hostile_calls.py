@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from services.company.company_app import MAX_BODY
 from services.company.mock_company import MockCompany
+from tests.harness.company import CATALOG, RunningCompany
 from tests.services.company.declared_answers import faults
-from tests.services.company.running_company import CATALOG, RunningCompany
 
 INJECTIONS = [
     "' OR '1'='1",

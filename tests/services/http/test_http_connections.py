@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from scripts.reliability.issuers import Authority, write_pair
 from services.http import http_connection, http_server
 from services.http.http_server import serve_http
 from tests.conftest import ROOT
+from tests.harness.issuers import Authority, write_pair
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: "
 _SERVER = """

@@ -18,8 +18,7 @@ from retrieval.snapshot.reweight import publish_reweighted, tuned_after
 from services.jobs.build import build_snapshot
 from services.jobs.plans import TuningPlan
 from services.jobs.tune_rollback import roll_back_weights
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 TUNED = RankingWeights(bm25_params=2.0)
 OTHER = RankingWeights(bm25_params=1.0)

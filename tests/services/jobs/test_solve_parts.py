@@ -16,7 +16,7 @@ from planners.kgot.tools.task_files import TaskFiles
 from planners.runs.run_journal import open_run_journal
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
-from tests.egotools.loopback import Reply, loopback
+from tests.harness.http_server import Loopback, Reply
 from tests.planners.calling.tools import NOTHING, http
 from tests.planners.kgot.run_fakes import FakeFinder, tool
 from tests.planners.kgot.tools.task_documents import zipped
@@ -30,7 +30,7 @@ BEGUN = {
 
 async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Path) -> None:
     plan = SolvePlan(graph="memory", today=TODAY)
-    with loopback(lambda arrived: Reply(status=503)) as server, open_run_journal(tmp_path / "run") as journal:
+    with Loopback(lambda arrived: Reply(status=503)) as server, open_run_journal(tmp_path / "run") as journal:
         async with AsyncClient("127.0.0.1:1") as client:
             tools = SolveTools(client=client, own=None, access=ToolAccess(servers={"": server.url}), ask=never)
             async with open_solve_parts(plan, tools, KgotTask(question="?"), journal) as parts:

@@ -17,8 +17,8 @@ from services.jobs.build import build
 from services.jobs.plans import BuildPlan
 from services.jobs.source_sync import SyncReport, sync_sources
 from services.jobs.sync_watch import watch
-from tests.services.conftest import Run
-from tests.waiting import wait_until
+from tests.harness.commands import Run
+from tests.harness.waiting import wait_until
 
 
 def _write(path: Path, *names: str) -> None:

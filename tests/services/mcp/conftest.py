@@ -24,7 +24,8 @@ from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
 from services.mcp.mcp_settings import McpSettings
 from services.server.access.static_tokens import create_token
-from services.server.server_process import server_process
+from tests.harness.servers import running_server
+from tests.harness.stores import MadeOnce
 from tests.services.mcp.source_servers import office, warehouse
 
 ERAS = ("legacy", "2026-07-28")
@@ -83,14 +84,19 @@ async def _listed(server: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def mcp_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("mcp"))
+def mcp_store(made_once: MadeOnce) -> Path:
+    return made_once("mcp", _build_in) / "store"
+
+
+def _build_in(folder: Path) -> None:
+    folder.mkdir()
+    build(folder)
 
 
 @pytest.fixture(scope="session")
 def served(mcp_store: Path) -> Iterator[str]:
-    with server_process(mcp_store) as server:
-        yield server["address"]
+    with running_server(mcp_store) as server:
+        yield server.address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +118,8 @@ def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     file = folder / "tokens.yaml"
     tokens = {name: create_token(file, name) for name in ("anna", "boris", "nobody")}
     settings = {"EGOTOOLS_TOKENS_FILE": str(file), "EGOTOOLS_ACCESS_POLICY": str(folder / "policy.yaml")}
-    with server_process(mcp_store, **settings) as server:
-        yield Guarded(address=server["address"], tokens=tokens, tokens_file=file)
+    with running_server(mcp_store, **settings) as server:
+        yield Guarded(address=server.address, tokens=tokens, tokens_file=file)
 
 
 @asynccontextmanager

@@ -21,8 +21,8 @@ from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calling.call_policy import CallPolicy, CallRule
 from planners.calling.tool_access import ToolAccess
+from tests.harness.waiting import LIMIT_S, until, wait_until
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
-from tests.waiting import LIMIT_S, until, wait_until
 
 BOOK = {"material": "steel", "amount": 3}
 

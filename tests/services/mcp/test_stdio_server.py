@@ -15,17 +15,17 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from services.server.server_process import server_process
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
+from tests.harness.servers import running_server
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.mcp.conftest import ERAS, SERVERS, build, connected, text_of
 from tests.services.mcp.test_http_server import message
-from tests.waiting import LIMIT_S, until
 
 COMMAND = ["-m", "services.cli", "mcp"]
 
 
+@pytest.mark.slow
 async def test_a_client_starts_it_over_a_store_and_calls_a_found_tool(mcp_store: Path) -> None:
     options = ["--store", str(mcp_store), "--session", f"office={SERVERS} office", "--pin", "office/find_employee"]
     command = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)
@@ -82,14 +82,14 @@ def test_what_is_wrong_is_said_at_the_start(run: Run, served: str, options: list
 @pytest.mark.slow
 async def test_clients_are_told_of_another_snapshot_and_a_lost_pin_is_no_longer_listed(tmp_path: Path) -> None:
     store = await asyncio.to_thread(build, tmp_path)
-    with server_process(store) as server:
+    with running_server(store) as server:
         told: list[object] = []
 
         async def on_message(received: object) -> None:
             told.append(received)
 
         async with connected(
-            server["address"], "legacy", watch_s=0.05, pins=("warehouse/book_material",), on_message=on_message
+            server.address, "legacy", watch_s=0.05, pins=("warehouse/book_material",), on_message=on_message
         ) as client:
             assert "warehouse__book_material" in [tool.name for tool in (await client.list_tools()).tools]
             await asyncio.to_thread(build, tmp_path, without="book_material")
@@ -98,7 +98,7 @@ async def test_clients_are_told_of_another_snapshot_and_a_lost_pin_is_no_longer_
             gone = await client.call_tool("warehouse__book_material", {"material": "steel"})
             assert "NOT_FOUND" in text_of(gone)
         async with (
-            connected(server["address"], ERAS[1], watch_s=0.05) as client,
+            connected(server.address, ERAS[1], watch_s=0.05) as client,
             client.listen(tools_list_changed=True) as events,
         ):
             await asyncio.to_thread(build, tmp_path)

@@ -16,7 +16,7 @@ import pytest
 from ontology.errors import NotReadyError, StorageError
 from services.outcomes import Outcome, OutcomeLog, OutputSeen, read_outcomes
 from tests.conftest import ROOT
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.waiting import LIMIT_S, wait_until
 
 MIB = 1024 * 1024
 

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from scripts.reliability.issuers import Authority, write_pair
 from services.rest import rest_admission
 from services.rest.rest_server import RestSettings, serve_rest
+from tests.harness.issuers import Authority, write_pair
 from tests.services.rest.gateways import gateway
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
 

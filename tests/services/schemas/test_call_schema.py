@@ -195,7 +195,7 @@ SCHEMAS = st.recursive(
     strict=False,
     reason="of an alternative that is no object and refers to one, the flat view has inputs and the schema has none",
 )
-@settings(max_examples=200)
+@settings(max_examples=40)
 @given(top=SCHEMAS, first=SCHEMAS, second=SCHEMAS)
 def test_whatever_leads_back_to_itself_all_inputs_of_the_flat_view_are_in_the_schema(
     top: dict[str, Any], first: dict[str, Any], second: dict[str, Any]

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from ontology.tool import Tool
 from services.schemas.call_schema import call_schema, tool_schema
 from services.schemas.strict_schema import strict_schema
-from tests.read_documents import ToolsOf
+from tests.harness.stores import ToolsOf
 from tests.services.schemas.strict_rules import broken_rules
 from tests.services.schemas.test_call_schema import tools
 

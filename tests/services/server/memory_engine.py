@@ -36,7 +36,7 @@ from retrieval.query.request import Request
 from retrieval.retriever import Retriever
 from services.server.server import Server
 from services.server.settings import ServerSettings
-from tests.waiting import LIMIT_S
+from tests.harness.waiting import LIMIT_S
 
 SNAPSHOT_ID = "memory-1"
 

@@ -18,12 +18,12 @@ from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
-from scripts.reliability.edition_store import QUERY, EditionStore, build_editions
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
-from tests.services.conftest import Run
+from tests.harness.commands import Run
+from tests.harness.editions import QUERY, EditionStore, build_editions
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import small_settings
-from tests.waiting import LIMIT_S, until
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient, UnavailableError
-from tests.waiting import LIMIT_S, until
+from tests.harness.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
@@ -27,7 +27,7 @@ pin_threads()
 from services.server.process import run
 from services.server.settings import ServerSettings
 from tests.services.server.memory_engine import MemoryEngine
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 folder = Path(sys.argv[1])
 engine = MemoryEngine()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from egotools import AsyncClient
-from tests.waiting import LIMIT_S, until
+from tests.harness.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """

@@ -22,7 +22,7 @@ from services.server.query_model import QueryModel, open_query_chat
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
-from tests.egotools.loopback import Reply, loopback
+from tests.harness.http_server import Loopback, Reply
 
 QUERY = "what does Acme charge us"
 NEEDS = ["find suppliers by name", "list the invoices of a supplier"]
@@ -136,7 +136,7 @@ async def test_a_model_that_fails_costs_nothing_but_its_help(
 ) -> None:
     with ExitStack() as running:
         if isinstance(first := answers[0], Reply):
-            url = running.enter_context(loopback(lambda arrived: first)).url
+            url = running.enter_context(Loopback(lambda arrived: first)).url
             chat: ChatModel = open_query_chat(f"openai:m@{url}/v1")
         else:
             chat = ScriptedChat([each for each in answers if not isinstance(each, Reply)])

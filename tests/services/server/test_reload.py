@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from egotools.admin import AdminClient
-from scripts.reliability.edition_store import build_editions
 from tests.conftest import ROOT
-from tests.waiting import LIMIT_S, wait_until
+from tests.harness.editions import build_editions
+from tests.harness.waiting import LIMIT_S, wait_until
 
 
 @contextmanager

@@ -24,8 +24,8 @@ from retrieval.query.request import Request
 from services.server.error_status import ERROR_METADATA_KEY, reason_of
 from services.server.logs import JsonFormatter
 from services.server.server import SERVICE_NAME, Server
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
-from tests.waiting import LIMIT_S, until
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from services.server.catalog_store import CatalogStore
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
-from tests.waiting import until
+from tests.harness.waiting import until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUERY = "which suppliers still owe us items of a purchase order"

@@ -21,12 +21,12 @@ from egotools import AsyncClient, ClientError, InvalidRequestError, Precondition
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import SnapshotCorruptError, SnapshotError
-from scripts.reliability.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
 from services.server.catalog_store import CatalogStore
 from services.server.server import SERVICE_NAME, Server
+from tests.harness.editions import QUERY, EditionStore, build_editions, editions_in, whole_request
+from tests.harness.servers import loaded
+from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import MemoryEngine, small_settings
-from tests.services.server.store_server import loaded
-from tests.waiting import LIMIT_S, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 

@@ -14,8 +14,8 @@ import pytest_asyncio
 from datagen.personal.write_personal_data import write_personal_data
 from inference import DEFAULT_ENCODER, HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.built_stores import BuiltStore
 from tests.conftest import ROOT
+from tests.harness.stores import BuiltStore, MadeOnce
 from tests.services.web.demo_plan import HOSTILE
 from tests.services.web.mail_pages import TOOLS, Mailbox, index_mailbox
 
@@ -24,9 +24,13 @@ pytest.importorskip("uvicorn", reason="the extra web is not installed")
 
 
 @pytest.fixture(scope="session")
-def web_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def web_store(made_once: MadeOnce) -> Path:
     """A store with the sales and finance tools of the shipped catalogue, and two tools of a hostile document."""
-    folder = tmp_path_factory.mktemp("web")
+    return made_once("web", _build_web) / "store"
+
+
+def _build_web(folder: Path) -> None:
+    folder.mkdir()
     rows = [
         {"name": "mark_customer", "description": f"Mark a customer as good {HOSTILE}"},
         {
@@ -40,7 +44,6 @@ def web_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalog = ROOT / "examples" / "enterprise" / "catalog"
     sources = [str(catalog / "sales.yaml"), str(catalog / "finance.json"), str(hostile)]
     build_snapshot(sources, folder / "store", encoder=HashingEncoder())
-    return folder / "store"
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scripts.reliability.issuers import write_policy
 from services.server.access.static_tokens import create_token, revoke_token
 from services.server.settings import ServerSettings
+from tests.harness.issuers import write_policy
+from tests.harness.waiting import LIMIT_S
 from tests.services.web.browser import tab_at
 from tests.services.web.mail_pages import FIGURE_1, TOOLS, Mailbox, mail_page
-from tests.waiting import LIMIT_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 HIDDEN = ("list_links_in_emails", "list_emails_mentioning_webpages")

@@ -10,8 +10,8 @@ from ontology.errors import NotFoundError, OverloadedError
 from services.web import live_runs
 from services.web.live_runs import LiveRun, LiveRuns
 from services.web.run_events import Plan, PlanRequest
+from tests.harness.waiting import until
 from tests.services.web.demo_plan import EVENTS, DemoPlan
-from tests.waiting import until
 
 
 def started(plan: Plan, request: str = "folders") -> LiveRun:

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tests.harness.waiting import until
 from tests.services.web import browser as browsers
 from tests.services.web.browser import Tab, expect
 from tests.services.web.demo_plan import EVENTS, FIGURE_1, HOSTILE, DemoPlan
-from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[Tab]]
@@ -27,6 +27,7 @@ def opened(browser: Any, web_store: Path) -> Opened:
     return partial(browsers.opened, browser, web_store)
 
 
+@pytest.mark.ci
 async def test_a_request_is_drawn_with_its_tools_and_its_run(opened: Opened) -> None:
     async with opened(DemoPlan()) as tab:
         await tab.ask(FIGURE_1)

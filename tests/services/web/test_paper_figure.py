@@ -12,9 +12,9 @@ from datagen.personal.write_personal_data import TODAY
 from planners.dfs.request_set import request_set
 from scripts.graph_truth import true_answer
 from tests.conftest import ROOT
+from tests.harness.waiting import until
 from tests.services.web.browser import expect, tab_at
 from tests.services.web.mail_pages import FIGURE_1, Mailbox, Watch, mail_page
-from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _WRITE = os.environ.get("EGOTOOLS_WRITE_DOCS", "")

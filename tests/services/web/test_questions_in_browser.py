@@ -13,7 +13,7 @@ import pytest
 
 from services.jobs.ask_parts import AskPlan
 from tests.conftest import ROOT
-from tests.inference.loopback import as_json
+from tests.harness.http_server import as_json
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
 from tests.services.web.browser import Tab, expect, tab_at

@@ -11,7 +11,7 @@ import pytest
 from inference import OpenAIChat, ScriptedChat
 from ontology.errors import InvalidArgumentError, ModelError
 from planners.dfs.dates import DateReader, LlmDates, RulesDates
-from tests.ingest.extract.llm_server import Body, Reply, chat_server
+from tests.harness.chat import Body, Reply, chat_server
 
 TODAY = date(2026, 2, 15)
 DAYS = {

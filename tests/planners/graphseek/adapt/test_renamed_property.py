@@ -14,7 +14,7 @@ from planners.graphseek.adapt.version_folder import VersionFolder
 from planners.graphseek.agent.recorded_question import answer_recorded, branch_question, replay_question
 from planners.graphseek.agent_events import Faulted, ModelAsked, OperatorAdapted, ResultKept
 from planners.runs.run_journal import open_run_journal
-from tests.inference.loopback import as_json
+from tests.harness.http_server import as_json
 from tests.planners.graphseek.adapt.renamed_graph import (
     CALL,
     GIVES_UP,

@@ -17,7 +17,7 @@ from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AnswerRejected, Faulted, Invoked, ModelAsked, QueryRun, ResultKept
 from planners.graphseek.turn import Question
-from tests.inference.loopback import Reply
+from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import CATALOG, Asker, calls, named
 from tests.planners.graphseek.agent.small_ev import write_small_ev
 from tests.planners.kgot.run_fakes import StepServer

@@ -18,7 +18,7 @@ from planners.graphs.graph_schema import GraphSchema, RelationshipEnds, Relation
 from planners.graphseek.catalog.catalog_check import check_catalog
 from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
 from planners.graphseek.catalog.rules_draft import draft_by_rules
-from tests.ingest.extract.llm_server import Body, ChatServer, Reply, chat_server
+from tests.harness.chat import Body, ChatServer, Reply, chat_server
 from tests.planners.graphseek.catalog.ev_schema import key, node
 
 _CENSUS = GraphSchema(

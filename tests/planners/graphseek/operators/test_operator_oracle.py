@@ -413,6 +413,7 @@ def test_ladybug_gives_what_the_oracle_gives(seed: int) -> None:
     asyncio.run(check())
 
 
+@pytest.mark.slow
 async def test_neo4j_gives_what_the_oracle_gives(neo4j_address: str, tmp_path: Path) -> None:
     draw = random.Random(18)
     graph = random_graph(draw)

@@ -25,8 +25,8 @@ from services.jobs.integrated_store import integrated_documents
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 from tests.conftest import ROOT
-from tests.planners.library_server import client_of
-from tests.services.company.running_company import CATALOG, RunningCompany, running
+from tests.harness.company import CATALOG, RunningCompany, running
+from tests.harness.servers import client_of
 
 _TASKS = read_tasks(ROOT / "planners" / "kgot" / "tasks" / "tasks.jsonl")
 _SETTINGS = KgotSettings(max_calls_per_step=32)

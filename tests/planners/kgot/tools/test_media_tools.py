@@ -25,10 +25,9 @@ from planners.kgot.tools.inspect_image import ImageInspector
 from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.transcribe_audio import AudioTranscriber
-from tests.egotools.loopback import Arrived
-from tests.egotools.loopback import Reply as Transcript
-from tests.egotools.loopback import loopback as any_server
-from tests.inference.loopback import Asked, Loopback, Reply, as_json
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
+from tests.harness.http_server import Loopback as any_server
+from tests.harness.http_server import Reply as Transcript
 
 pytest.importorskip("PIL", reason="the extra ocr is not installed")
 pytest.importorskip("openai", reason="the extra llm is not installed")
@@ -56,10 +55,10 @@ def picture(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Callable[[Callable[[Asked], Reply]], Loopback]]:
+def endpoint() -> Iterator[Callable[[Callable[[Arrived], Reply]], Loopback]]:
     running: list[Loopback] = []
 
-    def start(answer: Callable[[Asked], Reply]) -> Loopback:
+    def start(answer: Callable[[Arrived], Reply]) -> Loopback:
         running.append(Loopback(answer))
         return running[-1]
 
@@ -107,9 +106,9 @@ async def test_an_endpoint_sees_the_pixels_and_the_question_only(picture: Path, 
     )
     assert answer["answer"] == _SAID
     assert budget.spent.tokens == 904
-    (asked,) = server.asked
+    (asked,) = server.arrived
     assert asked.path == "/v1/chat/completions"
-    text, image = asked.body["messages"][0]["content"]
+    text, image = asked.json["messages"][0]["content"]
     assert text["text"].endswith("Question: What is the total?")
     kind, _, data = image["image_url"]["url"].partition(",")
     sent = base64.b64decode(data)
@@ -124,7 +123,7 @@ async def test_nothing_is_sent_without_a_question_or_a_budget(picture: Path, end
         await ImageInspector(_files(picture), _vision(server)).inspect_image("invoice.jpg")
     with pytest.raises(BudgetExceededError):
         await ImageInspector(_files(picture), _vision(server, Budget(max_tokens=100))).inspect_image("invoice.jpg", "?")
-    assert server.asked == []
+    assert server.arrived == []
 
 
 def _claiming(width: int, height: int) -> bytes:

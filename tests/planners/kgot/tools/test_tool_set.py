@@ -26,7 +26,7 @@ from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from services.jobs.build import build_snapshot
-from tests.planners.library_server import client_of
+from tests.harness.servers import client_of
 
 TEXT = {"type": "string"}
 

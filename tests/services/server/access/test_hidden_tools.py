@@ -19,13 +19,13 @@ from retrieval.index.analysis import name_key
 from retrieval.query.request import Request
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from scripts.reliability.issuers import write_policy
 from services.jobs.build import build_snapshot
 from services.server.access.static_tokens import create_token
 from services.server.error_status import ERROR_METADATA_KEY
 from tests.conftest import ROOT
+from tests.harness.issuers import write_policy
+from tests.harness.waiting import LIMIT_S
 from tests.services.server.memory_engine import serving, small_settings
-from tests.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 SEEN, HIDDEN = "procurement", "purchasing"

@@ -15,15 +15,15 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set, write_policy
 from services.server.access import server_access
 from services.server.access.server_access import access_of
 from services.server.access.static_tokens import create_token
 from services.server.access.steady_clock import SteadyClock
 from services.server.caller import current_caller
 from services.server.error_status import ERROR_METADATA_KEY
+from tests.harness.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set, write_policy
+from tests.harness.waiting import LIMIT_S
 from tests.services.server.memory_engine import serving, small_settings
-from tests.waiting import LIMIT_S
 
 OK, NOBODY, DENIED = (
     grpc.StatusCode.OK,

@@ -9,8 +9,6 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot_engine import open_engine
-from scripts.reliability.edition_store import build_editions
-from scripts.reliability.issuers import write_policy
 from services.server.access import watched_file
 from services.server.access.authentication import Authentication
 from services.server.access.identity import Identity
@@ -18,8 +16,10 @@ from services.server.access.policy import read_policy
 from services.server.access.unknown_filters import warn_of_unknown_filters
 from services.server.access.watched_file import WatchedFiles
 from services.server.caller import Caller
-from tests.services.conftest import Run
-from tests.waiting import LIMIT_S
+from tests.harness.commands import Run
+from tests.harness.editions import build_editions
+from tests.harness.issuers import write_policy
+from tests.harness.waiting import LIMIT_S
 
 
 def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:

@@ -11,9 +11,6 @@ import json
 import os
 import resource
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +19,15 @@ import pytest
 
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, NotReadyError, UnauthenticatedError
 from ontology.redaction import redact
-from scripts.reliability.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
 from services.server.access import watched_file
 from services.server.access.identity import Identity
 from services.server.access.json_web_keys import KeySource, _KeyAddress, key_source, parse_keys
 from services.server.access.json_web_token import JsonWebTokens
 from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
 from services.server.access.steady_clock import SteadyClock
-from tests.waiting import LIMIT_S
+from tests.harness.http_server import Loopback, Reply
+from tests.harness.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
+from tests.harness.waiting import LIMIT_S
 
 
 def verifier(tmp_path: Path, *issuers: Issuer, clock: Clock | None = None, leeway_s: float = 30) -> JsonWebTokens:
@@ -124,68 +122,40 @@ def test_keys_that_must_not_verify_are_left_out() -> None:
             parse_keys(content)
 
 
-class _Keys(BaseHTTPRequestHandler):
-    content = b""
-    encoding = ""
-    asked = 0
-
-    def do_GET(self) -> None:
-        type(self).asked += 1
-        self.send_response(200)
-        if type(self).encoding:
-            self.send_header("content-encoding", type(self).encoding)
-        self.end_headers()
-        self.wfile.write(type(self).content)
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@contextmanager
-def key_address() -> Iterator[tuple[str, type[_Keys]]]:
-    kind = type("Keys", (_Keys,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/keys", kind
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() -> None:
     clock = Clock()
     one, two = Issuer("one"), Issuer("two")
-    with key_address() as (address, served):
-        served.content = key_set(one).encode()
+    said = Reply(body=key_set(one).encode())
+    with Loopback(lambda arrived: said) as served:
+        address = f"{served.url}/keys"
         keys = _KeyAddress(address, refresh_s=30, max_age_s=600, passed=clock.passed)
         assert await keys.find("one") is not None
         for unknown in range(20):
             assert await keys.find(f"unknown {unknown}") is None
-        assert served.asked == 1
-        served.content = key_set(one, two).encode()
+        assert len(served.arrived) == 1
+        said = Reply(body=key_set(one, two).encode())
         clock.passes(31)
         assert await keys.find("two") is not None
-        assert served.asked == 2
+        assert len(served.arrived) == 2
         for broken in (b"{", b"x" * 2_000_000, b'{"keys": []}'):
-            served.content = broken
+            said = Reply(body=broken)
             clock.passes(31)
             assert await keys.find("three") is None
             assert await keys.find("one") is not None
-        served.content, served.encoding = gzip.compress(gzip.compress(b" " * 500_000_000, 1)), "gzip, gzip"
+        said = Reply(
+            body=gzip.compress(gzip.compress(b" " * 500_000_000, 1)), headers={"content-encoding": "gzip, gzip"}
+        )
         clock.passes(31)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         assert await keys.find("three") is None and await keys.find("one") is not None
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024  # KiB: it is not unpacked
-        served.content, served.encoding = key_set(one, Issuer("new")).encode(), ""
+        said = Reply(body=key_set(one, Issuer("new")).encode())
         clock.passes(31)
         left = asyncio.ensure_future(keys.find("new"))
         await asyncio.sleep(0)
         left.cancel()  # who leaves does not stop the request for keys
         assert await keys.find("new") is not None
-        served.content = key_set(two).encode()  # the first key is revoked
+        said = Reply(body=key_set(two).encode())  # the first key is revoked
         clock.passes(601)
         assert await keys.find("one") is not None  # it serves while the keys are fetched
         while await keys.find("one") is not None:
@@ -194,13 +164,14 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
 
 async def test_without_any_key_the_server_is_not_ready_and_soon_asks_again() -> None:
     clock = Clock()
-    with key_address() as (address, served):
-        keys = _KeyAddress(address, refresh_s=30, max_age_s=600, passed=clock.passed)
+    said = Reply(body=b"")
+    with Loopback(lambda arrived: said) as served:
+        keys = _KeyAddress(f"{served.url}/keys", refresh_s=30, max_age_s=600, passed=clock.passed)
         for _ in range(3):
             with pytest.raises(NotReadyError):
                 await keys.find("one")
-        assert served.asked == 1
-        served.content = key_set(Issuer()).encode()
+        assert len(served.arrived) == 1
+        said = Reply(body=key_set(Issuer()).encode())
         clock.passes(2)
         assert await keys.find("one") is not None
 

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.harness.http_server import Arrived, Loopback, Reply
 
 
 @dataclass
@@ -40,30 +41,15 @@ def collecting(*, held: bool = False) -> Iterator[Collector]:
     if not held:
         collector.released.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = gzip.decompress(body)
-            collector.begun.set()
-            collector.released.wait()
-            collector.requests.append(ExportTraceServiceRequest.FromString(body))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def answer(arrived: Arrived) -> Reply:
+        packed = arrived.headers.get("content-encoding") == "gzip"
+        collector.begun.set()
+        collector.released.wait()
+        body = gzip.decompress(arrived.body) if packed else arrived.body
+        collector.requests.append(ExportTraceServiceRequest.FromString(body))
+        return Reply(body=b"")
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    collector.address = f"http://127.0.0.1:{server.server_port}/v1/traces"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with Loopback(answer) as server:
+        collector.address = f"{server.url}/v1/traces"
         yield collector
-    finally:
         collector.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -21,8 +21,8 @@ from services.audited import audited
 from services.server.observe.audit_check import verify_audit_log
 from services.server.observe.audit_log import AuditLog, ChainEnd, head_of, segments_of
 from tests.conftest import ROOT
-from tests.services.conftest import Run
-from tests.waiting import wait_until
+from tests.harness.commands import Run
+from tests.harness.waiting import wait_until
 
 WRITER = """
 import sys

@@ -12,7 +12,7 @@ import pytest
 from services.server.observe.audit_check import verify_audit_log
 from services.server.observe.audit_log import AuditLog
 from services.server.observe.audit_queue import AuditQueue
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 
 def lines(path: Path) -> list[tuple[str, str, int]]:

@@ -15,9 +15,9 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.call_record import TENANT_METADATA_KEY, CallRecord
 from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
 from services.server.server import Server
+from tests.harness.waiting import until
 from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
 from tests.services.server.observe.scraping import samples, scrape
-from tests.waiting import until
 
 REQUESTS = "egotools_requests_total"
 

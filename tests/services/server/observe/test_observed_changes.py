@@ -20,17 +20,17 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError, SnapshotCorruptError
 from retrieval.snapshot.history import history
-from scripts.reliability.edition_store import EditionStore, build_editions
-from scripts.reliability.issuers import Authority, write_pair, write_policy
 from services.server.access.server_access import access_of
 from services.server.access.static_tokens import create_token
 from services.server.catalog_store import CatalogStore
 from services.server.observe.audit_check import verify_audit_log
 from services.server.server import Server
+from tests.harness.editions import EditionStore, build_editions
+from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.servers import loaded
+from tests.harness.waiting import until
 from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import fetch, samples, scrape
-from tests.services.server.store_server import loaded
-from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,94 @@
-"""A server on loopback that speaks the chat protocols of OpenAI and Anthropic, and says what it is told to say."""
+"""Models behind loopback: one that a function answers for, and one that says what stands in a script, in the protocols of OpenAI and Anthropic."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.egotools.loopback import Arrived, Reply, loopback
+from tests.harness import http_server
+from tests.harness.http_server import Arrived, Loopback
+
+__all__ = ["Body", "ChatServer", "Reply", "ScriptedChat", "asked", "chat_server", "scripted_chat"]
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """One HTTP answer. ``text`` is the assistant's message; ``raw`` replaces the whole body."""
+
+    text: str = ""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: str = ""
+    delay_s: float = 0.0
+    finish: str = "stop"
+    prompt_tokens: int = 100
+    completion_tokens: int = 50
+
+    def body(self) -> bytes:
+        if self.raw or self.status != 200:
+            return (self.raw or json.dumps({"error": {"message": f"status {self.status}"}})).encode()
+        made = _chat(self.text, "c1")
+        made["choices"][0]["finish_reason"] = self.finish
+        made["usage"] = {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "total_tokens": self.prompt_tokens + self.completion_tokens,
+        }
+        return json.dumps(made).encode()
+
+
+@dataclass
+class ChatServer:
+    """A running server: what it was asked, and where it is."""
+
+    script: Callable[[Body, int], Reply]
+    base_url: str = ""
+    requests: list[Body] = field(default_factory=list)
+    most_at_once: int = 0
+    _now: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def hits(self) -> int:
+        return len(self.requests)
+
+    def answer(self, arrived: Arrived) -> http_server.Reply:
+        request = arrived.json
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            reply = self.script(request, number)
+            self._stopping.wait(reply.delay_s)
+        finally:
+            with self._lock:
+                self._now -= 1
+        return http_server.Reply(status=reply.status, body=reply.body(), headers=reply.headers)
+
+
+def asked(request: Body) -> str:
+    """The document that a request is about."""
+    return str(request["messages"][1]["content"])
+
+
+@contextmanager
+def chat_server(script: Callable[[Body, int], Reply]) -> Iterator[ChatServer]:
+    """Serve while the block runs; ``script`` gets the request and its number, from 1."""
+    chat = ChatServer(script)
+    with Loopback(chat.answer) as server:
+        chat.base_url = f"{server.url}/v1"
+        yield chat
+        chat._stopping.set()
+
 
 Turn = str | tuple[str, dict[str, Any]]
 """What the model says: a text, or a call with its arguments."""
@@ -37,12 +117,12 @@ class ScriptedChat:
         """All that the model was told at last."""
         return json.dumps(self.requests[-1], ensure_ascii=False)
 
-    def answer(self, arrived: Arrived) -> Reply:
-        self.requests.append(json.loads(arrived.body))
+    def answer(self, arrived: Arrived) -> http_server.Reply:
+        self.requests.append(arrived.json)
         turn = self.turns.pop(0) if self.turns else "The script is over."
         number = len(self.requests)
         made = next(made for end, made in _FORMATS.items() if arrived.path.endswith(end))(turn, f"call_{number}")
-        return Reply(body=json.dumps(made).encode())
+        return http_server.as_json(made)
 
 
 def _chat(turn: Turn, id_: str) -> dict[str, Any]:
@@ -109,6 +189,6 @@ _FORMATS = {"/chat/completions": _chat, "/responses": _responses, "/messages": _
 def scripted_chat(turns: Sequence[Turn] = ()) -> Iterator[ScriptedChat]:
     """Run the server while the block runs."""
     chat = ScriptedChat(turns=list(turns))
-    with loopback(chat.answer) as server:
+    with Loopback(chat.answer) as server:
         chat.url = f"{server.url}/v1"
         yield chat

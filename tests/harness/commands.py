@@ -1,16 +1,25 @@
-"""The command in a process of its own, and ways to stop it at a place that does not depend on the machine."""
+"""The command in this process; and in one of its own, with ways to stop it at a place that does not depend on the machine."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from eval.system import Ranked
-from eval.systems.local import LocalSystem
-from eval.systems.remote import RemoteSystem
-from tests.conftest import ROOT
+import pytest
+
+if TYPE_CHECKING:
+    from eval.systems.local import LocalSystem
+    from eval.systems.remote import RemoteSystem
+
+__all__ = ["FILE_LIMIT", "FULL", "KILLED_AMID_A_FILE", "Run", "in_process", "signal_at", "started"]
+
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
+"""Runs the command with these arguments: (exit code, standard output, standard error)."""
+_ROOT = Path(__file__).resolve().parents[2]
 
 FILE_LIMIT = 12_000
 """Bytes that a file may have after :data:`FULL` or :data:`KILLED_AMID_A_FILE`."""
@@ -23,6 +32,39 @@ KILLED_AMID_A_FILE = (
 """The system kills the process that writes more than :data:`FILE_LIMIT` bytes of a file, amid the line."""
 
 
+def _undrawn(_figure: object, description: str) -> bytes:
+    return b"\x89PNG\r\n\x1a\n" + description.encode()
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command here: a process of its own imports for a second.
+
+    Figures are made and not drawn, which takes a second each: tests of pictures and the command in a process of its own draw them.
+    """
+    from datagen.report import charts
+    from eval.report import plots
+    from planners.kgot.batch import batch_plots
+    from services.cli import app as cli
+    from services.cli.console import stderr, stdout
+
+    for module in (plots, charts, batch_plots):
+        monkeypatch.setattr(module, "to_png", _undrawn)
+    for console in (stdout, stderr):
+        monkeypatch.setattr(console, "_width", 240)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["egotools", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
 def started(
     *arguments: object, before: str = "pass", stderr: int = subprocess.PIPE, **environ: str
 ) -> subprocess.Popen[str]:
@@ -33,7 +75,7 @@ def started(
     script = f"{before}; import sys; sys.argv[0] = 'egotools'; from services.cli.app import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],
-        cwd=ROOT,
+        cwd=_ROOT,
         env={**os.environ, **environ},
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -51,6 +93,9 @@ def signal_at(system: str, answers: int, sent: int, pid: int = 0) -> str:
 
 def send_signal_at(system: str, answers: int, sent: int, pid: int) -> None:
     """Make the systems of this process do what :func:`signal_at` says."""
+    from eval.systems.local import LocalSystem
+    from eval.systems.remote import RemoteSystem
+
     for kind in (LocalSystem, RemoteSystem):
         _count(kind, system, answers + 1, sent, pid or os.getpid())  # one more: the first is asked twice, to warm up
 
@@ -59,14 +104,12 @@ def _count(kind: type[LocalSystem | RemoteSystem], system: str, answers: int, se
     ask = kind.ask
     asked = 0
 
-    def counted(
-        self: LocalSystem | RemoteSystem, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()
-    ) -> Ranked:
+    def counted(self: Any, *given: Any, **named: Any) -> Any:
         nonlocal asked
         if self.name == system:
             asked += 1
             if asked > answers:
                 os.kill(pid, sent)
-        return ask(self, query, k=k, timeout_s=timeout_s, needs=needs)  # type: ignore[arg-type]
+        return ask(self, *given, **named)
 
     kind.ask = counted  # type: ignore[method-assign]

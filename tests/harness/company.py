@@ -23,7 +23,7 @@ from ontology.tool import Tool
 from services.company.company_app import company_app
 from services.company.mock_company import MockCompany
 from tests.conftest import ROOT
-from tests.waiting import wait_until
+from tests.harness.waiting import wait_until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 _SYSTEMS = ("facilities", "finance", "hr", "procurement", "sales", "travel", "warehouse")

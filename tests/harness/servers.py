@@ -1,0 +1,106 @@
+"""gRPC servers in this process, on an event loop that has a thread of its own: a process of its own costs two seconds of a processor."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from egotools import AsyncClient
+from services.server.catalog_store import catalog_stores
+from services.server.catalogs_file import CatalogEntry
+from services.server.server import Server
+from services.server.settings import ServerSettings
+
+__all__ = ["client_of", "end_loop", "loaded", "running_server", "serving"]
+
+_T = TypeVar("_T")
+
+
+class _LoopThread:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name="servers of tests", daemon=True)
+        self.thread.start()
+
+
+_loop_of_servers = cache(_LoopThread)
+
+
+def _on_loop(work: Coroutine[Any, Any, _T]) -> _T:
+    return asyncio.run_coroutine_threadsafe(work, _loop_of_servers().loop).result()
+
+
+def end_loop() -> None:
+    """End the loop of the servers of this process, at the end of its tests."""
+    if _loop_of_servers.cache_info().currsize:
+        kept = _loop_of_servers()
+        kept.loop.call_soon_threadsafe(kept.loop.stop)
+        kept.thread.join()
+        kept.loop.close()
+
+
+@contextmanager
+def running_server(store: Path | Mapping[str, Path], **environ: str) -> Iterator[Server]:
+    """Serve what a store publishes while the block runs; ``address`` says where. For clients without a loop, or with another one.
+
+    :param store: or tenant → store.
+    :param environ: settings, by the names of their environment variables.
+    """
+    server = _on_loop(_started(store, environ))
+    try:
+        yield server
+    finally:
+        _on_loop(server.stop(0))
+
+
+async def _started(store: Path | Mapping[str, Path], environ: Mapping[str, str]) -> Server:
+    entries = {"": store} if isinstance(store, Path) else store
+    settings = ServerSettings.from_env(environ, port=0)
+    stores = catalog_stores({tenant: CatalogEntry(store=path) for tenant, path in entries.items()})
+    server = Server(settings, stores)
+    await server.start()
+    try:
+        await server.load_stores()
+    except BaseException:
+        await server.stop(0)
+        raise
+    return server
+
+
+@asynccontextmanager
+async def loaded(server: Server) -> AsyncIterator[Server]:
+    """The server, listening, with what its stores publish, on the loop of the test; it is stopped with the block."""
+    await server.start()
+    try:
+        await server.load_stores()
+        yield server
+    finally:
+        await server.stop(0)
+
+
+@asynccontextmanager
+async def serving(store: Path) -> AsyncIterator[Server]:
+    """A server of what a store publishes, on the loop of the test."""
+    from retrieval.snapshot_engine import open_engine
+
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
+    await server.start()
+    try:
+        await server.load(lambda: open_engine(store))
+        yield server
+    finally:
+        await server.stop(grace_s=1.0)
+
+
+@asynccontextmanager
+async def client_of(store: Path) -> AsyncIterator[AsyncClient]:
+    """As :func:`serving`, and a client of it."""
+    async with serving(store) as server, AsyncClient(server.address) as client:
+        yield client

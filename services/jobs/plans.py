@@ -44,8 +44,7 @@ Reranker: TypeAlias = Annotated[
     str,
     Option(
         "--reranker",
-        help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
-        "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+        help="Second ranking stage: fusion.v2 (no reranker), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
     ),
 ]
 

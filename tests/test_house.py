@@ -75,7 +75,7 @@ ROOMS = {
     "ingest": (
         ("sources", "word_lists", "graph_rows"),
         ("extract", "linking", "export", "trust"),
-        ("graph", "stores", "usage"),
+        ("graph", "stores"),
         ("canonical",),
         ("overlay",),
     ),

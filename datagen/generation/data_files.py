@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ontology.names import words
 from ontology.yaml_data import read_yaml
 
-__all__ = ["fill", "read_data", "templates", "word_classes"]
+__all__ = ["fill", "read_data", "synonyms", "templates", "word_classes"]
 
 _FOLDER = Path(__file__).parent
 
@@ -29,6 +31,20 @@ def templates(section: str) -> Mapping[str, tuple[str, ...]]:
     """Name → templates, of one section of ``sentence_templates.yaml``; one with a weight is there that many times."""
     rows = read_data("sentence_templates")[section]
     return {name: tuple(text for entry in row for text in _weighted(entry)) for name, row in rows.items()}
+
+
+def synonyms(noun: str) -> frozenset[str]:
+    """Return the words of the synonyms of a noun in the singular; a synonym of a synonym is none."""
+    return _synonyms().get(noun, frozenset())
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    both: dict[str, set[str]] = {}
+    for word, other in read_data("near_words").items():
+        both.setdefault(word, set()).update(words(other))
+        both.setdefault(other, set()).update(words(word))
+    return {word: frozenset(others) for word, others in both.items()}
 
 
 def fill(template: str, **slots: str) -> str:

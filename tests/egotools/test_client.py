@@ -33,8 +33,6 @@ from egotools import (
     Response,
     SnapshotLostError,
     UnavailableError,
-    UsageLine,
-    UsageLines,
 )
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
@@ -141,16 +139,6 @@ async def test_get_tool(ask: Ask) -> None:
     assert tool.schema["function"]["name"] == "crm__find_customer"
     needed = (await ask("get_tool", "crm/get_customer")).depends_on[0]
     assert (needed.tool_id, needed.output) == ("crm/find_customer", "items[].customer_id")
-
-
-async def test_a_tool_has_its_usage_lines_with_their_provenance(ask: Ask, engine: MemoryEngine) -> None:
-    quote = UsageLine(text="Find a customer", origin="document", source="description", start=0, end=15)
-    made = UsageLine(text="who is the customer?", origin="rule", source="rules.v1 verb-object-synonym")
-    engine.usages["crm/find_customer"] = UsageLines(when_to_use=(quote,), requests=(made,))
-    found = await ask("get_tool", "crm/find_customer")
-    assert found.usage == engine.usages["crm/find_customer"]
-    assert found.description == "Find a customer by name"
-    assert (await ask("get_tool", "crm/get_customer")).usage == UsageLines()
 
 
 async def test_neighbors(ask: Ask) -> None:

@@ -353,17 +353,6 @@ def test_show_knows_tools_and_says_when_it_does_not(run: Run, store: Path) -> No
     assert run("show", "unicorn", "--store", store)[0] == 7
 
 
-def test_show_says_where_each_usage_line_of_a_tool_is_from(run: Run, store: Path) -> None:
-    _, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store)
-    assert "rules.v1 verb-object" in out
-    _, out, _ = run("show", "projects/send_task_deadline_reminder", "--store", store, "--json")
-    (node,) = json.loads(out)["nodes"]
-    assert len(node["usage"]["requests"]) >= 4
-    assert {line["origin"] for lines in node["usage"].values() for line in lines} <= {"rule", "document"}
-    _, out, _ = run("show", "tasks", "--store", store, "--json")
-    assert all("usage" not in node for node in json.loads(out)["nodes"])
-
-
 def test_show_says_what_a_value_looks_like(run: Run, tmp_path: Path) -> None:
     row = {"id": "desk/get", "name": "get", "parameters": [{"name": "incident_id", "example": "INC0012345"}]}
     (tmp_path / "desk.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")

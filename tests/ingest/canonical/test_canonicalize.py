@@ -6,7 +6,6 @@ from typing import get_args
 
 import pytest
 
-from inference.minilm import MiniLmEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization, MergeKind
 from ontology import Ontology, Parameter, Provenance, Tool, Triple, load_ontology
@@ -18,11 +17,6 @@ SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
 @pytest.fixture(scope="module")
 def ontology() -> Ontology:
     return load_ontology()
-
-
-@pytest.fixture(scope="module")
-def encoder() -> MiniLmEncoder:
-    return MiniLmEncoder()
 
 
 def has(
@@ -241,21 +235,10 @@ def test_a_type_is_not_changed_where_a_predicate_needs_it(ontology: Ontology) ->
         ("fulfillment status", "fulfilment status"),
     ],
 )
-def test_spellings_are_merged_into_the_more_frequent_even_without_an_encoder(
-    frequent: str, rare: str, ontology: Ontology
-) -> None:
+def test_spellings_are_merged_into_the_more_frequent(frequent: str, rare: str, ontology: Ontology) -> None:
     result = canonicalize([*has(rare), *has(frequent, times=2)], [], ontology)
     assert set(tails(result)) == {frequent}
     assert [merge[1] for merge in merges(result, "near-duplicate")] == [frequent]
-
-
-def test_a_slip_of_a_letter_is_merged_by_vector(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    raw = [*has("calender event"), *has("calendar event", times=2)]
-    result = canonicalize(raw, [], ontology, encoder=encoder)
-    assert set(tails(result)) == {"calendar event"}
-    (merge,) = [merge for merge in result.merges if merge.kind == "near-duplicate"]
-    assert 0.8 <= merge.score < 1
-    assert "cosine" in merge.evidence
 
 
 APART = [
@@ -284,36 +267,22 @@ APART = [
 
 @pytest.mark.parametrize("pair", APART, ids=" / ".join)
 @pytest.mark.parametrize("kind", ["business_object", "capability"])
-def test_things_that_only_look_alike_stay_apart(
-    pair: tuple[str, str], kind: str, encoder: MiniLmEncoder, ontology: Ontology
-) -> None:
-    result = canonicalize([t for name in pair for t in has(name, kind)], [], ontology, encoder=encoder, threshold=0.5)
+def test_things_that_only_look_alike_stay_apart(pair: tuple[str, str], kind: str, ontology: Ontology) -> None:
+    result = canonicalize([t for name in pair for t in has(name, kind)], [], ontology)
     if kind == "business_object":
         assert len(set(tails(result))) == 2
     assert merges(result, "near-duplicate") == []
 
 
 @pytest.mark.parametrize("verbs", [("create", "delete"), ("open", "close"), ("import", "export"), ("attach", "detach")])
-def test_opposite_capabilities_stay_apart(verbs: tuple[str, str], encoder: MiniLmEncoder, ontology: Ontology) -> None:
+def test_opposite_capabilities_stay_apart(verbs: tuple[str, str], ontology: Ontology) -> None:
     raw = [triple for verb in verbs for triple in has(f"{verb} sales order", "capability")]
-    assert len(set(tails(canonicalize(raw, [], ontology, encoder=encoder, threshold=0.3)))) == 2
+    assert len(set(tails(canonicalize(raw, [], ontology)))) == 2
 
 
-def test_likeness_is_not_handed_on_along_a_chain(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    names = ["worker schedule plan", "employee schedule plan", "staff schedule plan", "personnel schedule plan"]
-    raw = [triple for rank, name in enumerate(names) for triple in has(name, times=9 - rank)]
-    result = canonicalize(raw, [], ontology, encoder=encoder, threshold=0.8)
-    merged = [merge for merge in result.merges if merge.kind == "near-duplicate"]
-    assert merged
-    assert not {merge.surface for merge in merged} & {merge.canonical for merge in merged}
-    for merge in merged:
-        one, other = encoder.encode([merge.surface, merge.canonical])
-        assert float(one @ other) >= 0.8
-
-
-def test_parameters_and_values_are_not_merged_by_likeness(encoder: MiniLmEncoder, ontology: Ontology) -> None:
+def test_parameters_and_values_are_not_merged_by_likeness(ontology: Ontology) -> None:
     raw = [*has("colour", "value"), *has("color", "value"), *has("e_mail", "parameter"), *has("email", "parameter")]
-    assert merges(canonicalize(raw, [], ontology, encoder=encoder), "near-duplicate") == []
+    assert merges(canonicalize(raw, [], ontology), "near-duplicate") == []
 
 
 # --- predicates ------------------------------------------------------------------------------------------------------
@@ -327,23 +296,11 @@ def test_synonyms_are_one_predicate_and_the_phrase_is_kept(phrase: str, ontology
     assert merges(result, "predicate-synonym") == [(phrase, "employed_by")]
 
 
-def test_a_phrase_near_a_predicate_is_that_predicate(encoder: MiniLmEncoder, ontology: Ontology) -> None:
-    result = canonicalize([between("order", "comprised of", "item")], [], ontology, encoder=encoder)
+@pytest.mark.parametrize("phrase", ["looks like", "is not part of", "comprised of"])
+def test_a_phrase_without_a_synonym_is_the_fallback_and_kept(phrase: str, ontology: Ontology) -> None:
+    result = canonicalize([between("plant", phrase, "region")], [], ontology)
     (triple,) = result.triples
-    assert (triple.predicate, triple.phrase) == ("contains", "comprised of")
-    (merge,) = [merge for merge in result.merges if merge.kind == "predicate-embedding"]
-    assert merge.score >= 0.7
-
-
-@pytest.mark.parametrize("phrase", ["overseen by", "looks like", "is not part of"])
-def test_what_comes_near_nothing_or_runs_the_other_way_is_the_fallback(
-    phrase: str, encoder: MiniLmEncoder, ontology: Ontology
-) -> None:
-    result = canonicalize([between("plant", phrase, "region")], [], ontology, encoder=encoder)
-    (triple,) = result.triples
-    assert triple.phrase == phrase
-    assert triple.predicate in ("related_to", "managed_by")
-    assert triple.predicate == "related_to" or phrase == "overseen by"
+    assert (triple.predicate, triple.phrase) == ("related_to", phrase)
 
 
 def test_the_fallback_s_phrase_is_tried_again(ontology: Ontology) -> None:
@@ -362,9 +319,9 @@ def test_a_synonym_outside_its_domain_is_not_taken(ontology: Ontology) -> None:
     assert (triple.predicate, triple.phrase) == ("related_to", "works for")
 
 
-def test_derived_predicates_are_never_given(encoder: MiniLmEncoder, ontology: Ontology) -> None:
+def test_derived_predicates_are_never_given(ontology: Ontology) -> None:
     raw = between("a", "resolved by", "b", types=("tool", "tool"))
-    (triple,) = canonicalize([raw], [], ontology, encoder=encoder).triples
+    (triple,) = canonicalize([raw], [], ontology).triples
     assert triple.predicate not in ("supplies", "resolved_by")
 
 
@@ -377,9 +334,7 @@ def test_a_loop_that_merging_made_is_refused_with_its_reason(ontology: Ontology)
     assert [rejected.reason for rejected in result.rejected] == ["self-loop"]
 
 
-def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(
-    encoder: MiniLmEncoder, ontology: Ontology
-) -> None:
+def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(ontology: Ontology) -> None:
     raw: list[Triple] = [
         *has("organisation unit"),
         *has("organization unit"),
@@ -389,17 +344,17 @@ def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(
         between("company", "resembles", "workers"),
     ]
     tools = documents("Reads a Delivery Note (DN).", "Posts a Debit Note (DN).")
-    one = canonicalize(raw, tools, ontology, encoder=encoder)
-    other = canonicalize(raw[::-1], tools[::-1], ontology, encoder=encoder)
+    one = canonicalize(raw, tools, ontology)
+    other = canonicalize(raw[::-1], tools[::-1], ontology)
     assert one.merges == other.merges
     assert one.triples == other.triples[::-1]
     assert list(one.surface_forms.items()) == list(other.surface_forms.items())
 
 
-def test_canonical_triples_are_canonical(encoder: MiniLmEncoder, ontology: Ontology) -> None:
+def test_canonical_triples_are_canonical(ontology: Ontology) -> None:
     raw = [*has("E-Mail Addresses"), *has("email address", times=2), between("Employees", "works at", "Companies")]
-    once = canonicalize(raw, [], ontology, encoder=encoder)
-    assert canonicalize(once.triples, [], ontology, encoder=encoder).triples == once.triples
+    once = canonicalize(raw, [], ontology)
+    assert canonicalize(once.triples, [], ontology).triples == once.triples
 
 
 def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
@@ -411,15 +366,14 @@ def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
         assert merge.evidence
 
 
-def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> None:
-    result = canonicalize([], [], ontology, encoder=encoder)
+def test_nothing_gives_nothing(ontology: Ontology) -> None:
+    result = canonicalize([], [], ontology)
     assert (result.triples, result.merges, result.rejected, dict(result.surface_forms)) == ((), (), (), {})
 
 
 _SEEDED = """
 import hashlib
 from ingest.canonical.canonicalize import canonicalize
-from inference.hashing import HashingEncoder
 from ontology import Provenance, Tool, Triple, load_ontology
 names = ["organisation unit", "organization unit", "line item", "lineitem", "Orders", "order", "calender", "e-mail",
     "email", "meta data", "metadata", "approval"]
@@ -430,7 +384,7 @@ raw = [
     for name in names for kind in ("business_object", "event", "entity")
     for predicate, tail in (("part_of", "DN"), ("made out of", "supplier"), ("is placed near", "order"))
 ]
-print(hashlib.sha256(repr(canonicalize(raw, tools, load_ontology(), encoder=HashingEncoder(), threshold=0.4)).encode()).hexdigest())
+print(hashlib.sha256(repr(canonicalize(raw, tools, load_ontology())).encode()).hexdigest())
 """
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from egotools import Argument, Call, Parameter, Tool
 from ontology.tool_effects import effect_of, known_effect_of
-from research.tool_effect_counts import names, wrong_names
 from tests.planners.calling.tools import NOTHING, http, mcp, python, tool
 
 
@@ -17,24 +16,7 @@ def only_reads(given: Tool) -> bool:
     return effect_of(given) == "read"
 
 
-def is_idempotent(given: Tool) -> bool:
-    return effect_of(given) == "idempotent"
-
-
 OVERRIDE = {"type": "object", "properties": {"X-HTTP-Method-Override": {"type": "string"}}}
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
-@pytest.mark.parametrize("protocol", ["http", "odata"])
-def test_methods_that_read(method: str, protocol: str) -> None:
-    assert only_reads(http("x", NOTHING, method, protocol))
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "MERGE", ""])
-@pytest.mark.parametrize("protocol", ["http", "odata"])
-def test_methods_that_may_write(method: str, protocol: str) -> None:
-    assert not only_reads(http("get_x", NOTHING, method, protocol))
-    assert is_idempotent(http("x", NOTHING, method, protocol)) == (method in ("PUT", "DELETE"))
 
 
 @pytest.mark.parametrize(
@@ -98,70 +80,9 @@ def test_another_method_as_an_argument_is_no_reading_wherever_it_goes(place: Any
     assert not only_reads(replace(given, call=replace(given.call, arguments=(argument,))))
 
 
-def test_annotations_of_idempotence() -> None:
-    assert not is_idempotent(http("orders", OVERRIDE, "PUT"))
-    assert is_idempotent(mcp("set_name", NOTHING, idempotent=True))
-    assert not is_idempotent(mcp("add", NOTHING))
-    assert not is_idempotent(mcp("add", NOTHING, idempotent=False))
-
-
-@pytest.mark.parametrize(
-    "name",
-    "destroy approve pay reboot deploy publish userDelete getUserDelete get_user_then_purge users.delete Orders_approve transfer"
-    " transferFunds bank_transfer archive order release-version uploadScript revokeToken login toggleLight user_logout".split(),
-)
-def test_a_get_that_is_named_for_a_change_is_none(name: str) -> None:
-    assert not only_reads(http(name, NOTHING, "GET"))
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "users/{id}/delete",
-        "orders/{id}:cancel",
-        "orders/{id}/approve/{by}",
-        "orders/{id}/archive",
-        "api/v1/namespaces/{namespace}/pods/{name}/exec",
-        "api/v1/namespaces/{namespace}/pods/{name}/portforward",
-        "api/v1/nodes/{name}/proxy/{path}",
-    ],
-)
-def test_a_get_whose_path_ends_in_a_change_is_none(path: str) -> None:
-    given = http("resource", NOTHING, "GET")
-    assert not only_reads(replace(given, call=replace(given.call, path=f"/{path}")))
-    assert only_reads(replace(given, call=replace(given.call, path="/resource/{delete}?approve=x")))
-
-
-@pytest.mark.parametrize(
-    "name",
-    "listTransfers get_order orders getOrderById archives list_releases paymentStatus users.transfers.list deletedItems getArchive"
-    " readCoreV1NamespacedPod approvals published sendersOf updatesSince show_post checkLogin address setting".split(),
-)
-def test_a_get_that_is_named_for_reading_reads(name: str) -> None:
-    assert only_reads(http(name, NOTHING, "GET"))
-
-
-@pytest.mark.parametrize("verb", ["Attach", "Exec", "Portforward", "Proxy"])
-def test_kubernetes_connects_by_get(verb: str) -> None:
-    assert not only_reads(http(f"connectCoreV1GetNamespacedPod{verb}", NOTHING, "GET"))
-
-
 def of_path(path: str, *parameters: Parameter, name: str = "resource", method: str = "GET") -> Tool:
     given = http(name, NOTHING, method)
     return replace(given, call=replace(given.call, path=path), parameters=parameters)
-
-
-@pytest.mark.parametrize("name", ["deleteUser", "orders_approve", "refreshToken"])
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
-def test_a_get_that_changes_is_not_idempotent(name: str, method: str) -> None:
-    assert effect_of(http(name, NOTHING, method)) == "change"
-
-
-@pytest.mark.parametrize("protocol", ["http", "odata"])
-def test_a_get_that_takes_another_method_or_says_that_it_changes_is_not_idempotent(protocol: str) -> None:
-    assert effect_of(http("orders", OVERRIDE, "GET", protocol)) == "change"
-    said = tool(Call(protocol=protocol, method="GET", path="/x"), NOTHING, read_only=False)
-    assert effect_of(said) == "change"
 
 
 @pytest.mark.parametrize(
@@ -191,11 +112,6 @@ def test_a_get_whose_path_says_a_change_is_none(path: str) -> None:
     assert effect_of(of_path(path)) == "change"
 
 
-def test_an_override_in_the_path_takes_the_promise_from_a_put() -> None:
-    assert effect_of(of_path("/orders?_method=PATCH", method="PUT")) == "change"
-    assert effect_of(of_path("/orders?v=2", method="PUT")) == "idempotent"
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -212,61 +128,6 @@ def test_an_override_in_the_path_takes_the_promise_from_a_put() -> None:
 )
 def test_a_get_whose_path_says_no_change_reads(path: str) -> None:
     assert only_reads(of_path(path))
-
-
-def value(name: str, *enum: str, required: bool = False) -> Parameter:
-    return Parameter(name=name, type="string", enum=enum, required=required)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "reads"),
-    [
-        (value("action", "delete"), False),
-        (value("action", "list"), True),
-        (value("action", "list", "delete"), True),  # it may be a filter
-        (value("action", "list", "delete", required=True), False),
-        (value("event", "delete"), False),
-        (value("event", "delete", "list", required=True), True),
-        (value("sort", "order"), True),
-    ],
-)
-def test_a_value_that_is_always_sent(parameter: Parameter, reads: bool) -> None:
-    assert only_reads(of_path("/orders", parameter)) is reads
-
-
-def test_the_name_of_an_action_is_that_of_the_request() -> None:
-    given = of_path("/orders", value("what", "list", "delete", required=True))
-    argument = Argument(name="what", location="query", wire_name="action")
-    assert only_reads(given)
-    assert not only_reads(replace(given, call=replace(given.call, arguments=(argument,))))
-
-
-@pytest.mark.parametrize(
-    "operation",
-    "ExportImage ExportTransitGatewayRoutes ExportTableToPointInTime ExportSnapshot RetrieveTapeArchive CheckInLicense ExportCertificate"
-    " DownloadDefaultKeyPair".split(),
-)
-def test_operations_of_aws_that_change_or_disclose(operation: str) -> None:
-    assert effect_of(tool(Call(protocol="aws", service="x", operation=operation, method="POST"), NOTHING)) == "change"
-
-
-def test_names_that_no_list_was_chosen_on() -> None:
-    assert len(wrong_names("change")) <= 0.27 * len(names("change"))
-    assert len(wrong_names("read")) <= 0.08 * len(names("read"))
-
-
-@pytest.mark.parametrize(
-    "name", "undeploy reindexOrders user_promote increaseLimit scheduleBackup rebuildListView".split()
-)
-def test_other_verbs_that_change(name: str) -> None:
-    assert not only_reads(http(name, NOTHING, "GET"))
-
-
-@pytest.mark.parametrize(
-    "name", "schedule teamSchedule changeList calculateTax validate_vat recipes restaurants liveScores".split()
-)
-def test_other_words_that_read(name: str) -> None:
-    assert only_reads(http(name, NOTHING, "GET"))
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,9 @@ def measured(bench_set: BenchSet, folder: Path, per_class: int, k: int) -> dict[
 
 def build_store(bench_set: BenchSet, folder: Path) -> None:
     """Build the snapshot of a set into a folder."""
-    from inference import DEFAULT_ENCODER, load_encoder
     from ingest.usage.usage_build import RulesUsage
+
+    from inference import DEFAULT_ENCODER, load_encoder
     from ontology.ontology_file import load_ontology
     from services.jobs.build import build_snapshot
 

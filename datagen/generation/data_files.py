@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ontology.names import words
 from ontology.yaml_data import read_yaml
 
 __all__ = ["fill", "read_data", "synonyms", "templates", "word_classes"]
 
-_FOLDER = Path(__file__).parent
-
 
 def read_data(name: str) -> dict[str, Any]:
     """The content of ``<name>.yaml``; callers must not change it."""
-    content: dict[str, Any] = read_yaml(_FOLDER / f"{name}.yaml")
+    content: dict[str, Any] = read_yaml(Path(__file__).with_name(f"{name}.yaml"))
     return content
 
 
@@ -34,17 +30,8 @@ def templates(section: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def synonyms(noun: str) -> frozenset[str]:
-    """Return the words of the synonyms of a noun in the singular; a synonym of a synonym is none."""
-    return _synonyms().get(noun, frozenset())
-
-
-@cache
-def _synonyms() -> dict[str, frozenset[str]]:
-    both: dict[str, set[str]] = {}
-    for word, other in read_data("near_words").items():
-        both.setdefault(word, set()).update(words(other))
-        both.setdefault(other, set()).update(words(word))
-    return {word: frozenset(others) for word, others in both.items()}
+    """The words of the synonyms of a noun in the singular; a synonym of a synonym is none."""
+    return frozenset(read_data("near_words").get(noun, "").split())
 
 
 def fill(template: str, **slots: str) -> str:

@@ -36,6 +36,8 @@ _TIMED = {
     "written",
     "n",
     "key",
+    "fence_key",
+    "prompt",
 }
 _SOLVED: Mapping[str, Any] = {
     "next_step": [
@@ -66,7 +68,11 @@ def _told(done: list[Any], journal: Path | None = None) -> list[Any]:
     records = _rows(journal)
     kinds = [each["kind"] for each in records]
     runs = [f"{kind} x{kinds.count(kind)}" for kind in sorted(set(kinds))]
-    return [*done, ", ".join(runs), digest(sorted(json.dumps(each, sort_keys=True) for each in _untimed(records)))]
+    return [
+        *done,
+        ", ".join(runs),
+        digest(sorted(steady(json.dumps(each, sort_keys=True), journal) for each in _untimed(records))),
+    ]
 
 
 def _untimed(value: Any) -> Any:
@@ -91,11 +97,21 @@ def _walks(folder: Path) -> dict[str, Any]:
             given = ("--store", tools, "--index", index, "--zone", "America/New_York", "--today", "2026-06-15")
             data = () if index.exists() else ("--data", home)
             done = invoke(
-                folder, "plan", row["request"], "--domain", "personal", *given, *data, "--journal", journal, "--json"
+                folder,
+                "plan",
+                row["request"],
+                "--domain",
+                "personal",
+                *given,
+                *data,
+                "--journal",
+                journal,
+                "--json",
+                ordered=False,
             )
             seen[row["id"]] = _told(done, journal)
             seen[f"{row['id']} replayed"] = invoke(
-                folder, "plan", "--domain", "personal", "--journal", journal, "--replay"
+                folder, "plan", "--domain", "personal", "--journal", journal, "--replay", "--json", ordered=False
             )
     with demo_company(SHIPPED_CATALOG, folder / "walked") as systems:
         bases = [part for name, url in systems.items() for part in ("--base-url", f"{name}={url}")]
@@ -103,7 +119,7 @@ def _walks(folder: Path) -> dict[str, Any]:
             journal = folder / f"{row['id']}.jsonl"
             given = ("--store", company_store(folder), "--today", "2026-11-20", "--journal", journal, "--json")
             seen[row["id"]] = _told(
-                invoke(folder, "plan", row["request"], "--domain", "enterprise", *bases, *given), journal
+                invoke(folder, "plan", row["request"], "--domain", "enterprise", *bases, *given, ordered=False), journal
             )
     return seen
 
@@ -143,6 +159,9 @@ def _prompts(folder: Path) -> dict[str, Any]:
             journal = () if name == "plan" else ("--journal", folder / f"{name}.jsonl")
             done = invoke(folder, name, *given, "--llm-url", f"{url}/v1", "--llm-model", "m", *journal)
             seen[name] = _told(done, Path(journal[1]) if journal else None)
+        # Votes are asked at once, so their order is that of threads: sorted among bodies of one step.
+        firsts = {step: at for at, step in reversed(list(enumerate(map(_step, bodies))))}
+        bodies.sort(key=lambda body: (firsts[_step(body)], steady(json.dumps(body), folder)))
         for at, body in enumerate(bodies):
             texts = [steady(json.dumps(each), folder) for each in body.pop("messages")]
             first = texts[-1].partition("\\n")[0][:120]
@@ -218,7 +237,9 @@ def _demo(folder: Path) -> dict[str, Any]:
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
         demo()
     lines = re.sub(r"/\S*/python\S*|\S*__main__\S*", "egotools", steady(printed.getvalue(), folder)).splitlines()
-    return {f"{at:02}": line for at, line in enumerate(lines) if line.strip()}
+    return {
+        f"{at:02}": line for at, line in enumerate(sorted(lines)) if line.strip()
+    }  # parts of a plan end in any order
 
 
 PLANNED: Mapping[str, Recorder] = {"walks": _walks, "questions": _questions, "prompts": _prompts, "demo": _demo}

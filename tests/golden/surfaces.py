@@ -143,8 +143,11 @@ def _runs(folder: Path) -> dict[str, Any]:
     }
 
 
-def invoke(folder: Path, *arguments: object) -> list[Any]:
-    """Run a command in this process: its exit code, the first line, and a hash of all that it prints but for times and places."""
+def invoke(folder: Path, *arguments: object, ordered: bool = True) -> list[Any]:
+    """Run a command in this process: its exit code, the first line, and a hash of all that it prints but for times and places.
+
+    :param ordered: whether the order of its lines counts; it does not where steps that run at once print when they end.
+    """
     runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "XDG_CACHE_HOME": str(folder / "cache")})
     done = runner.invoke(app, list(map(str, arguments)))
     text = steady(done.output, folder)
@@ -157,14 +160,20 @@ def invoke(folder: Path, *arguments: object) -> list[Any]:
             (known.get("execution") or {}).get("answer") or known.get("answer") or known.get("problem") or sorted(known)
         )
         told = steady(told if isinstance(told, str) else json.dumps(told), folder)[:200]
-    return [steady(repr(done.exception), folder) if failed else done.exit_code, told, digest(text)]
+    return [
+        steady(repr(done.exception), folder) if failed else done.exit_code,
+        told,
+        digest(text if ordered else sorted(line.rstrip(",") for line in text.splitlines())),
+    ]
 
 
 def steady(text: str, folder: Path) -> str:
     """Return a text without what changes from run to run: times, ports, temporary places, and the keys of fences."""
     text = _CHANGING.sub("~", text.replace(str(folder), "OUT").replace(str(Path.cwd()), "HERE"))
     text = re.sub(r'"(timings_ms|by_step|seconds)": \{[^}]*\}', "", text)
-    return re.sub(r'"\w*(_ms|_s|seconds|ms)": [\d.e-]+', "", text)
+    text = re.sub(r'"\w*(_ms|_s|seconds|ms)": [\d.e-]+', "", text)
+    text = re.sub(r"(?m)^[a-z ]+: (\d+/\d+, )?~\n", "", text)  # progress of a build, which is printed by time
+    return re.sub(r"\b[0-9a-f]{16}\b|\b[0-9a-f]{32}\b", "~", text)
 
 
 def _write_poisoned(folder: Path) -> None:

@@ -30,7 +30,6 @@ from egotools.client_errors import (
     UnavailableError,
 )
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
-from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import (
     CatalogInfo,
     Dependency,
@@ -103,8 +102,6 @@ __all__ = [
     "ToolRequestError",
     "TraversedEdge",
     "UnavailableError",
-    "UsageLine",
-    "UsageLines",
     "build_request",
 ]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from egotools.call import Call
 from egotools.client_errors import ToolRequestError
-from egotools.usage_lines import UsageLines
 
 if TYPE_CHECKING:
     from egotools.calling.tool_request import Credential, ToolRequest
@@ -335,7 +334,6 @@ class Tool:
     :param call: how it is called; with an empty protocol where the source does not say.
     :param call_name: the name by which a model calls it.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
-    :param usage: when to use it, what it cannot do, and everyday requests; empty where the build made none.
     :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty where the server does not say, which counts as ``change``.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param snapshot_id: the snapshot that contains it.
@@ -355,7 +353,6 @@ class Tool:
     call: Call = field(default_factory=Call)
     call_name: str = ""
     schema_notes: tuple[str, ...] = ()
-    usage: UsageLines = field(default_factory=UsageLines)
     effect: str = ""
     schema_json: str = ""
     snapshot_id: str = ""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from inference.hashing import HashingEncoder
     from inference.http_reranker import HttpReranker
     from inference.minilm import MiniLmEncoder
-    from inference.minilm_reranker import MiniLmReranker
     from inference.openai_chat import OpenAIChat
     from inference.openai_embeddings import OpenAIEncoder
     from inference.result_cache import ResultCache
@@ -65,7 +64,6 @@ __all__ = [
     "HttpReranker",
     "Message",
     "MiniLmEncoder",
-    "MiniLmReranker",
     "OpenAIChat",
     "OpenAIEncoder",
     "Reranker",
@@ -96,7 +94,6 @@ _LAZY = {
     "HashingEncoder": "hashing",
     "HttpReranker": "http_reranker",
     "MiniLmEncoder": "minilm",
-    "MiniLmReranker": "minilm_reranker",
     "OpenAIChat": "openai_chat",
     "OpenAIEncoder": "openai_embeddings",
     "Reservation": "budget",

@@ -13,9 +13,7 @@ from ontology.errors import ModelNotAllowedError
 
 __all__ = ["ALLOWED_MODELS_VARIABLE", "EMBEDDED_MODELS", "allowed_by_environment", "require_allowed_model"]
 
-EMBEDDED_MODELS = frozenset(
-    ("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "egotools-reranker-int8.v1", "fusion.v2")
-)
+EMBEDDED_MODELS = frozenset(("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2"))
 """The models that ship with egotools: they import nothing else and contact nothing."""
 
 ALLOWED_MODELS_VARIABLE = "EGOTOOLS_ALLOWED_MODELS"

@@ -57,7 +57,6 @@ class MiniLmEncoder:
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), max_tokens)
-        self._languages = tuple(map(str, card.get("languages", ())))
         self._token_output = str(card["token_output"])
         self._session = load_session(with_output(read_checked(folder, "model.onnx", card), self._token_output))
         self._digest = str(card["files"]["model.onnx"]["sha256"])  # checked above
@@ -76,11 +75,6 @@ class MiniLmEncoder:
     def digest(self) -> str:
         """SHA-256 (hex) of the weights, checked when they were loaded."""
         return self._digest
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages that it was trained on, as its card says: an answer to a request in another one reports it."""
-        return self._languages
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""

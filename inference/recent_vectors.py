@@ -50,11 +50,6 @@ class RecentVectors(WrappedEncoder):
         self._lock = Lock()
 
     @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages that the encoder was trained on; empty where it does not say."""
-        return tuple(getattr(self._encoder, "languages", ()))
-
-    @property
     def rows(self) -> int:
         """Number of vectors that are kept now."""
         return self._rows

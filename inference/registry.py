@@ -22,7 +22,7 @@ ENCODER_NAMES = (
 DEFAULT_ENCODER = "egotools-minilm-int8.v1"
 """The encoder of a build where none is chosen."""
 
-RERANKER_NAMES = ("egotools-reranker-int8.v1", "cross-encoder:PATH", "http:URL", "http:MODEL@URL")
+RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
 """The names that :func:`load_reranker` knows."""
 
 _WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
@@ -69,10 +69,6 @@ def load_reranker(name: str) -> Reranker:
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
-    if name == "egotools-reranker-int8.v1":
-        from inference.minilm_reranker import MiniLmReranker
-
-        return MiniLmReranker()
     kind, _, rest = name.partition(":")
     if kind == "cross-encoder" and rest:
         from inference.cross_encoder import CrossEncoderReranker
@@ -86,6 +82,12 @@ def load_reranker(name: str) -> Reranker:
             return HttpReranker(at["url"], model=at["model"])
         if rest.startswith(("http://", "https://")):
             return HttpReranker(rest)
+    if name == "egotools-reranker-int8.v1":  # shipped until 0.1
+        raise InvalidArgumentError(
+            f"the reranker {name} no longer ships, since it gained nothing",
+            subject="reranker",
+            remedy=f"Leave it out, or use one of: {', '.join(RERANKER_NAMES)}",
+        )
     raise _unknown("reranker", name, RERANKER_NAMES)
 
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from egotools.usage_lines import DOCUMENT
 from ingest.catalog_health import NamespaceHealth, catalog_health
 from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
@@ -25,7 +24,6 @@ from ingest.sources.named_sources import named_sources
 from ingest.stores import Counts
 from ingest.tool_hubs import Hub, find_hubs
 from ingest.trust.quarantine import FindingsReport
-from ingest.usage.usage_build import UsageBuild
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 from ontology.named_source import NamedSource
@@ -34,7 +32,6 @@ __all__ = [
     "BuildReport",
     "RejectedTriples",
     "ReuseReport",
-    "UsageReport",
     "build_report_from",
     "keep_build_report",
     "keep_report",
@@ -128,30 +125,6 @@ class ReuseReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageReport:
-    """The usage lines.
-
-    :param maker: versioned name of what made them; empty where there are none.
-    :param tools: number of tools with usage lines.
-    :param without_when_to_use: number of tools whose document does not say when to use them.
-    :param by_model: number of tools with a usable answer of the model; the others have lines by rules.
-    :param dropped_by_reason: lines of the model that the document does not support.
-    :param dropped_examples: (tool, line, reason), at most 20.
-    :param failed: tool id → why the model gave no usable answer.
-    :param stopped: why the model was not asked about the remaining tools, or empty.
-    """
-
-    maker: str = ""
-    tools: int = 0
-    without_when_to_use: int = 0
-    by_model: int = 0
-    dropped_by_reason: dict[str, int] = field(default_factory=dict)
-    dropped_examples: tuple[tuple[str, str, str], ...] = ()
-    failed: dict[str, str] = field(default_factory=dict)
-    stopped: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
     """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the
     store.
@@ -165,7 +138,6 @@ class BuildReport:
     :param boilerplate: sentences that were cut before extraction.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
-    :param usage: the usage lines.
     :param findings: places in documents that could mislead a model, and the tools that were left out for them.
     :param weights: where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned.
     :param stored: name and counts of the graph database that was also written; empty where none was.
@@ -187,7 +159,6 @@ class BuildReport:
     boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
     hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
-    usage: UsageReport = field(default_factory=UsageReport)
     findings: FindingsReport = field(default_factory=FindingsReport)
     weights: str = ""
     stored: dict[str, Any] = field(default_factory=dict)
@@ -272,7 +243,6 @@ def make_report(
     folder: Path,
     catalog: Catalog,
     build: GraphBuild,
-    usage: UsageBuild | None,
     stored: dict[str, Any],
     vectors_reused: int,
     vectors_encoded: int,
@@ -305,7 +275,6 @@ def make_report(
         boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
         hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),
-        usage=UsageReport() if usage is None else _usage(usage),
         weights=weights,
         stored=stored,
         reused=ReuseReport(
@@ -342,20 +311,6 @@ def _triples(build: GraphBuild) -> TripleReport:
             (*rejected.triple.key, rejected.reason, rejected.detail) for rejected in build.rejected[:_EXAMPLES]
         ),
         tools_failed=build.failed,
-    )
-
-
-def _usage(usage: UsageBuild) -> UsageReport:
-    said = sum(any(line.origin == DOCUMENT for line in lines.when_to_use) for lines in usage.lines)
-    return UsageReport(
-        maker=usage.maker,
-        tools=len(usage.lines),
-        without_when_to_use=len(usage.lines) - said,
-        by_model=usage.by_model,
-        dropped_by_reason=usage.dropped_by_reason,
-        dropped_examples=tuple((line.tool_id, line.text, line.reason) for line in usage.dropped[:_EXAMPLES]),
-        failed=usage.failed,
-        stopped=usage.stopped,
     )
 
 

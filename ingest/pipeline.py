@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
@@ -75,7 +74,6 @@ def build_tool_graph(
     ontology: Ontology,
     extractor: Extractor,
     *,
-    encoder: Encoder | None = None,
     cache: ResultCache | None = None,
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
@@ -84,7 +82,6 @@ def build_tool_graph(
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 
-    :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
@@ -109,7 +106,7 @@ def build_tool_graph(
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
-        canonical = canonicalize(kept, tools, ontology, encoder=encoder, synonyms=declared.links.synonyms)
+        canonical = canonicalize(kept, tools, ontology, synonyms=declared.links.synonyms)
         progress("canonicalize", len(canonical.triples), len(kept))
     with timed(seconds, "link"):
         links = derive_links(tools, ontology, declared.links)

@@ -8,21 +8,12 @@ from pathlib import Path
 
 from ontology.yaml_data import read_yaml
 
-__all__ = ["phrases_of_kinds", "phrases_of_verbs"]
+__all__ = ["phrases_of_verbs"]
 
 _FILE = Path(__file__).with_name("verb_phrases.yaml")
 
 
+@cache
 def phrases_of_verbs() -> Mapping[str, tuple[str, ...]]:
     """Map from a verb in its base form to phrases; ``~`` stands for the object."""
-    return _phrases("verbs")
-
-
-def phrases_of_kinds() -> Mapping[str, tuple[str, ...]]:
-    """Map from a kind of action (``get``, ``list``, …, ``act``) to the phrases for verbs without phrases of their own."""
-    return _phrases("kind_verbs")
-
-
-@cache
-def _phrases(section: str) -> Mapping[str, tuple[str, ...]]:
-    return {verb: tuple(phrases) for verb, phrases in read_yaml(_FILE)[section].items()}
+    return {verb: tuple(phrases) for verb, phrases in read_yaml(_FILE)["verbs"].items()}

@@ -17,7 +17,6 @@ from typing import Annotated
 
 import typer
 
-from inference import load_encoder
 from inference.budget import Budget
 from inference.openai_chat import OpenAIChat
 from inference.result_cache import ResultCache
@@ -99,8 +98,7 @@ def report(
     tools: Sequence[Tool], readings: Sequence[Reading], ontology: Ontology, chat: OpenAIChat, shown: int
 ) -> list[str]:
     """The comparison as lines of Markdown."""
-    encoder = load_encoder("minilm-l6-int8.v1", workers=2)
-    canonical = canonicalize([t for r in readings for t in r.kept], tools, ontology, encoder=encoder)
+    canonical = canonicalize([t for r in readings for t in r.kept], tools, ontology)
     stated = [
         apply_triple_rules(tool, structural_triples(tool, ontology, "structure"), ontology).triples for tool in tools
     ]

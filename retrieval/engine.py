@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from egotools.tool_plan import ToolPlan
-from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, NamespaceSummary
 from ontology.tool import Tool
 from retrieval.query.plan_request import PlanRequest
@@ -42,12 +41,6 @@ class Engine(Protocol):
 
     def tool(self, tool_id: str) -> Tool:
         """Return the tool with this id.
-
-        :raises NotFoundError: for an unknown id.
-        """
-
-    def usage(self, tool_id: str) -> UsageLines:
-        """Return the usage lines of a tool; empty ones where the snapshot has none.
 
         :raises NotFoundError: for an unknown id.
         """

@@ -19,7 +19,6 @@ from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.learned_ranking import add_use
 from retrieval.query.context import QueryContext
-from retrieval.query.language import unread_language
 from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel, ServedNeed
@@ -84,7 +83,6 @@ class GraphRetriever:
         ranking = self._rank(context)
         with context.stage("rank"):
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)
-        context.fallbacks += unread_language(request.query, self._encoder)
         return respond(context, ranking, preset=self.name, confidence=confidence)
 
     def _rank(self, context: QueryContext) -> Ranking:
@@ -117,7 +115,6 @@ class GraphRetriever:
         with context.stage("rank"):
             fused = fuse_needs(rankings, whole)
             fused = replace(fused, ranking=chosen_first(context, fused.ranking))
-        context.fallbacks += unread_language(context.request.text, self._encoder)
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 
     def _rank_need(self, part: QueryContext) -> tuple[Ranking, ServedNeed | None]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from egotools.tool_plan import ToolPlan
-from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, NamespaceSummary
 from ontology.tool import Tool
 from retrieval.engine import Engine
@@ -47,10 +46,6 @@ class RestrictedEngine:
     def tool(self, tool_id: str) -> Tool:
         """Return a visible tool; a hidden one is not found."""
         return self._engine.tool(tool_id)
-
-    def usage(self, tool_id: str) -> UsageLines:
-        """Return the usage lines of a visible tool."""
-        return self._engine.usage(tool_id)
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
         """Return the visible part of the ego graph of a node."""

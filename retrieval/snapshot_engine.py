@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from egotools.tool_plan import ToolPlan
-from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, NamespaceSummary, OntologyInfo
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
 from inference.encoder import Encoder
@@ -118,13 +117,6 @@ class SnapshotEngine:
         :raises NotFoundError: for an unknown id.
         """
         return self.snapshot.tool(self.snapshot.tool_number(tool_id))
-
-    def usage(self, tool_id: str) -> UsageLines:
-        """Return the usage lines of a tool; empty ones where the snapshot has none.
-
-        :raises NotFoundError: for an unknown id.
-        """
-        return self.snapshot.usage(self.snapshot.tool_number(tool_id))
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
         """Return the ego graph of a node; edges in order of decreasing confidence.

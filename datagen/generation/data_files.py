@@ -8,14 +8,12 @@ from typing import Any
 
 from ontology.yaml_data import read_yaml
 
-__all__ = ["fill", "read_data", "templates", "word_classes"]
-
-_FOLDER = Path(__file__).parent
+__all__ = ["fill", "read_data", "synonyms", "templates", "word_classes"]
 
 
 def read_data(name: str) -> dict[str, Any]:
     """The content of ``<name>.yaml``; callers must not change it."""
-    content: dict[str, Any] = read_yaml(_FOLDER / f"{name}.yaml")
+    content: dict[str, Any] = read_yaml(Path(__file__).with_name(f"{name}.yaml"))
     return content
 
 
@@ -29,6 +27,11 @@ def templates(section: str) -> Mapping[str, tuple[str, ...]]:
     """Name → templates, of one section of ``sentence_templates.yaml``; one with a weight is there that many times."""
     rows = read_data("sentence_templates")[section]
     return {name: tuple(text for entry in row for text in _weighted(entry)) for name, row in rows.items()}
+
+
+def synonyms(noun: str) -> frozenset[str]:
+    """The words of the synonyms of a noun in the singular; a synonym of a synonym is none."""
+    return frozenset(read_data("near_words").get(noun, "").split())
 
 
 def fill(template: str, **slots: str) -> str:

@@ -15,12 +15,11 @@ from functools import cached_property
 from itertools import pairwise
 
 from datagen.generation.action_verbs import action_verbs
-from datagen.generation.data_files import fill, read_data, templates, word_classes
+from datagen.generation.data_files import fill, read_data, synonyms, templates, word_classes
 from datagen.generation.grammar import article, gerund, participle, plural
 from datagen.generation.lexicon import Noun
 from datagen.generation.tool_frame import ToolFrame
 from datagen.generation.tool_wording import ToolWording
-from ingest.usage.usage_rules import synonyms
 from ontology.names import is_noun, is_word
 from ontology.tool import Tool
 

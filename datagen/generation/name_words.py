@@ -15,13 +15,12 @@ from functools import cached_property
 
 from datagen.extended_profiles import FINDING_ACTIONS
 from datagen.generation.action_verbs import READS, action_verbs
-from datagen.generation.data_files import read_data
+from datagen.generation.data_files import read_data, synonyms
 from datagen.generation.lexicon import Noun
 from datagen.generation.tool_frame import ToolFrame
 from datagen.patterns import load_patterns
 from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.linking import ToolProfile, local_name
-from ingest.usage.usage_rules import synonyms
 from ontology.names import is_noun, noun_lemma, words
 from ontology.tool import Tool
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from datagen.generation.action_verbs import action_verbs
 from datagen.generation.common_words import is_plain_word
-from datagen.generation.data_files import read_data, word_classes
+from datagen.generation.data_files import read_data, synonyms, word_classes
 from datagen.generation.statement import Statement, read_statement, sentences_of
 from ingest.linking import local_name
-from ingest.usage.usage_rules import synonyms
 from ontology.names import is_noun, is_verb, noun_lemma, words
 from ontology.tool import Tool
 

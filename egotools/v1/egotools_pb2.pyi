@@ -1048,7 +1048,6 @@ class Tool(_message.Message):
     CALL_FIELD_NUMBER: _builtins.int
     CALL_NAME_FIELD_NUMBER: _builtins.int
     SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
-    USAGE_FIELD_NUMBER: _builtins.int
     EFFECT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Unique in the snapshot."""
@@ -1092,12 +1091,6 @@ class Tool(_message.Message):
     def schema_notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Why `GetToolResponse.schema_json` is not all that its format asks for, one sentence each; usually empty."""
 
-    @_builtins.property
-    def usage(self) -> Global___UsageLines:
-        """When to use it, what it cannot do, and everyday requests, apart from the words of its source. Absent where the build made
-        none.
-        """
-
     def __init__(
         self,
         *,
@@ -1115,90 +1108,15 @@ class Tool(_message.Message):
         call: Global___Call | None = ...,
         call_name: _builtins.str = ...,
         schema_notes: _abc.Iterable[_builtins.str] | None = ...,
-        usage: Global___UsageLines | None = ...,
         effect: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "usage", b"usage"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "effect", b"effect", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "schema_notes", b"schema_notes", "title", b"title", "usage", b"usage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "effect", b"effect", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "schema_notes", b"schema_notes", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Tool: _TypeAlias = Tool  # noqa: Y015
-
-@_typing.final
-class UsageLines(_message.Message):
-    """Usage lines of a tool, each with where it comes from."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    WHEN_TO_USE_FIELD_NUMBER: _builtins.int
-    LIMITATIONS_FIELD_NUMBER: _builtins.int
-    REQUESTS_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def when_to_use(self) -> _containers.RepeatedCompositeFieldContainer[Global___UsageLine]:
-        """When the tool is the right one."""
-
-    @_builtins.property
-    def limitations(self) -> _containers.RepeatedCompositeFieldContainer[Global___UsageLine]:
-        """What it cannot do, needs, or bounds."""
-
-    @_builtins.property
-    def requests(self) -> _containers.RepeatedCompositeFieldContainer[Global___UsageLine]:
-        """Everyday requests that it serves, 4 to 8."""
-
-    def __init__(
-        self,
-        *,
-        when_to_use: _abc.Iterable[Global___UsageLine] | None = ...,
-        limitations: _abc.Iterable[Global___UsageLine] | None = ...,
-        requests: _abc.Iterable[Global___UsageLine] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limitations", b"limitations", "requests", b"requests", "when_to_use", b"when_to_use"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___UsageLines: _TypeAlias = UsageLines  # noqa: Y015
-
-@_typing.final
-class UsageLine(_message.Message):
-    """One usage line, and where it comes from."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TEXT_FIELD_NUMBER: _builtins.int
-    ORIGIN_FIELD_NUMBER: _builtins.int
-    SOURCE_FIELD_NUMBER: _builtins.int
-    START_FIELD_NUMBER: _builtins.int
-    END_FIELD_NUMBER: _builtins.int
-    text: _builtins.str
-    """The line, in English where it is not a quote."""
-    origin: _builtins.str
-    """`document` (a quote), `rule` or `model`; more may come."""
-    source: _builtins.str
-    """The quoted field (`description`), the versioned name of the rule, or the name of the model and the version of the prompt."""
-    start: _builtins.int
-    """Of a quote: position of its first character in the text of the field, counted in code points; else -1."""
-    end: _builtins.int
-    """Of a quote: position after its last character; else -1."""
-    def __init__(
-        self,
-        *,
-        text: _builtins.str = ...,
-        origin: _builtins.str = ...,
-        source: _builtins.str = ...,
-        start: _builtins.int = ...,
-        end: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "origin", b"origin", "source", b"source", "start", b"start", "text", b"text"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___UsageLine: _TypeAlias = UsageLine  # noqa: Y015
 
 @_typing.final
 class Parameter(_message.Message):

@@ -118,7 +118,7 @@ def _suspects(snapshot: Snapshot, type_: str, numbers: Mapping[str, int]) -> Ite
 
 
 def _same_letters(names: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    for duplicate in near_duplicates(dict.fromkeys(names, 1), encoder=None, threshold=1.0):
+    for duplicate in near_duplicates(dict.fromkeys(names, 1)):
         yield duplicate.target, duplicate.name
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ingest.canonical.abbreviations import Abbreviations, read_abbreviations
 from ingest.canonical.duplicates import Duplicate, near_duplicates
@@ -23,13 +23,7 @@ from ontology.synonym import Synonym, Synonyms
 from ontology.tool import Tool
 from ontology.triple import Triple
 
-if TYPE_CHECKING:
-    from inference.encoder import Encoder
-
-__all__ = ["NEAR_DUPLICATE_THRESHOLD", "canonicalize"]
-
-NEAR_DUPLICATE_THRESHOLD = 0.95
-"""Minimum cosine of two names that differ by one word, with similar meaning."""
+__all__ = ["canonicalize"]
 
 _NEAR_DUPLICATE_TYPES = ("business_object", "capability")
 _WITHOUT_SYNONYMS = ("tool", "parameter", "value")
@@ -45,25 +39,21 @@ def canonicalize(
     tools: Sequence[Tool],
     ontology: Ontology,
     *,
-    encoder: Encoder | None = None,
-    threshold: float = NEAR_DUPLICATE_THRESHOLD,
     synonyms: Mapping[str, Synonyms] = {},
 ) -> Canonicalization:
     """Make names, types and predicates canonical.
 
     :param triples: raw triples of the catalogue, from any extractor.
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
-    :param encoder: for near-duplicates and for predicates without a synonym; without one only rules apply.
-    :param threshold: minimum cosine of near-duplicates, in [-1, 1].
     :param synonyms: tool id → the names that replace others in what is read of it.
     """
     raw = list(triples)
     names = _Names(read_abbreviations(tools, ontology), synonyms)
     names.read(raw)
-    predicates = resolve_predicates(map(_signature, raw), ontology, encoder=encoder)
+    predicates = resolve_predicates(map(_signature, raw), ontology)
     nodes = _Nodes(names)
     nodes.unify_types(raw, predicates, ontology)
-    nodes.unify_duplicates(encoder, threshold)
+    nodes.unify_duplicates()
     kept, rejected = _rewritten(raw, names, nodes, predicates)
     forms = nodes.surface_forms()
     merges = [*nodes.merges(forms), *_predicate_merges(raw, predicates)]
@@ -154,7 +144,7 @@ class _Nodes:
         }
         self._types = one_type(self._counts(), ends, ontology)
 
-    def unify_duplicates(self, encoder: Encoder | None, threshold: float) -> None:
+    def unify_duplicates(self) -> None:
         """Merge names of one type that are different spellings of one name."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for node, count in self._counts().items():
@@ -162,7 +152,7 @@ class _Nodes:
             if name and entity_type in _NEAR_DUPLICATE_TYPES:
                 counts[entity_type][name] += count
         for entity_type in sorted(counts):
-            for duplicate in near_duplicates(counts[entity_type], encoder=encoder, threshold=threshold):
+            for duplicate in near_duplicates(counts[entity_type]):
                 self._duplicates[entity_type, duplicate.name] = duplicate
 
     def surface_forms(self) -> dict[str, tuple[tuple[str, int], ...]]:
@@ -215,7 +205,6 @@ class _Nodes:
                 surface=duplicate.name,
                 canonical=duplicate.target,
                 evidence=duplicate.evidence,
-                score=duplicate.score,
             )
 
     def _counts(self) -> Counter[Node]:

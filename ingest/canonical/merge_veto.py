@@ -8,7 +8,7 @@ from functools import cache
 
 from ingest.word_lists import word_list, word_sets
 
-__all__ = ["american", "edit_distance", "veto"]
+__all__ = ["american", "veto"]
 
 _NEGATING = word_list("canonical", "negating_prefixes")
 _DERIVING = word_list("canonical", "deriving_suffixes")
@@ -90,7 +90,7 @@ def _same_spelling(a: str, b: str) -> bool:
         return True
     if len(a) == len(b) and not _swapped(a, b):
         return False
-    return edit_distance(a, b, 2) <= max(_allowed(a, b), 2 * _swapped(a, b))
+    return _edit_distance(a, b, 2) <= max(_allowed(a, b), 2 * _swapped(a, b))
 
 
 def _swapped(a: str, b: str) -> bool:
@@ -121,7 +121,7 @@ def american(word: str) -> str:
     return word
 
 
-def edit_distance(a: str, b: str, limit: int) -> int:
+def _edit_distance(a: str, b: str, limit: int) -> int:
     """Return the Levenshtein distance of two words; ``limit + 1`` when it is above ``limit``."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1

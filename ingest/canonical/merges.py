@@ -19,7 +19,6 @@ MergeKind: TypeAlias = Literal[
     "near-duplicate",
     "type",
     "predicate-synonym",
-    "predicate-embedding",
     "predicate-fallback",
 ]
 
@@ -32,7 +31,7 @@ class Merge:
     :param surface: the form in the documents: a name, a type (``kind="type"``), or a predicate's phrase.
     :param canonical: the canonical form.
     :param evidence: the reason, one clause.
-    :param score: in [0, 1]; 1 for a merge by rule, the cosine for a merge by vectors.
+    :param score: in [0, 1]; 1, and 0 for a predicate that only fell back.
     :param count: occurrences of the surface form.
     """
 

@@ -63,7 +63,6 @@ class _Applied:
             self._namespaces[tool.namespace].append(tool.id)
         self._hidden: set[str] = set()
         self._boosts: dict[str, float] = {}
-        self._requests: dict[str, dict[str, str]] = defaultdict(dict)
         self._synonyms: dict[str, dict[str, Synonym]] = defaultdict(dict)
         self._context: dict[str, dict[str, bool]] = defaultdict(dict)
         self._origins: dict[str, dict[str, str]] = defaultdict(dict)
@@ -122,7 +121,6 @@ class _Applied:
         if rule.boost is not None:
             self._boosts[id_] = rule.boost
             origins["boost"] = origin
-        self._requests[id_] |= {text: origin for text in rule.requests if text not in self._requests[id_]}
         changed = list(_changed_fields(tool, rule))
         origins.update(dict.fromkeys(changed, origin))
         if changed:
@@ -151,7 +149,6 @@ class _Applied:
             synonyms=tuple(sorted({pair for found in self._synonyms.values() for pair in found.items()})),
             dependencies=dependencies,
             origins={id_: fields for id_, fields in origins.items() if fields},
-            requests={id_: dict(texts) for id_, texts in sorted(self._requests.items()) if texts and id_ in ids},
             boosts={id_: boost for id_, boost in sorted(self._boosts.items()) if boost and id_ in ids},
         )
         return AppliedOverlays(
@@ -268,7 +265,6 @@ def _changes(declarations: Declarations) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for fields in declarations.origins.values():
         counts.update({name.partition(".")[0] for name in fields})
-    counts["requests"] = len(declarations.requests)
     counts["depends_on"] = len({tool for tool, _ in declarations.dependencies})
     counts["preconditions"] = len({edge.source for edge in declarations.links.preconditions})
     counts["synonyms"] = len(declarations.links.synonyms)

@@ -21,7 +21,6 @@ class Declarations:
     :param synonyms: (canonical name, the name that replaces it) of all namespaces.
     :param dependencies: (tool, needed tool) → origin of the dependencies that an overlay declares.
     :param origins: tool id → field → origin of what an overlay says of the tool: ``{"description": "overlay.yaml:12"}``.
-    :param requests: tool id → request that needs the tool → origin.
     :param boosts: tool id → standard deviations of the scores that are added to its score; no zeros.
     """
 
@@ -30,7 +29,6 @@ class Declarations:
     synonyms: tuple[tuple[str, Synonym], ...] = ()
     dependencies: Mapping[tuple[str, str], str] = field(default_factory=dict)
     origins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    requests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     boosts: Mapping[str, float] = field(default_factory=dict)
 
 

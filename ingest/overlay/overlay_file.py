@@ -147,6 +147,9 @@ class _Reader(YamlNodes):
     def _tool(self, pattern: NamePattern, node: yaml.Node) -> ToolRule:
         what = f"the tool {pattern.text!r}"
         values = self.mapping(node, what, _TOOL_KEYS)
+        if "requests" in values:  # of earlier versions
+            remedy = "write the words that people use into append_description, which is ranked by"
+            self.fault(values["requests"], f"{what} has requests, which were shown and not ranked by", remedy)
         return ToolRule(
             pattern=pattern,
             hidden=self._flag(values.get("hidden"), "hidden"),
@@ -154,7 +157,6 @@ class _Reader(YamlNodes):
             boost=self._boost(values.get("boost")),
             title=self._prose(values.get("title"), "title"),
             text=self._text_rule(values, pattern.origin),
-            requests=self._prose_list(values.get("requests"), "requests"),
             parameters=self._parameters(values.get("parameters"), "parameters"),
             returns=self._parameters(values.get("returns"), "returns"),
             depends_on=tuple(self._requirements(values.get("depends_on"), "depends_on", _DEPENDENCY_KEYS)),

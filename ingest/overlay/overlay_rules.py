@@ -57,7 +57,6 @@ class ToolRule:
     :param pattern: matches ids and names of tools, and ids without the namespace.
     :param title: replaces the title.
     :param boost: standard deviations of the scores that are added to a candidate's score, in [-1, 1].
-    :param requests: examples of requests that need the tool.
     :param parameters: input → its new texts; likewise ``returns``.
     """
 
@@ -67,7 +66,6 @@ class ToolRule:
     boost: float | None = None
     title: str = ""
     text: TextRule = TextRule()
-    requests: tuple[str, ...] = ()
     parameters: Mapping[str, TextRule] = field(default_factory=dict)
     returns: Mapping[str, TextRule] = field(default_factory=dict)
     depends_on: tuple[Requirement, ...] = ()

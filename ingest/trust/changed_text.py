@@ -7,24 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
-from ingest.trust.folded_text import fold
-from ingest.trust.instructions import sentences_of, signals_in
 from ingest.trust.named_hosts import addresses_in, is_documentation, site_of
-from ingest.trust.signals import SIGNALS
 from ingest.trust.tool_fields import tool_fields
-from ingest.trust.wording import any_of, whole_words
+from ingest.trust.wording import any_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Change", "changes"]
 
-_SAFE = whole_words("restrictions")
-_REACH = whole_words("reaches")
 _MONEY_OR_PLACE = any_of("places_of_change", re.IGNORECASE)
 _SWITCH = any_of("switches", re.IGNORECASE)
-_FREE_TEXT = whole_words("free_texts")
-_ADDED = 0.3
-_REMOVED_SAFETY = 0.4
-_SEVERE = 0.7  # one hint is enough: a document that was reviewed once is not read again
+_END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
 
 
 class Change(NamedTuple):
@@ -49,11 +41,9 @@ def changes(tool: Tool, before: Tool) -> Iterator[Change]:
 
 def _texts(tool: Tool, before: Tool) -> Iterator[Change]:
     old = {each.text for each in tool_fields(before)}
-    known = {_plain(text[start:end]) for text in old for start, end in sentences_of(text)}
+    known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
     sites = {site_of(address.host) for text in old for address in addresses_in(text)}
     inputs = {parameter.name for parameter in before.parameters}
-    now = {_plain(text) for each in tool_fields(tool) for text in _sentences(each.text)}
-    lost = [text for text in known if text not in now]
     for each in tool_fields(tool):
         if each.role not in {"prose", "label"} or each.text in old:
             continue
@@ -61,22 +51,29 @@ def _texts(tool: Tool, before: Tool) -> Iterator[Change]:
             continue  # a new input: see ``_inputs``
         added = [
             (start, end)
-            for start, end in sentences_of(each.text)
+            for start, end in _sentences(each.text)
             if _plain(each.text[start:end]) not in known and each.text[start:end].strip()
         ]
         if not added:
             continue
-        weight, whys = _weight(" ".join(each.text[start:end] for start, end in added), sites)
-        if any(_SAFE.search(text) for text in lost):
-            weight += _REMOVED_SAFETY
-            whys.append("a restriction was taken out")
-        severity: Severity = QUARANTINE if weight >= _SEVERE - 1e-9 else REPORT
-        why = f"the text was changed since it was published{': ' if whys else ''}{', '.join(whys)}"
+        new_host = any(
+            site_of(address.host) not in sites and not is_documentation(address.host)
+            for start, end in added
+            for address in addresses_in(each.text[start:end].rstrip(" .!?\n"))
+        )
+        severity: Severity = QUARANTINE if new_host else REPORT
+        why = f"the text was changed since it was published{': it names a new host or address' if new_host else ''}"
         yield Change(each.field, each.text, added[0][0], added[-1][1], severity, "text", why)
 
 
-def _sentences(text: str) -> Iterator[str]:
-    yield from (text[start:end] for start, end in sentences_of(text))
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences of a text; linear."""
+    start = 0
+    for match in _END.finditer(text):
+        yield start, match.end()
+        start = match.end()
+    if start < len(text):
+        yield start, len(text)
 
 
 def _plain(sentence: str) -> str:
@@ -87,50 +84,15 @@ def _parameter(tool: Tool, field: str) -> str:
     return tool.parameters[int(field.partition("[")[2].partition("]")[0])].name
 
 
-def _weight(added: str, sites: set[str]) -> tuple[float, list[str]]:
-    """How much an added text weighs, and why."""
-    folded = fold(added).text
-    whys = []
-    weight = _ADDED
-    signals = {SIGNALS[at].name: SIGNALS[at] for part in signals_in(folded) for at in part.signals}
-    if signals:
-        weight += 1.2 * sum(signal.weight for signal in signals.values())
-        whys += [signal.why for signal in signals.values()]
-    if any(
-        site_of(address.host) not in sites and not is_documentation(address.host) for address in addresses_in(added)
-    ):
-        weight += 0.5
-        whys.append("it names a new host or address")
-    reach = {match[0] for match in _REACH.finditer(folded)}
-    if reach:
-        weight += 0.25 + 0.2 * min(len(reach), 3)
-        whys.append(f"it reaches further ({', '.join(sorted(reach)[:3])})")
-    return weight, whys
-
-
 def _inputs(tool: Tool, before: Tool) -> Iterator[Change]:
-    """New inputs that take secrets or what was said."""
+    """New inputs. What they send elsewhere by themselves is a risky value."""
     old = {parameter.name for parameter in before.parameters}
     for number, parameter in enumerate(tool.parameters):
-        if parameter.name in old:
-            continue
-        about = fold(f"{parameter.name.replace('_', ' ')}: {parameter.description}").text
-        taken = {match[0] for match in _FREE_TEXT.finditer(about)}
-        weight = (
-            _ADDED
-            + (0.5 if taken else 0.0)
-            + 0.2 * (len(taken) > 1)
-            + 0.3 * (parameter.default in {"true", "True"} and bool(taken))
-        )
-        signals = {SIGNALS[at].name: SIGNALS[at].weight for part in signals_in(about) for at in part.signals}
-        weight += sum(signals.values()) * 0.6
-        severity: Severity = QUARANTINE if weight >= _SEVERE - 1e-9 else REPORT
-        text = parameter.description or parameter.name
-        field = f"parameters[{number}].{'description' if parameter.description else 'name'}"
-        why = (
-            f"an input was added since it was published{': it takes ' + ', '.join(sorted(taken)[:3]) if taken else ''}"
-        )
-        yield Change(field, text, 0, len(text), severity, "input", why)
+        if parameter.name not in old:
+            text = parameter.description or parameter.name
+            field = f"parameters[{number}].{'description' if parameter.description else 'name'}"
+            why = "an input was added since it was published"
+            yield Change(field, text, 0, len(text), REPORT, "input", why)
 
 
 def _values(tool: Tool, before: Tool) -> Iterator[Change]:

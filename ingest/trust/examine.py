@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from ingest.trust.changed_text import changes
 from ingest.trust.finding import QUARANTINE, REPORT, Finding, FindingKind, Severity, visible
 from ingest.trust.hidden_characters import bidirectional_runs, hidden_text, invisible_runs
-from ingest.trust.instructions import find_instructions
 from ingest.trust.look_alikes import look_alikes
 from ingest.trust.named_hosts import hosts_in, site_of
 from ingest.trust.risky_values import risky_values
@@ -18,7 +17,6 @@ from ontology.tool import Tool
 __all__ = ["findings_of"]
 
 _REMEDIES: Mapping[FindingKind, str] = {
-    "instruction-to-model": "Read the text as the model would; ask the owner to take the instruction out, or approve it",
     "invisible-characters": "Ask the owner why the characters are there; take them out",
     "bidirectional-characters": "Compare what is shown with what is stored; take the controls out",
     "look-alike-name": "Check who publishes each of the two tools; hide the one that is not meant",
@@ -116,17 +114,6 @@ def _of_text(tool: Tool, field: FieldText) -> Iterator[Finding]:
                 "reordered",
                 "controls show the text in another order than it is stored",
             )
-    for instruction in find_instructions(text, field.role)[:_MOST_OF_A_FIELD]:
-        why = f"{instruction.why} ({', '.join(instruction.names)})"
-        yield _finding(
-            "instruction-to-model",
-            instruction.severity,
-            tool,
-            field,
-            (instruction.start, instruction.end),
-            "signals",
-            why,
-        )
 
 
 def _finding(

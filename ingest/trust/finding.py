@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 __all__ = ["QUARANTINE", "REPORT", "Finding", "FindingKind", "Severity", "visible"]
 
 FindingKind: TypeAlias = Literal[
-    "instruction-to-model",
+    "instruction-to-model",  # of earlier versions, in records of stores
     "invisible-characters",
     "bidirectional-characters",
     "look-alike-name",

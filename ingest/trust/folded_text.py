@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from ingest.trust.hidden_characters import without_hidden
 
-__all__ = ["FoldedText", "fold", "is_mixed", "skeleton"]
+__all__ = ["fold", "is_mixed", "skeleton"]
 
 # Letters of other scripts that look like Latin ones, after the confusables of Unicode Technical Standard 39; chosen by hand: the
 # letters that a font draws alike.
@@ -76,39 +75,12 @@ _SOME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
-    """A folded text, and where its characters stand in the text before.
-
-    :param positions: of each character, and the length of the text before; None where they are the same.
-    """
-
-    text: str
-    positions: tuple[int, ...] | None = None
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where ``text[start:end]`` stands in the text before folding."""
-        if self.positions is None:
-            return start, end
-        return self.positions[start], self.positions[end - 1] + 1 if end > start else self.positions[start]
-
-
-def fold(text: str) -> FoldedText:
+def fold(text: str) -> str:
     """Fold a text; linear in its length."""
     if text.isascii() or _SOME.search(text) is None:
-        lower = text.lower().replace("’", "'")
-        if len(lower) == len(text):
-            return FoldedText(lower)
-    kept: list[str] = []
-    positions: list[int] = []
-    for word in re.finditer(r"[^\W_]+|[\W_]", text):
-        alike = word[0].translate(_LATIN) if not word[0].isascii() and is_mixed(word[0]) else word[0]
-        for at, char in enumerate(alike, word.start()):
-            plain = without_hidden(char)
-            folded = (unicodedata.normalize("NFKC", plain) if not plain.isascii() else plain).lower().replace("’", "'")
-            kept.append(folded)
-            positions += [at] * len(folded)
-    return FoldedText("".join(kept), (*positions, len(text)))
+        return text.lower()
+    alike = re.sub(r"[^\W_]+", lambda word: word[0].translate(_LATIN) if is_mixed(word[0]) else word[0], text)
+    return unicodedata.normalize("NFKC", without_hidden(alike)).lower()
 
 
 def is_mixed(word: str) -> bool:

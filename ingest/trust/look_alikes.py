@@ -1,27 +1,19 @@
-"""Names that are taken for other names: look-alike letters, and names of another namespace with a claim to be it."""
+"""Names that are taken for other names: letters of another script or form, and names that look like others."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from ingest.trust.finding import QUARANTINE, REPORT, Severity
+from ingest.trust.finding import QUARANTINE, Severity
 from ingest.trust.folded_text import is_mixed, skeleton
 from ingest.trust.hidden_characters import without_hidden
-from ingest.trust.imitation_evidence import imitation_evidence, imitation_weight, is_imitation, space_of
-from ingest.word_lists import word_list
-from ontology.names import words
 from ontology.tool import Tool
 
 __all__ = ["LookAlike", "look_alikes"]
-
-_AFFIXES = word_list("trust", "affixes")
-_LONGEST_NAME = 60
-_LONG_NAME = 8  # of a shorter name one letter more or less is another word
-_MOST_ALIKE = 40  # tools with one key, beyond which a name is generic
 
 
 class LookAlike(NamedTuple):
@@ -61,10 +53,11 @@ def look_alikes(tools: Sequence[Tool], published: Collection[str] = frozenset())
                 "same-look",
                 f"it looks like {tools[other].id}, and is written otherwise",
             )
-    for number, other, reasons in _imitations(tools, published):
-        if number not in flagged and other not in flagged:
-            flagged.add(number)
-            yield _claimed(tools[number], tools[other], reasons)
+
+
+def _space_of(tool: Tool) -> str:
+    """The namespace of a tool, else the first part of its id."""
+    return tool.namespace or tool.id.rpartition("/")[0]
 
 
 def _foreign_letters(tool: Tool) -> Iterator[LookAlike]:
@@ -117,13 +110,13 @@ def _same_skeleton(tools: Sequence[Tool], published: Collection[str]) -> Iterato
             yield from _odd_ones(numbers, tools, published, "name")
     spaces: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, tool in enumerate(tools):
-        if space := space_of(tool):
+        if space := _space_of(tool):
             spaces[skeleton(space)][space.lower()].append(number)
     for forms_of in spaces.values():
         if len(forms_of) > 1:
             firsts = [numbers[0] for numbers in forms_of.values()]
             for odd, other, _ in _odd_ones(firsts, tools, published, "id", whole=False):
-                for number in forms_of[space_of(tools[odd]).lower()]:
+                for number in forms_of[_space_of(tools[odd]).lower()]:
                     yield number, other, "id"
 
 
@@ -135,7 +128,7 @@ def _odd_ones(
         numbers,
         key=lambda number: (
             tools[number].id not in published,
-            _oddness(tools[number].id if whole else space_of(tools[number])),
+            _oddness(tools[number].id if whole else _space_of(tools[number])),
             tools[number].id,
         ),
     )
@@ -153,177 +146,3 @@ def _oddness(text: str) -> int:
 
 def _joined(text: str) -> str:
     return re.sub(r"[\s_.-]+", "_", text)
-
-
-def _imitations(tools: Sequence[Tool], published: Collection[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Pairs (imitation, original, what is alike) of tools of two namespaces with nearly one name."""
-    groups: dict[tuple[str, object], list[int]] = defaultdict(list)
-    for number, tool in enumerate(tools):
-        if key := _name_key(tool.name):
-            groups["same words", key].append(number)
-        title = tool.metadata.get("title")
-        if isinstance(title, str) and len(title) >= _LONG_NAME:
-            groups["same title", title.casefold()].append(number)
-    pairs: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for (kind, _), numbers in groups.items():
-        if 1 < len(numbers) <= _MOST_ALIKE:
-            for pair in _across(numbers, tools):
-                pairs[pair].add(kind)
-    for pair in _other_separators(tools):
-        pairs[pair].add("only separators differ")
-    for pair in _one_letter_apart(tools):
-        pairs[pair].add("one letter apart")
-    for pair in _misspelled(tools):
-        pairs[pair].add("misspelled")
-    for (a, b), reasons in pairs.items():
-        if reasons & {"same words"}:
-            reasons.discard("one letter apart")
-        yield from _ordered(a, b, reasons, tools, published)
-
-
-def _other_separators(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
-    """Pairs of tools of one namespace whose names differ in separators or capitals only."""
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, tool in enumerate(tools):
-        groups[space_of(tool), re.sub(r"[\W_]", "", tool.name.lower())].append(number)
-    for numbers in groups.values():
-        if 1 < len(numbers) <= _MOST_ALIKE:
-            yield from (
-                (a, b) for at, a in enumerate(numbers) for b in numbers[at + 1 :] if tools[a].name != tools[b].name
-            )
-
-
-def _misspelled(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
-    """Pairs of tools of one namespace with the same inputs whose names differ by a letter within a word."""
-    groups: dict[tuple[str, tuple[str, ...], str], list[int]] = defaultdict(list)
-    for number, tool in enumerate(tools):
-        inputs = tuple(sorted(parameter.name for parameter in tool.parameters))
-        if len(inputs) > 1 and _LONG_NAME <= len(tool.name) <= _LONGEST_NAME:
-            groups[space_of(tool), inputs, tool.name[:1].lower()].append(number)
-    for numbers in groups.values():
-        if 1 < len(numbers) <= _MOST_ALIKE:
-            for at, a in enumerate(numbers):
-                for b in numbers[at + 1 :]:
-                    if _is_slip(tools[a].name.lower(), tools[b].name.lower()):
-                        yield a, b
-
-
-def _is_slip(one: str, other: str) -> bool:
-    """Whether one name is the other with a letter left out, doubled, or two exchanged, within a word and no plural."""
-    short, long = sorted((one, other), key=len)
-    if short == long or len(long) - len(short) > 1:
-        return False
-    at = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
-    if len(short) == len(long):
-        return short[at:] == long[at + 1] + long[at] + long[at + 2 :] if at + 1 < len(long) else False
-    inside = at > 0 and at + 1 < len(long) and long[at - 1].isalpha() and long[at].isalpha() and long[at + 1].isalpha()
-    return inside and short[at:] == long[at + 1 :]
-
-
-def _spelled_as_said(tool: Tool) -> int:
-    """How many words of a tool's name begin a word of its description."""
-    said = tool.description.lower()
-    return sum(re.search(rf"\b{re.escape(word.lower()[:6])}", said) is not None for word in words(tool.name))
-
-
-def _one_letter_apart(tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
-    """Pairs of tools of two namespaces whose names differ by one letter: both give the same name without some letter."""
-    first: dict[str, int] = {}
-    others: dict[str, list[int]] = defaultdict(list)
-    for number, tool in enumerate(tools):
-        name = tool.name.lower()
-        if not _LONG_NAME <= len(name) <= _LONGEST_NAME:
-            continue
-        for key in {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}:
-            if first.setdefault(key, number) != number:
-                others[key].append(number)
-    found = {
-        pair
-        for key, numbers in others.items()
-        if len(numbers) < _MOST_ALIKE
-        for pair in _across([first[key], *numbers], tools)
-    }
-    yield from sorted(found)
-
-
-def _across(numbers: Sequence[int], tools: Sequence[Tool]) -> Iterator[tuple[int, int]]:
-    for at, a in enumerate(numbers):
-        for b in numbers[at + 1 :]:
-            if space_of(tools[a]) != space_of(tools[b]) and space_of(tools[a]) and space_of(tools[b]):
-                yield a, b
-
-
-def _ordered(
-    a: int, b: int, reasons: Iterable[str], tools: Sequence[Tool], published: Collection[str]
-) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The pair in both orders, each with what speaks for it; only the order that weighs enough is kept by the caller."""
-    found = set(reasons)
-    if _related(space_of(tools[a]), space_of(tools[b])):
-        found.add("related namespace")
-    if _is_copy(tools[a].description, tools[b].description):
-        found.add("a copied description")
-    if _same_inputs(tools[a], tools[b]):
-        found.add("the same inputs")
-    twins = space_of(tools[a]) == space_of(tools[b]) and found & {"only separators differ", "misspelled"}
-    directions = []
-    for imitation, original in ((a, b), (b, a)):
-        if tools[imitation].id in published and tools[original].id not in published:
-            continue
-        claims = tuple(imitation_evidence(tools[imitation], tools[original]))
-        if twins and _spelled_as_said(tools[imitation]) > _spelled_as_said(tools[original]):
-            continue
-        if twins and _oddly_written(tools[imitation].name) < _oddly_written(tools[original].name):
-            continue
-        if twins and tools[imitation].description != tools[original].description:
-            claims = (*claims, "a sentence more")
-        if claims:
-            directions.append((imitation, original, (*sorted(found), *claims)))
-    yield from sorted(directions, key=lambda each: -imitation_weight(each[2]))[:1]
-
-
-def _same_inputs(one: Tool, other: Tool) -> bool:
-    """Whether two tools have inputs, and at least three quarters of them in common."""
-    a, b = ({parameter.name for parameter in tool.parameters} for tool in (one, other))
-    return bool(a) and 4 * len(a & b) >= 3 * len(a | b)
-
-
-def _oddly_written(name: str) -> tuple[int, int, int]:
-    """Spaces and dots at its ends, capitals beside underscores, other odd characters."""
-    return (
-        len(name) - len(name.strip(" .\t\n")) + len(re.findall(r"[^\w .-]|[\u00a0\u2000-\u200a\u202f\u3000]", name)),
-        len(re.findall(r"(?<=_)[A-Z]|^[A-Z](?=[a-z]+_)", name)),
-        len(re.findall(r"__|-_|_-", name)),
-    )
-
-
-def _name_key(name: str) -> tuple[str, ...]:
-    """The words of a name, singular, without versions and affixes, in any order; nothing for a single word."""
-    found = [word.lower() for word in words(name)]
-    kept = sorted(
-        {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found if word not in _AFFIXES}
-    )
-    return tuple(kept) if len(kept) > 1 else ()
-
-
-def _related(one: str, other: str) -> bool:
-    """Whether two namespaces share a word, or one begins with the other."""
-    a, b = ({word.lower() for word in words(space)} - _AFFIXES for space in (one, other))
-    short, long = sorted((re.sub(r"\W", "", one.lower()), re.sub(r"\W", "", other.lower())), key=len)
-    return bool(a & b) or (len(short) > 1 and long.startswith(short)) or (len(short) > 3 and short in long)
-
-
-def _is_copy(one: str, other: str) -> bool:
-    a, b = (re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0].casefold() for text in (one, other))
-    return len(a) > _COPIED and (
-        a.startswith(b[: max(_COPIED, len(b) - 2)]) or b.startswith(a[: max(_COPIED, len(a) - 2)])
-    )
-
-
-_COPIED = 20  # characters
-
-
-def _claimed(tool: Tool, other: Tool, reasons: tuple[str, ...]) -> LookAlike:
-    severity = QUARANTINE if is_imitation(reasons) else REPORT
-    return LookAlike(
-        tool, "id", 0, len(tool.id), severity, "imitation", f"it resembles {other.id}: {', '.join(reasons)}"
-    )

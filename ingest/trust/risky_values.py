@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ingest.trust.finding import QUARANTINE, REPORT, Severity
 from ingest.trust.folded_text import fold
-from ingest.trust.inputs_beyond import asked_by_name, reach_of_default
 from ingest.trust.named_hosts import addresses_in, hosts_in, is_documentation, site_of
 from ingest.trust.wording import any_of
 from ontology.tool import Parameter, Tool
@@ -92,7 +91,7 @@ def risky_values(tool: Tool, own: Collection[str] = frozenset()) -> Iterator[Ris
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
             place = f"{title}[{number}]"
-            if title == "parameters" and (asked := asked_by_name(parameter.name)):
+            if title == "parameters" and (asked := _asked_by_name(parameter.name)):
                 yield _whole(f"{place}.name", parameter.name, "asking-name", f"the name of an input asks for {asked}")
             if parameter.default:
                 yield from _in_value(f"{place}.default", parameter.default, parameter, known, words, default=True)
@@ -146,8 +145,8 @@ def _in_value(
     if len(value) < _SHORTEST:
         return
     if default:
-        for rule, why in reach_of_default(parameter, value):
-            yield _whole(field, value, rule, why)
+        if _reroutes(parameter, value):
+            yield _whole(field, value, "route", "unless the caller says otherwise, calls go through a host")
     yield from _in_enum(field, value)
     yield from _templates(field, value)
     about = f"{parameter.name} {parameter.description[:400]}"
@@ -198,7 +197,7 @@ def _matches(
 
 
 def _switched_on(field: str, value: str, parameter: Parameter) -> Iterator[RiskyValue]:
-    about = fold(f"{parameter.name}: {parameter.description[:1000]}").text
+    about = fold(f"{parameter.name}: {parameter.description[:1000]}")
     if _TALK.search(about) and _GIVES.search(about):
         yield _whole(
             field, value, "talk-included", "unless the caller says no, the conversation or its context goes along"
@@ -337,3 +336,30 @@ def _servers(tool: Tool) -> Iterator[RiskyValue]:
                 "a server of another site stands among the tool's servers",
             )
             return
+
+
+def _asked_by_name(name: str) -> str:
+    """What of the host or of the conversation the name of an input asks for, in words; empty where nothing."""
+    if len(name) < _LONG_NAME:
+        return ""
+    plain = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).lower()
+    match = _ASKING_NAME.search(plain)
+    return match[0].strip("_").replace("_", " ") if match is not None else ""
+
+
+_LONG_NAME = 14
+_ASKING_NAME = re.compile(
+    r"(?:^|_)(?:contents?|text|value|values|dump|copy|full|all|entire|complete|whole|verbatim|last|previous|prior|raw|current|your|user_s|paste|read|output)_(?:\w{1,30}_)??"
+    r"(?:netrc|ssh|id_rsa|bash_history|dotenv|dot_env|environ|environment|env_vars?|env_file|home_dir\w*|clipboard|keychain|browser_\w+|passwd|kubeconfig|aws_credentials|private_keys?|credentials|secrets|passwords|cookies|"
+    r"system_prompt|conversation|chat_history|chat_log|transcript|user_messages|prompt_history|instructions_above|tool_results|tool_outputs|local_files)(?:_|$)"
+)
+_ROUTE = re.compile(r"(?:^|_)(?:proxy|proxies|relay|tunnel|gateway|socks|resolver|dns_server|smtp_host)", re.IGNORECASE)
+
+
+def _reroutes(parameter: Parameter, value: str) -> bool:
+    """Whether a default routes calls through a host."""
+    at = next(addresses_in(value), None) if _ROUTE.search(parameter.name) else None
+    if at is None or "{" in value:
+        return False
+    label = at.host.rpartition(".")[2]
+    return not (label in {"localhost", "local", "internal"} or at.host.startswith(("127.", "10.", "192.168.")))

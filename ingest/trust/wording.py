@@ -6,14 +6,9 @@ import re
 
 from ingest.word_lists import word_patterns
 
-__all__ = ["any_of", "whole_words"]
+__all__ = ["any_of"]
 
 
 def any_of(name: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern that finds any of a list, in a word too; raise KeyError for an unknown list."""
     return re.compile("|".join(word_patterns("trust", name)), flags)
-
-
-def whole_words(name: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern that finds any of a list between the ends of words; raise KeyError for an unknown list."""
-    return re.compile(rf"\b(?:{'|'.join(word_patterns('trust', name))})\b", flags)

@@ -377,26 +377,6 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         found_on=("real",),
     ),
     FoundRule(
-        what="phrases that say how a request is written (usage lines, which these snapshots do not have)",
-        where="ingest/usage/usage_phrases.yaml",
-        found_on=("real",),
-    ),
-    FoundRule(
-        what="what of a document speaks to the model (findings in documents, which change no ranking)",
-        where="ingest/trust/signals_of_speech.yaml",
-        found_on=("real",),
-    ),
-    FoundRule(
-        what="what of it wants something done (findings in documents, which change no ranking)",
-        where="ingest/trust/signals_of_acts.yaml",
-        found_on=("real",),
-    ),
-    FoundRule(
-        what="who acts in it (findings in documents, which change no ranking)",
-        where="ingest/trust/signals_of_clauses.yaml",
-        found_on=("real",),
-    ),
-    FoundRule(
         what="which inputs send something, and what is a host (findings in documents, which change no ranking)",
         where="ingest/trust/trust_words.yaml",
         found_on=("real",),

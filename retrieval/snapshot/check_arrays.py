@@ -42,7 +42,6 @@ def check_arrays(folder: Path, manifest: Manifest) -> None:
         raise SnapshotCorruptError("the manifest has more tools than nodes", subject=str(folder), remedy="Build again")
     for name, suffix, rows in (
         ("tools", ".jsonl", tools),
-        *((("usage", ".jsonl", tools),) if manifest.usage else ()),
         ("nodes", ".jsonl", nodes),
         ("node_keys", ".txt", nodes),
         ("edges", ".jsonl", edges),

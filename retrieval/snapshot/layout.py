@@ -4,7 +4,6 @@
 |---|---|
 | ``manifest.json`` | :class:`retrieval.snapshot.manifest.Manifest` |
 | ``tools.jsonl`` | tools in catalogue order; tool ``i`` is node ``i`` |
-| ``usage.jsonl`` | usage lines of each tool, apart from the words of its document; only where they were made |
 | ``node_keys.txt`` | ``type:name`` of each node, one on each line |
 | ``nodes.jsonl`` | :class:`retrieval.snapshot.graph_records.NodeRecord` of each node |
 | ``edges.jsonl`` | :class:`retrieval.snapshot.graph_records.EdgeRecord` of each edge |
@@ -30,7 +29,7 @@ __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "
 
 FORMAT_VERSION = 6
 """6: tools have a vector index of their own (``nodes.tools.hnsw``).
-5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
+5: usage lines, which are not written or read any more; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
 3: ``clause_fusion`` is the name of the weight of clause fusion.
 """
@@ -53,11 +52,6 @@ class Layout:
     def tools(self) -> Path:
         """The path of the records of the tools."""
         return self.folder / "tools"
-
-    @property
-    def usage(self) -> Path:
-        """The path of the usage lines of the tools."""
-        return self.folder / "usage"
 
     @property
     def nodes(self) -> Path:

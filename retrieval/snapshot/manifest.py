@@ -134,7 +134,7 @@ class Manifest(_Section):
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
-    :param usage: versioned name of what made the usage lines; None where there are none.
+    :param usage: of snapshots of earlier versions, what made their usage lines: these are not read any more.
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.

@@ -12,13 +12,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.usage_lines import UsageLines
 from inference.arrays import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.profile_tools import is_own_profile, may_be_own_profile
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
-from ontology.usage_json import usage_from_json
 from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
@@ -147,7 +145,6 @@ class Snapshot:
         self.tools = Records(layout.tools, Tool.from_json)
         self.nodes = Records(layout.nodes, NodeRecord.from_json)
         self.edges = Records(layout.edges, EdgeRecord.from_json)
-        self._usage = Records(layout.usage, usage_from_json) if manifest.usage else None
         self._node_keys = Texts(layout.node_keys)
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
@@ -201,10 +198,6 @@ class Snapshot:
     def tool(self, number: int) -> Tool:
         """Return the tool with this number."""
         return self.tools[number]
-
-    def usage(self, number: int) -> UsageLines:
-        """Return the usage lines of a tool; empty ones where the build made none."""
-        return UsageLines() if self._usage is None else self._usage[number]
 
     def tool_id(self, number: int) -> str:
         """Return the id of the tool with this number."""

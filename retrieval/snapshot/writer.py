@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from egotools.usage_lines import UsageLines
 from inference.encoder import Encoder
 from ontology.named_source import NamedSource
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
-from ontology.usage_json import usage_to_json
 from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
@@ -57,8 +55,6 @@ class SnapshotContent:
     :param sources: the named sources, sorted by name.
     :param overlays: the overlay files, in the order in which they were applied.
     :param boosts: tool id → standard deviations of the scores that are added to its score, in [-1, 1].
-    :param usage_maker: versioned name of what made the usage lines, or empty.
-    :param usage: the usage lines of each tool, in order; empty where none were made.
     :param value_shapes: the parameters whose values have a shape.
     :param ranking: the ranking weights; None for the shipped ones.
     """
@@ -73,8 +69,6 @@ class SnapshotContent:
     sources: tuple[NamedSource, ...] = ()
     overlays: tuple[OverlayInfo, ...] = ()
     boosts: Mapping[str, float] = field(default_factory=dict)
-    usage_maker: str = ""
-    usage: Sequence[UsageLines] = ()
     value_shapes: Sequence[ShapeUse] = ()
     ranking: RankingSection | None = None
 
@@ -87,8 +81,6 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
     progress("tools and graph")
     write_lines(layout.tools, (tool.canonical_json() for tool in content.tools))
-    if content.usage_maker:
-        write_records(layout.usage, map(usage_to_json, content.usage))
     write_texts(layout.node_keys, order)
     write_records(layout.nodes, (NodeRecord.of(node).to_json() for node in nodes))
     edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))
@@ -156,7 +148,6 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         abbreviations=dict(sorted(content.abbreviations.items())),
         counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
         ranking=content.ranking,
-        usage=content.usage_maker or None,
         sources=content.sources or None,
         overlays=content.overlays or None,
         boosts=dict(sorted(content.boosts.items())) or None,

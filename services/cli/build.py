@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from services.audited import AuditedChange, audited
 from services.cli.build_summary import show_build_summary
@@ -22,7 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["build"]
 
 
-def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
+def _gone(value: str) -> str:
+    """Refuse an option of earlier versions."""
+    if value:
+        raise typer.BadParameter(
+            "usage lines are no longer made, as the ranking did not gain from them: leave it out. Say when a tool is used in its description, "
+            "or in append_description of an overlay (docs/overlay.md)"
+        )
+    return value
+
+
+def build(
+    plan: BuildPlan,
+    on: On = "local",
+    as_json: Json = False,
+    _usage: Annotated[str, typer.Option("--usage", hidden=True, callback=_gone)] = "",
+    _usage_max_tools: Annotated[str, typer.Option("--usage-max-tools", hidden=True, callback=_gone)] = "",
+) -> None:
     """Read tool documents, build the tool graph and publish a snapshot.
 
     Give credentials by reference, in a sources file: see docs/sources.md. Arguments of a command can be read by others.

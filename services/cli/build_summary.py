@@ -12,7 +12,7 @@ from services.cli.console import plain, stdout, table
 from services.cli.findings import show_findings_of
 
 if TYPE_CHECKING:
-    from ingest.build_report import BuildReport, UsageReport
+    from ingest.build_report import BuildReport
     from ingest.catalog_health import NamespaceHealth
     from ingest.sources.catalog import DocumentReport
     from ingest.trust.quarantine import FindingsReport
@@ -58,8 +58,6 @@ def show_build_summary(report: BuildReport, store: Path, file: Path | None, *, p
     _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
-    if report.usage.maker:
-        _show_usage(report.usage)
     _show_graph(report)
     if report.weights:
         _print("Ranking weights", report.weights)
@@ -153,14 +151,6 @@ def _show_words(report: BuildReport) -> None:
     examples = [f"“{one.text}” ({_counted(one.tools, 'tool')} of {one.namespace})" for one in boilerplate.examples]
     _show_line(f"Boilerplate, not extracted from: {_counted(boilerplate.sentences, 'sentence')}", examples, most=1)
     _show_line("Hubs", [f"{hub.entity} ({hub.share:.0%} of the tools of {hub.namespace})" for hub in report.hubs])
-
-
-def _show_usage(usage: UsageReport) -> None:
-    text = f"{usage.maker}; {usage.without_when_to_use:,} of {usage.tools:,} documents do not say when to use the tool"
-    if usage.by_model or usage.stopped or usage.failed:
-        dropped = sum(usage.dropped_by_reason.values())
-        text += f"; {usage.by_model:,} answers of the model, {len(usage.failed):,} unusable, {dropped:,} lines dropped"
-    _print("Usage lines by", f"{text}; {usage.stopped}, the rest by rules" if usage.stopped else text)
 
 
 def _show_overlay(report: BuildReport) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import EgoGraph, GraphEdge, GraphNode
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
 from ontology.tool_graph import Aliases, SurfaceForms
-from ontology.usage_json import usage_to_json
 from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.cli.show_shapes import matches_to_json, show_matches, value_matches
@@ -92,7 +90,6 @@ def _show(snapshot: Snapshot, ego: EgoGraph) -> None:
     description = _description(snapshot, center)
     if description:
         stdout.print("  " + plain(description))
-    _show_usage(_usage(snapshot, center))
     rows = [(edge.head, edge.predicate, edge.tail, f"{edge.confidence:.2f}", _evidence(edge)) for edge in ego.edges]
     stdout.print(table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows))
     if ego.truncated:
@@ -123,7 +120,7 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
     }
     if not center.tool_id:
         return row
-    return {**row, "description": _description(snapshot, center), "usage": usage_to_json(_usage(snapshot, center))}
+    return {**row, "description": _description(snapshot, center)}
 
 
 def _forms(snapshot: Snapshot, node: GraphNode) -> SurfaceForms:
@@ -141,24 +138,6 @@ def _description(snapshot: Snapshot, node: GraphNode) -> str:
     if not node.tool_id:
         return ""
     return snapshot.tool(snapshot.tool_number(node.tool_id)).description[:_DESCRIPTION_CHARS]
-
-
-def _usage(snapshot: Snapshot, node: GraphNode) -> UsageLines:
-    """The usage lines of a tool; empty ones for another node."""
-    return snapshot.usage(snapshot.tool_number(node.tool_id)) if node.tool_id else UsageLines()
-
-
-def _show_usage(usage: UsageLines) -> None:
-    titles = {"when to use": usage.when_to_use, "limitations": usage.limitations, "requests": usage.requests}
-    for title, lines in titles.items():
-        for line in lines:
-            stdout.print(f"  {title}: {plain(line.text)} [dim]({plain(_origin(line))})[/]", soft_wrap=True)
-
-
-def _origin(line: UsageLine) -> str:
-    """Where a line comes from: ``document description[12:80]``, ``rule rules.v1 bounds``."""
-    span = f"[{line.start}:{line.end}]" if line.start >= 0 else ""
-    return f"{line.origin} {line.source}{span}"
 
 
 def _evidence(edge: GraphEdge) -> str:

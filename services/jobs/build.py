@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -29,12 +29,10 @@ from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.trust.approvals import APPROVALS
 from ingest.trust.quarantine import Examined, admitted, read_record
-from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
-from ontology.tool import Tool
 from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, set_aside_changes, staging_folder
@@ -42,7 +40,7 @@ from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.build_inputs import BuildInputs
 from services.jobs.build_weights import build_weights, tuned_snapshot
 from services.jobs.examination import examine_tools
-from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
+from services.jobs.model_factory import answer_cache, llm_extractor, open_chat
 from services.jobs.plans import DEFAULT_KEEP, BuildPlan
 from services.jobs.rare_collections import rare_collections
 from services.jobs.unchanged import earlier_build, inputs_key, remember_build
@@ -55,7 +53,6 @@ __all__ = ["build", "build_snapshot", "overlays_of_sources"]
 _NAMED = 20
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
-_USAGE = ("rules", "llm", "none")
 
 
 def build(
@@ -77,14 +74,13 @@ def build(
         problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
         raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
     ontology = load_ontology(plan.ontology)
-    models = _models(plan, ontology, pool)
+    extractor = _extractor(plan, ontology, pool)
     return build_snapshot(
         plan.addresses,
         plan.store,
         graph_store=_graph_store(plan.graph_store),
         encoder=_encoder(plan, pool),
-        extractor=models.extractor,
-        usage=models.usage,
+        extractor=extractor,
         ontology=ontology,
         overlays=plan.overlays,
         strict=plan.strict,
@@ -108,38 +104,15 @@ def _encoder(plan: BuildPlan, pool: Callable[..., Executor] | None) -> Encoder:
     return PooledEncoder(plan.encoder, pool)
 
 
-class _Models(NamedTuple):
-    """The extractor, or None for ``rules.v1``; and what makes the usage lines, or None for none."""
-
-    extractor: Extractor | None
-    usage: UsageMaker | None
-
-
-def _models(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None) -> _Models:
-    """The parts of a build that may use the chat model. They share it, so that its budget is that of the build."""
-    for option, name, known in (
-        ("--extractor", plan.extractor, _EXTRACTORS),
-        ("--usage", plan.usage, _USAGE),
-    ):
-        if name not in known:
-            problem = f"there is no {option.removeprefix('--')} {name!r}"
-            raise InvalidArgumentError(problem, subject=option, remedy=f"Use {' or '.join(known)}")
-    needed = [option for option, name in (("extractor", plan.extractor), ("usage", plan.usage)) if name == "llm"]
-    chat = open_chat(plan.endpoint, needed_by=f"the {needed[0]} llm") if needed else None
-    cache = answer_cache(plan.store / _CACHE) if chat is not None and plan.cached else None
-    extractor: Extractor | None = None
-    if chat is not None and plan.extractor == "llm":
-        extractor = llm_extractor(ontology, chat, cache=cache)
-    elif pool is not None:
-        extractor = _rules_extractor(ontology, plan.workers, pool)
-    maker = usage_maker(
-        plan.usage,
-        ontology,
-        chat if plan.usage == "llm" else None,
-        cache=cache,
-        max_tools=plan.usage_max_tools,
-    )
-    return _Models(extractor, maker)
+def _extractor(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None) -> Extractor | None:
+    """The extractor that a plan names; None for ``rules.v1`` on this machine."""
+    if plan.extractor not in _EXTRACTORS:
+        problem = f"there is no extractor {plan.extractor!r}"
+        raise InvalidArgumentError(problem, subject="--extractor", remedy=f"Use {' or '.join(_EXTRACTORS)}")
+    if plan.extractor == "llm":
+        chat = open_chat(plan.endpoint, needed_by="the extractor llm")
+        return llm_extractor(ontology, chat, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
+    return _rules_extractor(ontology, plan.workers, pool) if pool is not None else None
 
 
 def _graph_store(address: str) -> GraphStore | None:
@@ -156,7 +129,6 @@ def build_snapshot(
     *,
     encoder: Encoder,
     extractor: Extractor | None = None,
-    usage: UsageMaker | None = None,
     ontology: Ontology | None = None,
     graph_store: GraphStore | None = None,
     overlays: Sequence[Path] = (),
@@ -177,7 +149,6 @@ def build_snapshot(
 
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
-    :param usage: makes the usage lines; None for none.
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
@@ -198,7 +169,6 @@ def build_snapshot(
         encoder=encoder,
         extractor=extractor or _rules_extractor(ontology, workers),
         ontology=ontology,
-        usage=usage,
         overlays=load_overlays([*overlays_of_sources(addresses), *overlays]),
         observed=observed,
         strict=strict,
@@ -298,17 +268,15 @@ class _Build:
         encoder = CachedEncoder(
             inputs.encoder, self.cache, progress=lambda done, total: progress("encode", done, total)
         )
-        graph = self._graph(read, encoder)
+        graph = self._graph(read)
         seconds |= graph.seconds
-        with timed(seconds, "usage"):
-            usage = self._usage(graph.tools, read.applied.declarations.requests)
         stored = _write_graph_store(self.graph_store, graph)
         encoding = encoder.seconds
         with timed(seconds, "write"):
             weights = build_weights(self.store, inputs.tuned, graph.tools)
             snapshot_id = write_snapshot(
                 self.folder,
-                replace(_content(inputs, read, graph, encoder, usage), ranking=weights.section),
+                replace(_content(inputs, read, graph, encoder), ranking=weights.section),
                 progress=lambda stage: progress(f"write {stage}", 0, 0),
             )
         seconds["write"] -= encoder.seconds - encoding
@@ -320,7 +288,6 @@ class _Build:
             folder=folder,
             catalog=read.catalog,
             build=graph,
-            usage=usage,
             stored=stored,
             vectors_reused=encoder.reused,
             vectors_encoded=encoder.encoded,
@@ -329,19 +296,13 @@ class _Build:
             weights=weights.told,
         )
 
-    def _usage(self, tools: Sequence[Tool], declared: Mapping[str, Mapping[str, str]]) -> UsageBuild | None:
-        if self.inputs.usage is None:
-            return None
-        return with_declared_requests(self.inputs.usage.make(tools, self.progress), tools, declared)
-
-    def _graph(self, read: _Read, encoder: Encoder) -> GraphBuild:
+    def _graph(self, read: _Read) -> GraphBuild:
         catalog = read.catalog
         graph = build_tool_graph(
             # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
             sorted(catalog.tools, key=lambda tool: tool.id),
             self.inputs.ontology,
             self.inputs.extractor,
-            encoder=encoder,
             cache=self.cache,
             declared=read.applied.declarations,
             observed=read.observed,
@@ -373,9 +334,7 @@ def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
     return [overlay for file in files for overlay in overlays_of(file)]
 
 
-def _content(
-    inputs: BuildInputs, read: _Read, graph: GraphBuild, encoder: Encoder, usage: UsageBuild | None
-) -> SnapshotContent:
+def _content(inputs: BuildInputs, read: _Read, graph: GraphBuild, encoder: Encoder) -> SnapshotContent:
     return SnapshotContent(
         tools=graph.tools,
         graph=graph.graph,
@@ -384,8 +343,6 @@ def _content(
         extractor=inputs.extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
-        usage_maker=usage.maker if usage is not None else "",
-        usage=usage.lines if usage is not None else (),
         sources=named_sources(read.catalog),
         overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in inputs.overlays),
         boosts=read.applied.declarations.boosts,

@@ -9,7 +9,6 @@ from pathlib import Path
 from inference.encoder import Encoder
 from ingest.extract.extractor import Extractor
 from ingest.overlay.overlay_rules import Overlay
-from ingest.usage.usage_build import UsageMaker
 from ontology.ontology import Ontology
 
 __all__ = ["BuildInputs"]
@@ -21,7 +20,6 @@ class BuildInputs:
 
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples.
-    :param usage: makes the usage lines; None for none.
     :param overlays: in the order in which they are applied.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param strict: fail when a document or record is rejected.
@@ -34,7 +32,6 @@ class BuildInputs:
     encoder: Encoder
     extractor: Extractor
     ontology: Ontology
-    usage: UsageMaker | None = None
     overlays: Sequence[Overlay] = ()
     observed: Path | None = None
     strict: bool = False

@@ -11,12 +11,11 @@ from inference.chat import ChatModel
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from ingest.extract.extractor import Extractor
-from ingest.usage.usage_build import RulesUsage, UsageMaker
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
 from services.jobs.plans import ChatEndpoint
 
-__all__ = ["answer_cache", "llm_extractor", "open_chat", "usage_maker"]
+__all__ = ["answer_cache", "llm_extractor", "open_chat"]
 
 
 def llm_extractor(ontology: Ontology, chat: ChatModel, *, cache: ResultCache | None) -> Extractor:
@@ -28,24 +27,6 @@ def llm_extractor(ontology: Ontology, chat: ChatModel, *, cache: ResultCache | N
     from ingest.extract.llm_extractor import LlmExtractor
 
     return LlmExtractor(chat, ontology, cache=cache)
-
-
-def usage_maker(
-    name: str, ontology: Ontology, chat: ChatModel | None, *, cache: ResultCache | None, max_tools: int
-) -> UsageMaker | None:
-    """What makes the usage lines: ``rules``, or ``llm`` with a chat model; None for ``none``.
-
-    :param cache: cache of answers; None for no cache.
-    :param max_tools: number of tools that the model is asked about at most; 0 for all.
-    :raises MissingExtraError: when the extra ``llm`` is not installed.
-    """
-    if name == "none":
-        return None
-    if chat is None:
-        return RulesUsage(ontology)
-    from ingest.usage.usage_llm import LlmUsage
-
-    return LlmUsage(chat, ontology, cache=cache, max_tools=max_tools)
 
 
 def answer_cache(file: Path) -> ResultCache:

@@ -44,8 +44,7 @@ Reranker: TypeAlias = Annotated[
     str,
     Option(
         "--reranker",
-        help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
-        "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+        help="Second ranking stage: fusion.v2 (no reranker), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
     ),
 ]
 
@@ -159,22 +158,6 @@ class BuildPlan:
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"
-    usage: Annotated[
-        str,
-        Option(
-            "--usage",
-            help="Usage lines of each tool (when to use it, limitations, everyday requests): rules (no model), llm (a chat "
-            "model; see --llm-url; rules where the budget ends), or none. Shown and served; the ranking does not use them.",
-        ),
-    ] = "rules"
-    usage_max_tools: Annotated[
-        int,
-        Option(
-            min=0,
-            help="With --usage llm: ask the model about at most this many tools, first those whose document does not say "
-            "when to use them; 0: all.",
-        ),
-    ] = 0
     encoder: Annotated[
         str,
         Option(

@@ -90,7 +90,7 @@ def sync_sources(
 ) -> SyncReport:
     """Read the sources again and publish the snapshot of their tools.
 
-    It is built as the published one: with its encoder, with usage lines where it has some, with what was learned from use. A source that
+    It is built as the published one: with its encoder, with what was learned from use. A source that
     cannot be read as a whole keeps its published tools; a tool of no source of the plan is removed.
 
     :param plan: addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count.
@@ -149,7 +149,6 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
     :raises InvalidArgumentError: for one that it does not tell.
     """
     from inference import allowed_by_environment, require_allowed_model
-    from ingest.usage.usage_rules import RULES
     from ontology.ontology_file import load_ontology
     from services.jobs.build import overlays_of_sources
 
@@ -160,7 +159,6 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
         (f"the overlay {others[0]}, which no sources file names" if others else "", others),
         ("another ontology", manifest.ontology.sha256 != load_ontology().digest),
         (f"the extractor {manifest.extractor}", manifest.extractor != "rules.v1"),
-        ("usage lines of a model", manifest.usage not in (None, RULES)),
         ("observed values", "observed" in before.value_shapes.sources()),
     ):
         if found:
@@ -169,7 +167,7 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
             )
     encoder = manifest.encoder.name
     require_allowed_model(encoder, (*allowed_models, *allowed_by_environment()), subject=str(before.folder))
-    return replace(plan, encoder=encoder, usage="rules" if manifest.usage else "none")
+    return replace(plan, encoder=encoder)
 
 
 @dataclass(slots=True)

@@ -67,7 +67,6 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
     known += [repr(found.sources), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
-    known += ["usage", [inputs.usage.name, inputs.usage.fingerprint] if inputs.usage is not None else None]
     observed = file_state(inputs.observed).digest if inputs.observed is not None else ""
     if inputs.observed is not None and not observed:
         return None
@@ -84,8 +83,8 @@ def inputs_key(inputs: BuildInputs) -> str | None:
 
 
 def remember_build(cache: ResultCache, key: str, catalog: Catalog, report: BuildReport) -> None:
-    """Remember which snapshot a build made, unless an extraction failed or a model was not asked about every tool."""
-    if report.triples.tools_failed or report.usage.failed or report.usage.stopped:
+    """Remember which snapshot a build made, unless an extraction failed."""
+    if report.triples.tools_failed:
         return
     references = [(str(path), *state) for path, state in catalog.references]
     entry = {"report": report.to_json(), "references": references}

@@ -51,8 +51,6 @@ def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
         "description": shown_text(tool.description),
         "inputSchema": _shown_schema(tool.schema.get("inputSchema", {})),
         **({"outputSchema": _shown_schema(outputs)} if outputs else {}),
-        **({"when": [shown_text(line.text) for line in tool.usage.when_to_use]} if tool.usage.when_to_use else {}),
-        **({"limits": [shown_text(line.text) for line in tool.usage.limitations]} if tool.usage.limitations else {}),
     }
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from egotools.codec import message_fields, valid_text
 from egotools.tool_plan import ToolPlan
-from egotools.usage_lines import UsageLines
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import EgoGraph, Response
 from ontology.tool import Parameter, Tool
@@ -24,7 +23,6 @@ from services.server.kept_texts import KeptTexts
 
 __all__ = ["catalog_message", "ego_graph_message", "plan_message", "response_message", "tool_message"]
 
-_NO_USAGE = UsageLines()
 _KEPT = KeptTexts()  # to read a large tool takes a millisecond
 
 
@@ -83,8 +81,8 @@ def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
     return message.SerializeToString()
 
 
-def tool_message(tool: Tool, schema_notes: Sequence[str] = (), usage: UsageLines = _NO_USAGE) -> pb.Tool:
-    """Encode all fields of a tool, with the notes on its call schema and its usage lines."""
+def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
+    """Encode all fields of a tool, with the notes on its call schema."""
     return pb.Tool(
         id=valid_text(tool.id),
         name=valid_text(tool.name),
@@ -109,7 +107,6 @@ def tool_message(tool: Tool, schema_notes: Sequence[str] = (), usage: UsageLines
         call_name=call_name(tool),
         schema_notes=map(valid_text, schema_notes),
         effect=effect_of(tool),
-        usage=None if usage == _NO_USAGE else pb.UsageLines(**message_fields(usage)),
     )
 
 

@@ -189,7 +189,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
                 tool = engine.tool(tool_id)
                 schema = call_schema(tool, schema_format)
                 return pb.GetToolResponse(
-                    tool=tool_message(tool, schema.notes, engine.usage(tool_id)),
+                    tool=tool_message(tool, schema.notes),
                     schema_json=schema.json,
                     snapshot_id=engine.snapshot_id,
                 )

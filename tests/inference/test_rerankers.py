@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import CrossEncoderReranker, HttpReranker, MiniLmReranker, Reranker, RetryPolicy
+from inference import CrossEncoderReranker, HttpReranker, Reranker, RetryPolicy
 from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
@@ -40,10 +40,9 @@ def tei(asked: Arrived) -> Reply:
     return as_json([{"index": index, "score": likeness(asked.json["query"], text)} for index, text in texts][::-1])
 
 
-@pytest.fixture(params=["embedded", "http-cohere", "http-tei", "cross-encoder"])
+@pytest.fixture(params=["http-cohere", "http-tei", "cross-encoder"])
 def reranker(request: pytest.FixtureRequest, serve: Serve) -> Reranker:
     makers: dict[str, Callable[[], Reranker]] = {
-        "embedded": MiniLmReranker,
         "http-cohere": lambda: HttpReranker(f"{serve(cohere).url}/rerank", batch_size=4),
         "http-tei": lambda: HttpReranker(f"{serve(tei).url}/rerank", batch_size=4),
         "cross-encoder": lambda: CrossEncoderReranker(request.getfixturevalue("tiny_cross_encoder"), batch_size=4),

@@ -1,4 +1,4 @@
-"""What a text of a descriptor must not be, because prompts hold it: long, full of hidden characters, or an instruction."""
+"""What a text of a descriptor must not be, because prompts hold it: long, or full of hidden characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import unicodedata
 
 from ingest.trust.finding import visible
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
-from ingest.trust.instructions import find_instructions
 
 __all__ = ["MOST_CHARACTERS", "cleaned_text", "shortened_text", "text_fault"]
 
@@ -37,7 +36,4 @@ def text_fault(text: str) -> str:
         run.severe for run in (*invisible_runs(text), *bidirectional_runs(text))
     ):
         return f"it has control characters: {visible(text, 60)}"
-    found = find_instructions(text, keep=False)
-    return (
-        f"it reads like an instruction to a model: {visible(text[found[0].start : found[0].end], 60)}" if found else ""
-    )
+    return ""

@@ -11,7 +11,6 @@ _BEGINNINGS = {
     "no reranking": "reranker",
     "reranked by": "reranker",
     "reranked the best": "reranker-limit",
-    "matched poorly": "language",
     "no tool passes": "filters",
     "no tool fits": "unanswerable",
     "done:": "unknown-done",

@@ -72,7 +72,6 @@ namespaces:
         title: Make a table
         description: Makes.
         append_description: Slowly.
-        requests: [a table please]
         parameters:
           size: {append_description: In cm., example: 12}
           owner.name: {description: Full name., example: "12"}
@@ -81,7 +80,6 @@ namespaces:
     applied = _applied(tmp_path, [tool], text)
     (changed,) = applied.tools
     assert (changed.title, changed.description) == ("Make a table", "Makes.\n\nSlowly.")
-    assert list(applied.declarations.requests["desk/make"]) == ["a table please"]
     assert [(one.description, one.example) for one in changed.parameters] == [
         ("Old.\n\nIn cm.", "12"),
         ("Full name.", "12"),

@@ -28,6 +28,7 @@ namespaces:
         description:
         append_description: "ask with password=S3CRETS3CRET1"
         descripton: typing error
+        requests: [find my bugs]
         parameters:
           q: text
         depends_on:
@@ -64,11 +65,12 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
         (16, "description is empty"),
         (17, "looks like a secret"),
         (18, "unknown key 'descripton'"),
-        (20, "parameters.q must be a mapping"),
-        (23, "an item of depends_on has no tool"),
-        (25, "an item of preconditions must be a mapping"),
-        (26, "has the key 'list_bugs' twice"),
-        (29, "'project' is also in context_parameters"),
+        (19, "requests, which were shown and not ranked by"),
+        (21, "parameters.q must be a mapping"),
+        (24, "an item of depends_on has no tool"),
+        (26, "an item of preconditions must be a mapping"),
+        (27, "has the key 'list_bugs' twice"),
+        (30, "'project' is also in context_parameters"),
     ]
     assert [line for line, _ in found] == [line for line, _ in expected]
     assert [text for (_, problem), (_, text) in zip(found, expected, strict=True) if text not in problem] == []

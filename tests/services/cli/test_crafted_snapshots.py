@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
-from ingest.usage.usage_build import RulesUsage
-from ontology.ontology_file import load_ontology
 from retrieval.snapshot.manifest import content_id, file_digest
 from retrieval.snapshot.publish import current_snapshot
 from services.cli.diff import DIFFERENT
@@ -33,19 +31,18 @@ _USES = [[0, "id", "widget", False, "pattern", False]]
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crafted")
     (folder / "api.json").write_text(json.dumps([_TOOL]), encoding="utf-8")
-    usage = RulesUsage(load_ontology())
-    build_snapshot([str(folder / "api.json")], folder / "store", encoder=HashingEncoder(), usage=usage)
+    build_snapshot([str(folder / "api.json")], folder / "store", encoder=HashingEncoder())
     return folder / "store"
 
 
-Craft = Callable[[str, Sequence[str]], Path]
+Craft = Callable[..., Path]
 
 
 @pytest.fixture
 def craft(original: Path, tmp_path: Path) -> Craft:
     """Copies the store, replaces the rows of a file, and makes the manifest and the id those of the new content."""
 
-    def crafted(name: str, lines: Sequence[str]) -> Path:
+    def crafted(name: str, lines: Sequence[str], **settings: str) -> Path:
         store = tmp_path / "store"
         shutil.copytree(original, store)
         folder = current_snapshot(store)
@@ -57,6 +54,7 @@ def craft(original: Path, tmp_path: Path) -> Craft:
             path = folder / file
             manifest["files"][file] = {"bytes": path.stat().st_size, "sha256": file_digest(path)}
         del manifest["snapshot_id"]
+        manifest |= settings
         id_ = content_id(manifest)
         (folder / "manifest.json").write_text(json.dumps({"snapshot_id": id_, **manifest}), encoding="utf-8")
         folder.rename(folder.with_name(id_))
@@ -73,6 +71,12 @@ def _rows(original: Path, file: str, /, **changes: Any) -> list[str]:
 
 def _shape(pattern: str = r"WID\-\d{4}", uses: object = _USES) -> str:
     return json.dumps({"kind": "", "pattern": pattern, "uses": uses})
+
+
+def test_a_snapshot_with_usage_lines_of_earlier_versions_opens_without_them(run: Run, craft: Craft) -> None:
+    store = craft("usage", ["{}"], usage="rules.v1")
+    code, out, _ = run("search", "get a widget", "--store", store)
+    assert code == 0 and "get_widget" in out
 
 
 def _commands(text: str) -> list[str]:
@@ -96,11 +100,9 @@ def test_nothing_of_a_crafted_snapshot_commands_the_terminal(run: Run, craft: Cr
     assert json.loads(run("show", tool, "--store", store, "--json")[1])["nodes"][0]["description"] == _ESCAPE
 
 
-@pytest.mark.parametrize("name", ["usage", "nodes", "value_shapes"])
+@pytest.mark.parametrize("name", ["nodes", "value_shapes"])
 def test_texts_beside_the_tools_are_without_commands_too(run: Run, craft: Craft, original: Path, name: str) -> None:
-    line = {"text": _ESCAPE, "origin": "document", "source": _ESCAPE}
     rows = {
-        "usage": [json.dumps({"when_to_use": [line]})],
         "nodes": _rows(original, "nodes", aliases=[[_ESCAPE, _ESCAPE]], name=_ESCAPE, forms=[[_ESCAPE, 1]]),
         "value_shapes": [_shape(uses=[[0, _ESCAPE, _ESCAPE, False, _ESCAPE, False]])],
     }[name]

@@ -119,8 +119,8 @@ def test_a_missing_extra_is_installed_by_the_command_that_is_named(
     ("command", "remedy"),
     [
         ("build DOCUMENT --out OUT --extractor llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
-        ("build DOCUMENT --out OUT --usage llm --llm-model m", "--llm-url http://HOST:PORT/v1"),
-        ("build DOCUMENT --out OUT --usage llm MODEL", "export OPENAI_API_KEY="),
+        ("build DOCUMENT --out OUT --extractor llm --llm-model m", "--llm-url http://HOST:PORT/v1"),
+        ("build DOCUMENT --out OUT --extractor llm MODEL", "export OPENAI_API_KEY="),
         ("datagen STORE --out OUT --generator llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
         ("plan x --domain personal --parser llm.v1", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
         ("plan x --domain personal --parser llm.v1 --store STORE MODEL", "export OPENAI_API_KEY="),
@@ -136,3 +136,11 @@ def test_a_missing_model_or_key_is_given_by_what_is_named(
     words = command.replace("store:STORE", f"store:{places['STORE']}").replace(" MODEL", f" {refusing}").split()
     code, _, err = run(*(places.get(word, word) for word in words))
     assert code and remedy in err.splitlines()[-1], err
+
+
+@pytest.mark.parametrize("option", ["--usage", "--usage-max-tools"])
+def test_an_option_of_usage_lines_is_refused_with_what_to_write_instead(
+    run: Run, places: dict[str, object], option: str
+) -> None:
+    code, _, err = run("build", places["DOCUMENT"], "--out", places["OUT"], option, "1")
+    assert code == 2 and "append_description" in err

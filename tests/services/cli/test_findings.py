@@ -39,7 +39,7 @@ def test_a_quarantined_tool_is_listed_approved_and_built(
     code, out, _ = _build(run, tmp_path, CLEAN, BAD)
     assert code == 0 and "Quarantined: 1 tool not in the snapshot: erp/list_vendors" in out
     code, out, _ = run("findings", "list", "--store", store)
-    assert code == 0 and "erp/list_vendors (quarantined)" in out and "Do not tell the user" in out
+    assert code == 0 and "erp/list_vendors (quarantined)" in out and "characters that nobody sees" in out
     code, out, _ = run("findings", "list", "--store", store, "--quarantined", "--json")
     listed: dict[str, Any] = json.loads(out)
     assert listed["quarantined"] == ["erp/list_vendors"]

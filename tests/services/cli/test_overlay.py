@@ -59,7 +59,6 @@ namespaces:
       find_people: {boost: 1}
       assign_issue:
         description: Give an issue to a colleague.
-        requests: [give the printer fault to Ana]
         parameters: {member: {description: Handle of the colleague., example: ana.p}}
         depends_on:
           - {tool: find_people, parameter: member, output: "items[].handle"}
@@ -131,16 +130,16 @@ def test_context_parameters_and_edges_say_where_they_are_declared(stores: _Store
     assert (plain["workspace"][0], overlaid["workspace"]) == ("", ("context", "", "overlay.yaml:6"))
     assert (plain["member"], overlaid["member"]) == (
         ("", "", ""),
-        ("depends_on", "desk/find_people", "overlay.yaml:16"),
+        ("depends_on", "desk/find_people", "overlay.yaml:15"),
     )
-    assert overlaid[""] == ("depends_on", "desk/enter", "overlay.yaml:18")
+    assert overlaid[""] == ("depends_on", "desk/enter", "overlay.yaml:17")
     edges = stores.show(stores.overlaid, "desk/assign_issue")[0]["edges"]
     needed = {
         edge["tail"]: (edge["confidence"], edge["evidence"]) for edge in edges if edge["predicate"] == "depends_on"
     }
     assert needed == {
-        "tool:desk/find_people": (1.0, "desk/assign_issue overlay.yaml:16"),
-        "tool:desk/enter": (1.0, "desk/assign_issue overlay.yaml:18"),
+        "tool:desk/find_people": (1.0, "desk/assign_issue overlay.yaml:15"),
+        "tool:desk/enter": (1.0, "desk/assign_issue overlay.yaml:17"),
     }
 
 
@@ -154,10 +153,6 @@ def test_hidden_deprecated_and_other_texts(stores: _Stores) -> None:
     assert "deprecated" not in plain.filters.keys
     tool = overlaid.tool(overlaid.tool_number("desk/assign_issue"))
     assert tool.description == "Give an issue to a colleague."
-    (node,) = stores.show(stores.overlaid, "desk/assign_issue")
-    assert node["usage"]["requests"][0]["text"] == "give the printer fault to Ana"
-    assert [line["origin"] == "overlay" for line in node["usage"]["requests"]][:2] == [True, False]
-    assert "give the printer fault to Ana" not in overlaid.filters.keys
     (member,) = (one for one in tool.parameters if one.name == "member")
     assert (member.description, member.example) == ("Handle of the colleague.", "ana.p")
     assert tool.metadata["overlay"]["description"] == "overlay.yaml:11"

@@ -42,7 +42,7 @@ def plan(tmp_path: Path) -> BuildPlan:
     _write(tmp_path / "hr.json", "hire", "fire")
     _write(tmp_path / "crm.json", "call")
     addresses = (_sources(tmp_path, "hr", "crm"),)
-    plan = BuildPlan(addresses=addresses, store=tmp_path / "store", encoder="hashing.v1", usage="none", workers=1)
+    plan = BuildPlan(addresses=addresses, store=tmp_path / "store", encoder="hashing.v1", workers=1)
     build(plan, lambda *_: None)
     return plan
 

@@ -225,7 +225,7 @@ async def test_an_address_of_a_document_in_a_private_network_is_refused(served: 
     assert "--allow-network" in text_of(refused)
 
 
-async def test_an_instruction_in_an_answer_is_fenced_and_flagged_and_a_secret_taken_out(served: str) -> None:
+async def test_an_answer_is_fenced_hidden_characters_flagged_and_a_secret_taken_out(served: str) -> None:
     office = ACCESS.sessions["office"]
     notice = McpAddress(session=f"{SERVERS} warehouse", env={"BOARD_KEY": "wh-5ecret-token"})
     access = replace(ACCESS, sessions={"warehouse": notice, "office": office})

@@ -39,7 +39,6 @@ async def test_texts_of_a_changed_schema_are_fenced_and_without_secrets(
     head, _, rest = told.partition("--- begin ")
     assert refused.is_error
     assert "have changed since the catalogue was built" in head
-    assert "Warning" in head
     if ORDER not in arguments:
         assert "Ignore all" not in head
     assert "Ignore all" in rest

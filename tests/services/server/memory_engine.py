@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
-from egotools.usage_lines import UsageLines
 from egotools.values import (
     CatalogInfo,
     EgoGraph,
@@ -88,7 +87,6 @@ class MemoryEngine:
 
     tools: tuple[Tool, ...] = TOOLS
     snapshot_id: str = SNAPSHOT_ID
-    usages: dict[str, UsageLines] = field(default_factory=dict)
     delays_s: dict[str, float] = field(default_factory=dict)
     hook: Callable[[Request], None] = lambda request: None
     stages: list[str] = field(default_factory=list)
@@ -149,10 +147,6 @@ class MemoryEngine:
             if tool.id == tool_id:
                 return tool
         raise NotFoundError("there is no such tool", subject=tool_id, remedy="See the catalogue for the ids")
-
-    def usage(self, tool_id: str) -> UsageLines:
-        self.tool(tool_id)
-        return self.usages.get(tool_id, UsageLines())
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
         tool = self.tool(node.removeprefix("tool:"))

@@ -13,7 +13,7 @@ WHOLE = """
 catalogs:
   acme:
     store: stores/acme
-    reranker: egotools-reranker-int8.v1
+    reranker: http:http://127.0.0.1/rerank
     allowed_models: ["openai:m@http://127.0.0.1/v1"]
     required: false
   umbrella.eu-1:
@@ -27,7 +27,7 @@ def test_it_names_the_store_of_each_tenant(tmp_path: Path) -> None:
     found = read_catalogs(file)
     assert found["acme"] == CatalogEntry(
         store=tmp_path / "stores/acme",
-        reranker="egotools-reranker-int8.v1",
+        reranker="http:http://127.0.0.1/rerank",
         allowed_models=("openai:m@http://127.0.0.1/v1",),
         required=False,
     )

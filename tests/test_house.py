@@ -101,7 +101,7 @@ ROOMS = {
     ),
     "planners": (("calling", "personal"), ("finding", "graphs"), ("runs", "steps"), ("dfs", "graphseek", "kgot")),
     "services": (
-        ("company", "outcomes", "schemas", "task_reading"),
+        ("company", "outcomes", "schemas"),
         ("jobs",),
         ("server",),
         ("http",),

@@ -35,6 +35,7 @@ from services.cli.operators_command import operators_app
 from services.cli.options import Json, On, Store, command
 from services.cli.plan_command import plan
 from services.cli.plan_tools import plan_tools
+from services.cli.removed import RefusingGroup
 from services.cli.rest_command import rest
 from services.cli.search import search
 from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
@@ -53,6 +54,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="egotools",
+    cls=RefusingGroup,
     help="Build a tool graph from tool documents, and retrieve the complete set of tools that a request needs.",
     no_args_is_help=True,
     add_completion=False,

@@ -110,7 +110,6 @@ EVENTS: dict[str, tuple[KgotEvent, dict[str, Any]]] = {
             "operations": [{"kind": "InsertNode", "label": "A", "properties": {"p": [1, 2]}}],
             "dropped": [{"operation": {"kind": "Statement", "text": "S", "parameters": {}}, "fault": "f"}],
             "chains": 1,
-            "spared_tokens": 0,
         },
     ),
     "a graph": (

@@ -75,5 +75,5 @@ def test_a_hostile_record_is_an_error_with_a_name(run: Run, tmp_path: Path, reco
 
 
 def test_a_question_that_is_no_utf_8_is_an_error_with_a_name(run: Run) -> None:
-    code, _, err = run("solve", "Which \udcff?")
+    code, _, err = run("solve", "Which \udcff?", "--llm-url", "http://127.0.0.1:1/v1", "--llm-model", "m")
     assert code == 2 and "no UTF-8" in err

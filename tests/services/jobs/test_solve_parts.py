@@ -1,14 +1,11 @@
-"""The parts of a run of ``egotools solve``: attempts of a call, and the votes of rules."""
+"""The parts of a run of ``egotools solve``: attempts of a call, files, tools."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from egotools import AsyncClient, Tool
-from ontology.errors import InvalidArgumentError
 from planners.calling.consent import never
 from planners.calling.sandbox import Sandbox
 from planners.calling.tool_access import ToolAccess
@@ -27,7 +24,7 @@ from tests.planners.calling.tools import NOTHING, http
 from tests.planners.kgot.run_fakes import FakeFinder, tool
 from tests.planners.kgot.tools.task_documents import zipped
 
-TODAY = "2026-11-20"
+MODEL = ChatEndpoint(base_url="http://127.0.0.1:1/v1", model="m")
 BEGUN = {
     **{"run": "solve", "question": "?", "language": "python", "files": [], "fence_key": "ab"},
     **{name: {} for name in ("settings", "models", "about", "prices")},
@@ -35,7 +32,7 @@ BEGUN = {
 
 
 async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Path) -> None:
-    plan = SolvePlan(graph="memory", today=TODAY)
+    plan = SolvePlan(graph="memory", endpoint=MODEL)
     with loopback(lambda arrived: Reply(status=503)) as server, open_run_journal(tmp_path / "run") as journal:
         async with AsyncClient("127.0.0.1:1") as client:
             tools = SolveTools(client=client, own=None, access=ToolAccess(servers={"": server.url}), ask=never)
@@ -44,25 +41,12 @@ async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Pa
         assert (answer.ok, answer.status[:3], len(server.arrived)) == (False, "503", 1)
 
 
-def test_rules_vote_once_and_a_model_as_often_as_the_settings_say() -> None:
-    settings = KgotSettings(num_next_steps_decision=5, max_final_solution_parsing=3, tools=4)
-    rules = SolvePlan(settings=settings, today=TODAY).settings
-    assert (rules.num_next_steps_decision, rules.max_final_solution_parsing, rules.tools) == (1, 1, 4)
-    endpoint = ChatEndpoint(base_url="http://127.0.0.1:1", model="m")
-    assert SolvePlan(settings=settings, endpoint=endpoint, write="rules").settings == settings
-
-
-def test_rules_ask_the_graph_by_queries_only() -> None:
-    with pytest.raises(InvalidArgumentError, match="compiled queries"):
-        SolvePlan(settings=KgotSettings(retrieve="fusion"), today=TODAY)
-
-
 async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goes_on(tmp_path: Path) -> None:
     """Both are unpacked at once. That of the second is begun first, ends last."""
     task = KgotTask(question="?", files=(tmp_path / "a.zip", tmp_path / "b.zip"))
     zipped(tmp_path / "a.zip", {"x.csv": b"of a"})
     zipped(tmp_path / "b.zip", {"x.csv": b"of b"})
-    plan = SolvePlan(graph="memory", today=TODAY)
+    plan = SolvePlan(graph="memory", endpoint=MODEL)
     async with AsyncClient("127.0.0.1:1") as client:
         tools = SolveTools(client=client, own=None, access=ToolAccess(), ask=never)
         with open_run_journal(tmp_path / "run") as journal:

@@ -6,14 +6,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
 from tests.services.conftest import Run
@@ -21,7 +19,7 @@ from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-PROGRAM, SHAPES = (body for kind, body in BLOCKS if kind == "python")
+(PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")
 (CONFIGURATION,) = (body for kind, body in BLOCKS if kind == "json")
 OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
 
@@ -69,18 +67,6 @@ def test_the_program_finds_tools(command: Path, store: Path, capfd: pytest.Captu
     assert listed == str(OWN)
     assert len(found) == 5
     assert all(re.match(r"hr/\w+ (read|idempotent|change) ", line) for line in found)
-
-
-@pytest.fixture(scope="module")
-def served(store: Path) -> Iterator[str]:
-    with server_process(store) as server:
-        yield server["address"]
-
-
-def test_the_search_of_a_model_api_is_answered(served: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(SHAPES.replace("127.0.0.1:50051", served), "mcp.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert printed.startswith("{'type': 'tool_reference', 'tool_name': 'hr__")
 
 
 def test_the_options_exist(run: Run) -> None:

@@ -32,7 +32,7 @@ lint: $(VENV)/.dev ## linter and format, changing nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev ## mypy --strict over packages, scripts, research and tests
+types: $(VENV)/.dev ## mypy --strict over packages, scripts, research, benchmarks and tests
 	$(BIN)/mypy
 
 check: lint types ## lint, types, and the stubs: what CI checks beside the tests

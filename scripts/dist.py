@@ -31,7 +31,7 @@ _SHIPPED_EXAMPLES = (
     "examples/enterprise/needs.jsonl",
     "examples/enterprise/requests.jsonl",
 )
-_LEFT_OUT = ("tests", "research", "scripts", "docs", "deploy", "examples", "requirements", "proto", "clients")
+_LEFT_OUT = tuple("tests benchmarks research scripts docs deploy examples requirements proto clients".split())
 
 
 def main(

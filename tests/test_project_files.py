@@ -75,3 +75,4 @@ def test_every_requirement_file_is_locked_with_hashes() -> None:
         text = path.read_text(encoding="utf-8")
         pinned = re.findall(r"^[a-z0-9][^\s=]*==\S+.*\\$", text, re.MULTILINE)
         assert pinned and text.count("--hash=sha256:") >= len(pinned), path.name
+        assert "://" not in text, f"{path.name} names the host of an index"

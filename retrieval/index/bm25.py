@@ -146,6 +146,11 @@ class Bm25Index:
         index._visible, index._counted, index._rescaled = visible, int(np.count_nonzero(visible)), rescaled
         return index
 
+    @property
+    def mean_terms(self) -> float:
+        """Mean number of distinct terms in the field of a tool, of all tools, >= 0."""
+        return len(self._postings.docs) / max(1, self.size)
+
     def frequency(self, term: str) -> int:
         """Return the number of tools that have a term."""
         postings, key = self._postings, np.uint64(hash_text(term))

@@ -102,48 +102,42 @@ class QueryContext:
         """
         context = cls(request=request, snapshot=snapshot)
         with context.stage("encode"):
-            values = find_values(request.text, snapshot.value_shapes) if typed else None
-            analysed = partial(
-                analyse,
-                request.text,
-                abbreviations=snapshot.abbreviations,
-                values=values,
-                decomposed=decomposed,
-            )
-            query = context.attempt(lambda: analysed(encoder=encoder), "no semantic matching")
-            context.query = analysed(encoder=None) if query is None else query
+            texts = request.parts if request.needs else (request.query,)
+            values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
+            if request.needs:
+                needs = len(set(request.needs))
+                analysed = partial(analyse_needs, texts, values=values, needs=needs, decomposed=decomposed)
+            else:
+                analysed = partial(analyse, request.query, values=values[0], decomposed=decomposed)
+            known = snapshot.abbreviations
+            query = context.attempt(lambda: analysed(encoder, known), "no semantic matching")
+            context.query = analysed(None, known) if query is None else query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
                 context.fallbacks.append("no tool passes all filters")
-            if typed:
-                context.named = named_tools(snapshot, request.text, context.allowed)
+            if typed and not request.needs:
+                context.named = named_tools(snapshot, request.query, context.allowed)
             context.done, unknown = executed_tools(snapshot, request.done)
             context.fallbacks += unknown
         return context
 
-    def of_needs(self, encoder: Encoder | None, *, typed: bool = False) -> dict[str, QueryContext]:
-        """Need → its context, in order, equal needs once: each is ranked by itself; what the caller may see and has executed, the timings
+    def parts(self, *, typed: bool = False) -> list[QueryContext]:
+        """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has executed, the timings
         and the fallbacks are those of this context.
 
         :param typed: as in :meth:`begin`.
         """
-        needs, shapes = list(dict.fromkeys(self.request.needs)), self.snapshot.value_shapes
-        with self.stage("encode"):
-            values = [find_values(need, shapes) if typed else None for need in needs]
-            analysed = partial(analyse_needs, needs, abbreviations=self.snapshot.abbreviations, values=values)
-            queries = self.attempt(lambda: analysed(encoder=encoder), "no semantic matching of needs")
-            if queries is None:
-                queries = analysed(encoder=None)
-        return {query.text: self._of_need(query, typed) for query in queries}
+        return [self._of_part(part, typed) for part in self.query.parts]
 
-    def _of_need(self, query: Query, typed: bool) -> QueryContext:
+    def _of_part(self, query: Query, typed: bool) -> QueryContext:
         context = QueryContext(
             request=self.request,
             snapshot=self.snapshot,
             fallbacks=self.fallbacks,
             timings_ms=self.timings_ms,
             _ego_tools=self._ego_tools,
+            _support=self._support,
         )
         context.query, context.allowed, context.done = query, self.allowed, self.done
         if typed:

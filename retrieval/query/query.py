@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from inference.arrays import Floats1d
 from inference.clause_vectors import encode_clauses
@@ -42,10 +43,12 @@ class Query(Clause):
 
     :param ngrams: distinct canonical n-grams, longest first; none has a word of a value.
     :param clauses: its clauses in order, where it has several and was decomposed.
+    :param parts: of a request over needs, which is its clauses: its query, where it has one, and each distinct need.
     """
 
     ngrams: tuple[str, ...]
     clauses: tuple[Clause, ...] = ()
+    parts: tuple[Query, ...] = ()
 
 
 def analyse(
@@ -72,30 +75,51 @@ def analyse(
         request, *rest_texts = (typed_text(text, values or (), spans) for spans in parts)
         vectors = list(encode_clauses(encoder, request, rest_texts))
     whole, *rest = (_clause(text, values, spans, vector_D) for spans, vector_D in zip(parts, vectors, strict=True))
-    return _query(whole, text, values or (), abbreviations, tuple(rest))
+    return _query(whole, text, values or (), abbreviations, everything, tuple(rest))
 
 
 def analyse_needs(
-    needs: Sequence[str],
+    parts: Sequence[str],
     encoder: Encoder | None,
     abbreviations: Mapping[str, str],
     *,
     values: Sequence[Sequence[TypedValue] | None],
-) -> list[Query]:
-    """Analyse the needs of a request, each by itself and as one clause: a need is one capability. They are encoded in one call.
+    needs: int,
+    decomposed: bool = False,
+) -> Query:
+    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of them as one text.
 
+    :param parts: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are needs.
     :param encoder: None for no vectors.
-    :param values: the typed values of each need, in order; None matches it as it is, as in :func:`analyse`.
+    :param values: the typed values of each part, in order; None matches it as it is, as in :func:`analyse`.
+    :param decomposed: whether the clauses of the query are analysed too.
     :raises ModelError: when the encoder is down.
     """
-    vectors: Sequence[Floats1d | None] = [None] * len(needs)
-    if encoder is not None:
-        texts = [typed_text(need, found or (), ((0, len(need)),)) for need, found in zip(needs, values, strict=True)]
-        vectors = list(encoder.encode(texts))
-    return [
-        _query(_clause(need, found, ((0, len(need)),), vector_D), need, found or (), abbreviations)
-        for need, found, vector_D in zip(needs, values, vectors, strict=True)
+    queries = [
+        analyse(part, encoder, abbreviations, values=of_part, decomposed=decomposed)
+        for part, of_part in zip(parts[:-needs], values, strict=False)
     ]
+    text = ". ".join(parts) + "."
+    starts = [0, *accumulate(len(part) + len(". ") for part in parts)]
+    spans: list[Spans] = [((at, at + len(part)),) for at, part in zip(starts, parts, strict=False)]
+    placed = [
+        replace(value, start=start + value.start, end=start + value.end)
+        for start, of_part in zip(starts, values, strict=False)
+        for value in of_part or ()
+    ]
+
+    def part_of(span: Spans, vector_D: Floats1d | None) -> Query:
+        clause = _clause(text, None if None in values else placed, span, vector_D)
+        return _query(clause, text, placed, abbreviations, span)
+
+    analysed = [*spans[-needs:], ((0, len(text)),)] if len(parts) > 1 else spans
+    vectors: Sequence[Floats1d | None] = [None] * len(analysed)
+    if encoder is not None:
+        vectors = list(encoder.encode([typed_text(text, placed, span) for span in analysed]))
+    found = [part_of(span, vector_D) for span, vector_D in zip(analysed, vectors, strict=True)]
+    every = (*queries, *found[:needs])
+    clauses = tuple(clause for part in every for clause in part.clauses or (part,)) if len(every) > 1 else ()
+    return replace(found[-1], clauses=clauses, parts=every)
 
 
 def _query(
@@ -103,11 +127,12 @@ def _query(
     text: str,
     values: Sequence[TypedValue],
     abbreviations: Mapping[str, str],
+    spans: Spans,
     clauses: tuple[Clause, ...] = (),
 ) -> Query:
-    said = [piece for piece, value in split_at_values(text, values, ((0, len(text)),)) if value is None]
+    said = [piece for piece, value in split_at_values(text, values, spans) if value is None]
     return Query(
-        text=text,
+        text=whole.text,
         vector_D=whole.vector_D,
         terms=whole.terms,
         weights=whole.weights,

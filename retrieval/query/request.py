@@ -78,12 +78,16 @@ class Request(Query):
         check_task(self.done, self.have)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """What a request over needs is made of, each a sentence without its stop: the query, where there is one, and each need, equal ones once."""
+        needs = dict.fromkeys(self.needs)
+        parts = (self.query.strip().rstrip("."), *(f"{need[:1].upper()}{need[1:].rstrip('.')}" for need in needs))
+        return tuple(part for part in parts if part)
+
+    @property
     def text(self) -> str:
         """The request as one text: the query and the needs, each a sentence; the query itself where there are no needs."""
-        if not self.needs:
-            return self.query
-        parts = (self.query.strip().rstrip("."), *(f"{need[:1].upper()}{need[1:].rstrip('.')}" for need in self.needs))
-        return ". ".join(part for part in parts if part) + "."
+        return ". ".join(self.parts) + "." if self.needs else self.query
 
     def check(self, stage: str) -> None:
         """Check before a stage that the caller still waits.

@@ -4,7 +4,7 @@ Scores of a ranking are comparable within one request only. Whether anything ser
 depend on the ranking (:mod:`retrieval.ranking.request_evidence`), as a product: it is a task, and a tool serves it. A
 third model turns the place of a tool in the ranking into the probability that it is needed.
 ``research/confidence/fit_confidence.py`` fits these three. A fourth says how likely a tool serves one *need*, which is short and always a
-task: four pieces of evidence are enough.
+task. It has to hold for poor documents too: nearness is judged by how informative the catalogue's documents are.
 """
 
 from __future__ import annotations
@@ -181,11 +181,25 @@ class ConfidenceModel:
         query, tools = context.query, ranking.tools
         if query.vector_D is None or not len(tools):
             return None
-        evidence = self._statistics.need_evidence(query, self._similarities(context, tools))
-        support = ranking.features.get("graph_support")
-        evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
+        evidence = self._need_evidence(context, ranking)
         served = float(probability(self._calibration.need, evidence))
         return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
+
+    def _need_evidence(self, context: QueryContext, ranking: Ranking) -> dict[str, float]:
+        """The evidence of :meth:`CatalogueStatistics.need_evidence`, and of the ranking: ``named``: how near the nearest tool is, by its text or by
+        its name alone, which advertising leaves as it is; ``graph``: support of the best supported tool; ``support``: the same by the
+        logarithm of the number of tools; ``covered``: the share of the need's terms that the text of the best tool has.
+        """
+        query, features = context.query, ranking.features
+        evidence = self._statistics.need_evidence(query, self._similarities(context, ranking.tools))
+        names, support = features.get("cosine_name"), features.get("graph_support")
+        evidence["named"] = evidence["best"] if names is None else max(evidence["best"], float(names.max()))
+        evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
+        evidence["support"] = evidence["graph"] / max(1.0, self._statistics.log_tools)
+        best, text = ranking.tools[ranking.best(1)], context.snapshot.fields["text"]
+        having = sum(float(text.scores_of(best, (term,))[0]) > 0 for term in query.weights)
+        evidence["covered"] = having / max(1, len(query.weights))
+        return evidence
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
         """Cosines of a vector of the request with the tools."""

@@ -37,6 +37,7 @@ their own nearest tools. ``level``: how near the request is to a tool, in standa
 """
 
 _NEAREST = 3  # chosen, not tuned
+_MAX_FOREIGN = 0.45  # a catalogue nearer to the background tools is large or like them, and no clearer
 _SAMPLE = 1_024  # number of sampled tools of a larger catalogue
 _BLOCK = 4_096
 _EXACT = 65_536  # tools up to which the nearest one is found by comparing all
@@ -68,6 +69,7 @@ class CatalogueStatistics:
     :param tools_B: the same of each background tool, float32 [background tools].
     :param margin_T: for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk].
     :param log_tools: natural logarithm of the number of tools.
+    :param log_words: natural logarithm of the mean number of distinct terms of a tool's text.
     """
 
     background: Background
@@ -77,6 +79,7 @@ class CatalogueStatistics:
     tools_B: Floats1d
     margin_T: Floats1d
     log_tools: float
+    log_words: float
 
     def evidence(
         self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
@@ -116,8 +119,9 @@ class CatalogueStatistics:
         }
 
     def need_evidence(self, query: Query, similarities: Callable[[Floats1d], Floats1d]) -> dict[str, float]:
-        """The evidence of one need, without units, but for its graph support: how near the nearest tool is, whether a task that no tool serves is
-        nearer, and of how many tools it is the nearest.
+        """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is nearer, and what nearness
+        means in this catalogue. ``clarity``: how much nearer tools are to what tools of other catalogues do than to talk, which is little where
+        documents say little; ``words``: how long they are.
 
         :param query: with its vector.
         :param similarities: as for :meth:`evidence`.
@@ -127,7 +131,12 @@ class CatalogueStatistics:
             raise ValueError("the need has no vector")
         near_B = self.background.tasks_BD @ vector_D
         best = float(similarities(vector_D).max())
-        return {"best": best, "rival": _rival(near_B, best, self.tasks_B), "tools": self.log_tools}
+        return {
+            "best": best,
+            "rival": _rival(near_B, best, self.tasks_B),
+            "clarity": min(float(self.tools_B.mean()), _MAX_FOREIGN) - float(self.talk_T.mean()),
+            "words": self.log_words,
+        }
 
 
 def catalogue_statistics(snapshot: Snapshot, background: Background) -> CatalogueStatistics:
@@ -144,6 +153,7 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
         tools_B=_served(snapshot, background.tools_BD),
         margin_T=talk_T - mean_of_nearest(others_TT),
         log_tools=float(np.log(snapshot.visible_count)),
+        log_words=float(np.log(max(1.0, snapshot.fields["text"].mean_terms))),
     )
 
 

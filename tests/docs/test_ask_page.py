@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 
 from inference import HashingEncoder
-from ontology import errors
-from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
 from tests.conftest import ROOT
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.graphseek.conftest import company_store as company_store
@@ -23,7 +21,6 @@ from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "ask.md").read_text(encoding="utf-8")
-INSIDE = (ROOT / "docs" / "graphseek.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMPANY, OWN = (body.splitlines() for kind, body in BLOCKS if kind == "bash")
 OPERATOR, PROGRAM = (body for kind, body in BLOCKS if kind == "python")
@@ -104,17 +101,3 @@ def test_the_operator_of_the_page_is_taken(run: Run, monkeypatch: pytest.MonkeyP
     with StepServer(turn=[calls(("shops_of_item", {"item_name": "pump"})), told]) as server:
         out = _printed(run, f".venv/bin/{command}".replace("http://127.0.0.1:8000", server.url))
     assert "call      shops_of_item" in out and "South" in out and "North" not in out
-
-
-def test_options_codes_and_operators_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    told = "".join(
-        run(*words, "--help")[1]
-        for words in (["ask"], ["serve"], ["catalog", "draft"], ["catalog", "check"], ["operators", "list"])
-    )
-    missing = [option for option in set(re.findall(r"`(--[a-z-]+)", PAGE)) if option not in told]
-    assert missing == []
-    codes = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", PAGE, re.MULTILINE) for code in row.split(",")}
-    assert codes - {0} <= {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}
-    table = INSIDE[INSIDE.index("| operator |") : INSIDE.index("## Results")]
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(known_operators([SPECIAL]))

@@ -35,12 +35,6 @@ def _words(line: str, folder: Path, port: str) -> list[str]:
     return [sys.executable, "-m", "services.cli", *words[1:]]
 
 
-def test_no_printed_command_starts_ray_with_reports_of_usage() -> None:
-    starts = re.findall(r"ray start [^`\n]*", PAGE)
-    assert len(starts) == 3
-    assert [start for start in starts if "--disable-usage-stats" not in start] == []
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
 def test_the_quickstart_runs(tmp_path: Path) -> None:

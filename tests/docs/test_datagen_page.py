@@ -11,7 +11,6 @@ import pytest
 
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.synthetic_request import CLASSES
 from datagen.validation.rules_validator import rules_validators
 from ontology.proportion import Proportion
 from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, figures, load_shipped, read_cases
@@ -57,7 +56,3 @@ def test_the_rules_are_as_good_on_the_first_set_as_was_stored() -> None:
         for kind in ("good", "bad")
         if found[check][kind][0] < stored[kind][0] or found[check][kind][1] != stored[kind][1]
     } == {}
-
-
-def test_the_page_names_the_six_classes() -> None:
-    assert re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE) == list(CLASSES)

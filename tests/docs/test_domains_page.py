@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
 
-from planners.dfs.domain import Domain, EdgeType, EntityType, FieldType, Lookup
 from tests.conftest import ROOT
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
@@ -40,22 +38,3 @@ def test_the_files_make_the_answers(run: Run, tmp_path: Path, monkeypatch: pytes
     assert "c3" in last and "Italian wines" in last and "Answer: 1" in last
     assert "Ines Moreau" in teacher and "Answer: 1" in teacher
     assert "missing" not in last + teacher
-
-
-def test_the_table_has_every_key_and_no_other() -> None:
-    listed: dict[str, set[str]] = {}
-    part = ""
-    for row in PAGE[PAGE.index("| in | key") :].splitlines()[2:]:
-        if not row.startswith("|"):
-            break
-        _, inside, keys, *_ = row.split("|")
-        part = inside.strip() or part
-        listed.setdefault(part, set()).update(re.findall(r"`(\w+)`", keys))
-    models: dict[str, type[BaseModel]] = {
-        "file": Domain,
-        "type": EntityType,
-        "field": FieldType,
-        "edge": EdgeType,
-        "lookup, direction": Lookup,
-    }
-    assert listed == {name: set(model.model_fields) for name, model in models.items()}

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,6 @@ from tests.conftest import ROOT
 from tests.egotools.integrations import http_models
 from tests.egotools.integrations.scripted_chat import ScriptedChat, scripted_chat
 from tests.services.company.running_company import running as running_company
-from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
@@ -130,39 +128,11 @@ def test_a_loop_runs_as_it_stands(command: str, ready: Running) -> None:
     assert (done.stdout, done.stderr) == ("Somebody has.\n", "")
 
 
-@pytest.mark.parametrize("command", COMMANDS[-2:])
-def test_a_loop_names_the_addresses_of_the_page(command: str) -> None:
-    program = shlex.split(command)[1]
-    printed = re.search(r"^ +(\.venv/bin/python .*)$", (ROOT / program).read_text(encoding="utf-8"), re.MULTILINE)
-    assert printed is not None
-    _, *words = shlex.split(printed[1])
-    assert [words[0], words[1], words[-1]] == [program, *[shlex.split(command)[at] for at in (2, -1)]]
-
-
-def test_the_commands_exist(run: Run) -> None:
-    for command in COMMANDS[2:-2]:
-        _, *words = shlex.split(command)
-        named = [word for word in words if not word.startswith("-")]
-        _, out, _ = run(*named[: 2 if named[0] == "company" else 1], "--help")
-        assert [word for word in words if word.startswith("--") and word not in out] == []
-
-
-def test_the_versions_are_those_that_ran() -> None:
-    said = dict(re.findall(r"\| ([a-z-]+) (\d+\.\d+\.\d+) \|", PAGE))
-    assert said == {package: version(package) for packages in SUPPORTED.values() for package in packages}
-
-
 def test_the_ranges_are_those_of_the_extras() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     for extra, packages in SUPPORTED.items():
         said = {f"{package}>={lowest},<{too_new}" for package, (lowest, too_new) in packages.items()}
         assert set(extras[extra]) == said
-
-
-def test_every_framework_has_a_program() -> None:
-    assert {"LangGraph", "LangChain", "LlamaIndex", "OpenAI Agents SDK", "Quickstart", "Haystack", "FastMCP"} == set(
-        PROGRAMS
-    )
 
 
 def test_the_extras_are_in_the_folder() -> None:

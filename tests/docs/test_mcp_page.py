@@ -14,7 +14,6 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import ROOT
 from tests.docs.test_calling_page import store as store
-from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
@@ -56,22 +55,9 @@ async def test_a_credential_stands_in_the_configuration(command: Path, store: Pa
         assert [tool.name for tool in (await client.list_tools()).tools] == OWN
 
 
-def test_the_page_installs_the_extra_first() -> None:
-    first = next(body for kind, body in BLOCKS if kind == "bash")
-    assert first.startswith(".venv/bin/python -m pip install -r requirements/mcp.txt\n")
-
-
 def test_the_program_finds_tools(command: Path, store: Path, capfd: pytest.CaptureFixture[str]) -> None:
     exec(compile(of_here(PROGRAM, command, store), "mcp.md", "exec"), {"__name__": "__main__"})
     listed, *found = capfd.readouterr().out.splitlines()
     assert listed == str(OWN)
     assert len(found) == 5
     assert all(re.match(r"hr/\w+ (read|idempotent|change) ", line) for line in found)
-
-
-def test_the_options_exist(run: Run) -> None:
-    _, out, _ = run("mcp", "--help")
-    assert (
-        sorted(option for option in {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - {"--out"} if option not in out)
-        == []
-    )

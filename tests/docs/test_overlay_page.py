@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from inference import HashingEncoder
-from ingest.overlay.overlay_file import _NAMESPACE_KEYS, _TOOL_KEYS, _TOP_KEYS
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
@@ -30,8 +29,3 @@ def test_the_example_takes_effect(tmp_path: Path) -> None:
     node = snapshot.find_node("business_object:supplier")
     assert node is not None
     assert "vendor" in dict(snapshot.nodes[node].aliases)
-
-
-def test_every_key_is_described() -> None:
-    keys = {*_TOP_KEYS, *_NAMESPACE_KEYS, *_TOOL_KEYS}
-    assert [key for key in sorted(keys) if f"`{key}" not in PAGE] == []

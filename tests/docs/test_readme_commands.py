@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tomllib
 from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +27,6 @@ from tests.waiting import LIMIT_S, wait_until
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## Your own tools") : README.index("## Ten lines of client")]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _OUTPUTS = ("--out", "-o")
 
 
@@ -48,15 +46,6 @@ def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
             assert known or not looks_like_a_path, f"{word} of {shlex.join(command)}"
         made |= outputs | {word for word in command if word.endswith(".ttl")}
     assert {"store", "report", "requests"} <= made
-
-
-def test_the_lock_of_every_extra_that_is_named_is_there() -> None:
-    (listed, frameworks) = re.findall(
-        r"extras are (.+?)\. Those of agent frameworks go\n.+?: (.+?)\.\n", README, re.DOTALL
-    )[0]
-    extras, of_agents = re.findall(r"`(\w+)`", listed), re.findall(r"`([\w-]+)`", frameworks)
-    assert sorted(extras + of_agents) == sorted(set(PROJECT["optional-dependencies"]) - {"build"})
-    assert [extra for extra in extras if not (ROOT / "requirements" / f"{extra}.txt").exists()] == []
 
 
 def test_nothing_asks_for_a_package_that_no_index_has() -> None:

@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from inference import HashingEncoder
-from services.http.http_status import HTTP_STATUS
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
 from tests.conftest import ROOT
@@ -79,11 +78,3 @@ async def _reported(address: str, body: dict[str, Any]) -> httpx.Response:
     async with gateway(address) as client:
         found = (await client.post("/v1/retrieve", json={"query": "a", "k": 1})).json()
         return await client.post("/v1/outcomes", json={**body, "request_id": found["request_id"]})
-
-
-def test_the_table_of_statuses_is_that_of_the_code() -> None:
-    rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE))
-    for code, status in HTTP_STATUS.items():
-        assert f"`{code}`" in rows[str(status)]
-    named = {code for row in rows.values() for code in re.findall(r"`([A-Z_]+)`", row)}
-    assert named == set(HTTP_STATUS) | {"TOO_LARGE"}

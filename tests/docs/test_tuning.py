@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eval.tuning.fit import GENERATED_STRENGTH, STRENGTH
 from eval.tuning.labels import MIN_GROUPS
-from retrieval.ranking.weights import SHIPPED
-from services.jobs.build_weights import CLOSE
-from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 from tests.docs.few_folds import few_folds
-from tests.services.conftest import Run
 from tests.services.conftest import run as run
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
@@ -37,22 +32,3 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(("Nothing was published: ", "Snapshot "))
     assert [line.split(":")[0] for line in lines[1:]] == ["@3", "@5"]
-
-
-def test_the_options_exist(run: Run) -> None:
-    code, said, _ = run("tune", "--help")
-    assert code == 0
-    lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
-    options = {word for line in lines for word in re.split(r"[\s:;(]+", line) if word.startswith("-")}
-    assert options == {"--on", "-k", "--json", "--report", "--rollback"}
-    assert [option for option in options if option not in said] == []
-
-
-def test_the_numbers_are_those_of_the_code() -> None:
-    table = {name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", PAGE, re.MULTILINE)}
-    assert table == SHIPPED
-    assert f"At least {MIN_GROUPS} groups" in PAGE
-    assert f"the exit code is {NOT_BETTER}" in PAGE
-    assert f"least {CLOSE:.0%}".replace("%", " %") in " ".join(PAGE.split())
-    costs = f"costs {100 * STRENGTH:g} points of smooth CompleteRecall, and {100 * GENERATED_STRENGTH:g} point where the requests are generated (most rows have a `path_id`)."
-    assert costs in " ".join(PAGE.split())

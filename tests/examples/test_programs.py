@@ -65,10 +65,3 @@ def test_a_server_needs_a_store() -> None:
         [sys.executable, str(EXAMPLES / "ask_a_server.py")], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (1, "usage: ask_a_server.py STORE\n")
-
-
-def test_every_program_is_listed() -> None:
-    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    programs = {path.name for path in EXAMPLES.glob("*.py")}
-    assert len(programs) >= 3
-    assert [name for name in programs if f"({name})" not in page] == []

@@ -60,16 +60,22 @@ def company_store(folder: Path) -> Path:
     return store
 
 
-def _seen(response: Response) -> list[str]:
-    """The first ids, and a hash of the whole answer but for its times; scores to four digits."""
-    tools = [{**asdict(tool), "score": f"{tool.score:.4g}", "features": None} for tool in response.tools]
-    rest = [
-        response.fallbacks,
-        response.unanswerable,
-        [asdict(each) | {"probability": None} for each in response.need_results],
-    ]
-    whole = json.dumps([tools, rest], sort_keys=True, default=_plain)
-    return [*(tool.id for tool in response.tools[:_FIRST]), digest(whole)]
+def _seen(response: Response) -> dict[str, Any]:
+    """The first ids in clear, and hashes of all ids and of each other part of the answer but times; scores to four digits."""
+    tools = [{**asdict(tool), "score": f"{tool.score:.4g}"} for tool in response.tools]
+    parts = {
+        "ids": [tool["id"] for tool in tools],
+        "scores": [tool["score"] for tool in tools],
+        "bindings": [tool["reasons"]["bindings"] for tool in tools],
+        "explanations": [[tool["explanation"], {**tool["reasons"], "features": None}] for tool in tools],
+        "tools": [{**tool, "reasons": None, "score": None, "probability": None} for tool in tools],
+        "needs": [asdict(each) | {"probability": None} for each in response.need_results],
+        "rest": [response.fallbacks, response.unanswerable],
+    }
+    hashes = {
+        name: digest(json.dumps(part, sort_keys=True, default=_plain))[:8] for name, part in parts.items() if part
+    }
+    return {"first": " ".join(parts["ids"][:_FIRST]), "hashes": " ".join(f"{k} {v}" for k, v in hashes.items())}
 
 
 def _plain(value: Any) -> Any:
@@ -84,7 +90,11 @@ def _plain(value: Any) -> Any:
 
 def _answers(engine: SnapshotEngine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     snapshot = engine.snapshot
-    seen: dict[str, Any] = {"snapshot": snapshot.id, "tools": snapshot.tool_count}
+    seen: dict[str, Any] = {
+        "snapshot": snapshot.id,
+        "tools": snapshot.tool_count,
+        "edges": snapshot.manifest.counts.edges,
+    }
     retrievers = {name: engine.retriever(name) for name in _PRESETS}
     retrievers["no-graph"] = make_ablations(snapshot, engine.encoder)["default-no-graph"]
     for row in rows:
@@ -100,10 +110,12 @@ def _company(folder: Path) -> dict[str, Any]:
     engine = open_engine(store)
     rows = [json.loads(line) for line in SHIPPED_REQUESTS.read_text(encoding="utf-8").splitlines()]
     seen = _answers(engine, rows)
-    files = (store / (store / "CURRENT").read_text(encoding="utf-8").strip()).rglob("*")
-    seen["files"] = {path.name: digest(path.read_bytes()) for path in sorted(files) if path.is_file()}
+    seen["files"] = _files(store)
     default = engine.retriever("default")
+    restricted = engine.restricted({"namespace": ["hr", "travel"]}).retriever("default")
     for row in rows:
+        asked = Request(query=row["query"], k=_K, explain=True, explanation=True)
+        seen[f"{row['id']} restricted"] = _seen(restricted.retrieve(asked))
         for name, filters in _FILTERS.items():
             seen[f"{row['id']} {name}"] = _seen(default.retrieve(Request(query=row["query"], k=_K, filters=filters)))
         clauses = [part.strip() for part in row["query"].split(" and ") if any(map(str.isalpha, part))][:32]
@@ -112,6 +124,16 @@ def _company(folder: Path) -> dict[str, Any]:
             seen[f"{row['id']} needs {'with' if query else 'without'} query"] = _seen(default.retrieve(asked))
         asked = Request(query=row["query"], k=_K, auto_k=True, abstain=True)
         seen[f"{row['id']} auto_k"] = _seen(default.retrieve(asked))
+    return seen
+
+
+def _files(store: Path) -> dict[str, str]:
+    """The file names of the published snapshot with hashes."""
+    published = store / "snapshots" / (store / "CURRENT").read_text(encoding="utf-8").strip()
+    files = (path for path in sorted(published.rglob("*")) if path.is_file())
+    seen = {path.relative_to(published).as_posix(): digest(path.read_bytes()) for path in files}
+    if not seen:
+        raise FileNotFoundError(published)
     return seen
 
 
@@ -131,7 +153,10 @@ def _real(folder: Path) -> dict[str, Any]:
 def _measured(bench_set: BenchSet, folder: Path) -> dict[str, Any]:
     build_snapshot([str(catalog_address(bench_set, folder))], folder / "store", encoder=load_encoder(DEFAULT_ENCODER))
     seen = _answers(open_engine(folder / "store"), sampled(bench_set, _REQUESTS))
-    return {place: value[-1] if isinstance(value, list) else value for place, value in seen.items()}  # no ids of theirs
+    seen["files"] = digest(_files(folder / "store"))
+    return {
+        place: value.get("hashes", value) if isinstance(value, dict) else value for place, value in seen.items()
+    }  # no ids of theirs
 
 
 ANSWERS: Mapping[str, Recorder] = {

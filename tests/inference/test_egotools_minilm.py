@@ -36,13 +36,6 @@ def test_the_card_says_where_it_comes_from() -> None:
     assert min(CARD["agreement_with_fp32"]["cosines"]) >= CARD["agreement_with_fp32"]["least"] >= 0.99
 
 
-def test_the_page_and_the_notice_name_it() -> None:
-    root = WEIGHTS.parents[2]
-    page = (root / "docs" / "models.md").read_text(encoding="utf-8")
-    assert NAME in page
-    assert "inference/weights/egotools-minilm-int8" in (root / "NOTICE").read_text(encoding="utf-8")
-
-
 def test_it_reads_words_as_the_base_does() -> None:
     tokenizers = [json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")) for folder in (WEIGHTS, BASE)]
     assert tokenizers[0] == tokenizers[1]

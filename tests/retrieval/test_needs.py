@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from egotools.v1 import egotools_pb2 as pb
-from retrieval.snapshot_engine import SnapshotEngine
+from inference import DEFAULT_ENCODER, load_encoder
+from retrieval.query.request import Request
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.jobs.build import build_snapshot
 from services.server.admission.cost import request_cost
 from services.server.decode import decode_request
 from tests.services.server.memory_engine import serving
@@ -78,3 +84,36 @@ async def test_odd_needs_are_answered(engine: SnapshotEngine, need: str) -> None
 def test_needs_count_in_the_cost_of_a_call() -> None:
     one, many = (decode_request(pb.RetrieveRequest(needs=["find a document by its title " * 10] * n)) for n in (1, 32))
     assert request_cost(many) >= 8 * request_cost(one)
+
+
+POOR = {
+    "resv_cxl": "Cancel",
+    "resv_chg": "Change booking",
+    "cust_find": "Find customer",
+    "cust_new": "",
+    "veh_dmg_add": "Report damage",
+    "veh_svc_due": "Due for service",
+    "loc_hrs": "Opening hours",
+    "dep_rel": "Release deposit",
+    "toll_list": "Tolls",
+    "rate_quote": "Quote",
+}
+"""Tools of a car hire that hardly have documents: name → description."""
+
+
+def test_documents_of_two_words_serve_a_need_and_not_every_need(tmp_path: Path) -> None:
+    table = "\n".join(json.dumps({"id": name, "name": name, "description": said}) for name, said in POOR.items())
+    (tmp_path / "tools.jsonl").write_text(table, encoding="utf-8")
+    build_snapshot([str(tmp_path / "tools.jsonl")], tmp_path / "store", encoder=load_encoder(DEFAULT_ENCODER))
+    served = (
+        "find a customer by name",
+        "report damage to a car",
+        "refund the deposit",
+        "get opening hours of a branch",
+    )
+    unserved = ("book a flight", "get the weather forecast for a city", "run payroll for employees")
+    answer = open_engine(tmp_path / "store").retriever("default").retrieve(Request(needs=(*served, *unserved)))
+    assert {each.need: each.unserved for each in answer.need_results} == {
+        **dict.fromkeys(served, False),
+        **dict.fromkeys(unserved, True),
+    }

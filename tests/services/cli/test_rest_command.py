@@ -96,12 +96,6 @@ def test_a_service_that_does_not_answer_is_warned_of(tmp_path: Path) -> None:
     assert f"the service at {command[5]} does not answer yet: UNAVAILABLE, " in err
 
 
-def test_the_server_that_the_typescript_client_names_keeps_outcomes() -> None:
-    readme = (CLIENT / "README.md").read_text(encoding="utf-8")
-    commands = [each for each in re.findall(r"^\.venv/bin/egotools (.*)$", readme, re.MULTILINE)]
-    assert commands == ["serve --store store --port 50051", "rest --server 127.0.0.1:50051 --port 8080"]
-
-
 def _npm(*words: str, folder: Path, url: str = "") -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "EGOTOOLS_URL": url}
     return subprocess.run(

@@ -17,6 +17,7 @@ __all__ = ["REMOVED", "RefusingGroup"]
 _NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
+        "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,

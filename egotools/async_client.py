@@ -10,10 +10,9 @@ import grpc
 
 from egotools import requests
 from egotools.call_metadata import CallMetadata, Token
-from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, check_request_size, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
-from egotools.hedged_call import call_async, check_request_size
 from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
@@ -38,7 +37,6 @@ class AsyncClient:
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
         attempt_timeout_s: float | None = None,
-        hedge_s: float | None = None,
         token: Token = None,
         tenant: str = "",
         insecure_token: bool = False,
@@ -53,7 +51,6 @@ class AsyncClient:
         else:
             self._channel = grpc.aio.secure_channel(target, credentials, options=chosen)
         self._max_message_bytes = max_message_bytes
-        self._hedge_s = hedge_s
         self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     async def __aenter__(self) -> Self:
@@ -207,6 +204,6 @@ class AsyncClient:
     ) -> _Reply:
         check_request_size(message, self._max_message_bytes)
         try:
-            return await call_async(method, message, timeout_s, self._hedge_s)
+            return await method(message, timeout=timeout_s)
         except grpc.aio.AioRpcError as failure:
             raise error_from_rpc(failure) from None

@@ -8,9 +8,15 @@ from typing import Any
 
 import grpc
 
+from egotools.client_errors import OverloadedError
 from egotools.v1 import egotools_pb2 as pb
 
-__all__ = ["DEFAULT_MAX_MESSAGE_BYTES", "channel_options", "credentials_of"]
+__all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "channel_options",
+    "check_request_size",
+    "credentials_of",
+]
 
 DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
@@ -76,3 +82,20 @@ def credentials_of(tls: grpc.ChannelCredentials | bool) -> grpc.ChannelCredentia
     if isinstance(tls, bool):
         return grpc.ssl_channel_credentials() if tls else None
     return tls
+
+
+def check_request_size(message: Any, most: int) -> None:
+    """Check the size of a request before it is sent.
+
+    :param most: bytes.
+    :raises OverloadedError: when it has more.
+    """
+    size = message.ByteSize()
+    if size > most:
+        raise OverloadedError(
+            f"the request has {size:,} bytes; at most {most:,} are sent",
+            code="RESOURCE_EXHAUSTED",
+            reason="TOO_LARGE",
+            subject="max_message_bytes",
+            remedy="Split it into several calls, or raise the limit of client and server.",
+        )

@@ -10,10 +10,9 @@ import grpc
 
 from egotools import requests
 from egotools.call_metadata import CallMetadata, Token
-from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, check_request_size, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
-from egotools.hedged_call import call, check_request_size
 from egotools.tool_plan import ToolPlan
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
@@ -39,8 +38,6 @@ class Client:
     :param options: further gRPC channel arguments, appended to the client's own.
     :param attempt_timeout_s: seconds without an answer after which an attempt is given up for the next one, of four; None:
         only ``timeout_s`` of the call ends it. A replica that is dead or cut off is left after 2.5 s in either case.
-    :param hedge_s: seconds without an answer after which the same request is sent to the next replica too; the first answer
-        counts. None: never. More than the time of nearly all answers, or the replicas get twice the load.
     :param token: bearer token that each call has, or a function that returns the one to use now and does not wait.
     :param tenant: the catalogue; empty: that of the token, or the only one of the server.
     :param insecure_token: whether a token may be sent in plain text to another machine.
@@ -55,7 +52,6 @@ class Client:
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
         attempt_timeout_s: float | None = None,
-        hedge_s: float | None = None,
         token: Token = None,
         tenant: str = "",
         insecure_token: bool = False,
@@ -70,7 +66,6 @@ class Client:
         else:
             self._channel = grpc.secure_channel(target, credentials, options=chosen)
         self._max_message_bytes = max_message_bytes
-        self._hedge_s = hedge_s
         self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     def __enter__(self) -> Self:
@@ -285,6 +280,6 @@ class Client:
     ) -> _Reply:
         check_request_size(message, self._max_message_bytes)
         try:
-            return call(method, message, timeout_s, self._hedge_s)
+            return method(message, timeout=timeout_s)
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None

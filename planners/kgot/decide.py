@@ -10,7 +10,7 @@ from planners.kgot.run_state import RunState
 from planners.kgot.step_makers import Insert, Retrieve, Vote
 from planners.runs.step_log import emit, in_order
 
-__all__ = ["decide", "is_final", "queries_of", "reasons_of"]
+__all__ = ["decide", "queries_of", "reasons_of"]
 
 
 async def decide(run: RunState) -> Decided:
@@ -59,9 +59,3 @@ def reasons_of(decided: Decided) -> list[str]:
     votes = decided.votes if decided.judged is None else (decided.judged,)
     reasons = [vote.reason.strip() for vote in votes if isinstance(vote, Insert)]
     return list(dict.fromkeys(reason for reason in reasons if reason))
-
-
-def is_final(decided: Decided) -> bool:
-    """Whether no tool could change what the votes say, so that the run need not look for any."""
-    votes = [vote for vote in decided.votes if vote is not None]
-    return bool(votes) and all(isinstance(vote, Insert) and vote.is_final for vote in votes)

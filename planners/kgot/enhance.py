@@ -53,9 +53,7 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     if not answers:
         return
     operations = await run.contained("write", run.makers.writer.write(before, run.missing, answers), ())
-    savings = run.makers.savings
-    saved = savings.tokens(before, run.missing, answers) if savings is not None else 0
-    emit(await apply_writes(run, operations, spared_tokens=saved))
+    emit(await apply_writes(run, operations))
 
 
 def missing_without_reasons(run: RunState) -> str:

@@ -19,11 +19,8 @@ __all__ = ["apply_writes"]
 _Outcome: TypeAlias = Operation | DroppedWrite
 
 
-async def apply_writes(run: RunState, operations: Sequence[Operation], *, spared_tokens: int = 0) -> Written:
-    """Apply operations, chains at once, and return what was written. The final graph is that of their serial order.
-
-    :param spared_tokens: see :class:`planners.kgot.kgot_events.Written`.
-    """
+async def apply_writes(run: RunState, operations: Sequence[Operation]) -> Written:
+    """Apply operations, chains at once, and return what was written. The final graph is that of their serial order."""
     chains = write_chains(operations)
     ended = await in_order([_chain(run, [operations[at] for at in chain]) for chain in chains])
     outcomes: dict[int, _Outcome] = {}
@@ -35,7 +32,6 @@ async def apply_writes(run: RunState, operations: Sequence[Operation], *, spared
         operations=tuple(each for each in ordered if not isinstance(each, DroppedWrite)),
         dropped=tuple(each for each in ordered if isinstance(each, DroppedWrite)),
         chains=len(chains),
-        spared_tokens=spared_tokens,
     )
 
 

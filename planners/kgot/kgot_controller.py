@@ -15,9 +15,9 @@ from planners.calling.sandbox import Sandbox
 from planners.finding.tool_finder import Finder
 from planners.graphs.property_graph import GraphState, PropertyGraph
 from planners.kgot.contained_parts import said
-from planners.kgot.decide import decide, is_final, queries_of, reasons_of
+from planners.kgot.decide import decide, queries_of, reasons_of
 from planners.kgot.enhance import enhance, missing_without_reasons
-from planners.kgot.kgot_events import Ended, KgotEvent, Missing, Outcome
+from planners.kgot.kgot_events import Ended, KgotEvent, Outcome
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall
 from planners.kgot.run_state import RunState
@@ -118,7 +118,7 @@ async def _within_limits(run: RunState) -> Ended:
 async def _iterate(run: RunState) -> Ended:
     """Decide, and enlarge the graph or ask it; at the limit the answer is forced."""
     await run.contained("state", run.read_graph(), None)
-    while run.iteration < run.settings.max_iterations and not run.is_stuck:
+    while run.iteration < run.settings.max_iterations:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
@@ -146,10 +146,6 @@ async def _step(run: RunState) -> str:
     """Decide, and enlarge the graph or ask it; return the answer, or empty."""
     decided = await decide(run)
     if run.availability.is_final:
-        return ""
-    if is_final(decided):
-        run.is_stuck, run.missing = True, "\n".join(reasons_of(decided))
-        emit(Missing(iteration=run.iteration, text=run.missing))
         return ""
     if decided.decision == "enhance":
         await enhance(run, reasons_of(decided))

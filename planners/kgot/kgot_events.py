@@ -100,14 +100,12 @@ class Written:
     """What was written into the graph, in the order of the answer; corrected operations as they were applied.
 
     :param chains: how many chains ran at once.
-    :param spared_tokens: of the prompt that rules saved beside a model; 0 where a model wrote, and in a run without one.
     """
 
     iteration: int
     operations: tuple[Operation, ...]
     dropped: tuple[DroppedWrite, ...] = ()
     chains: int = 0
-    spared_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +219,6 @@ KgotEvent: TypeAlias = (
     | Ended
 )
 _TIMES = frozenset({"seconds"})
-_UNTOLD = frozenset({"is_final"})  # the end of the run tells it; events of earlier journals stay equal
 
 
 def event_json(event: KgotEvent, *, times: bool = True) -> dict[str, Any]:
@@ -234,9 +231,7 @@ def event_json(event: KgotEvent, *, times: bool = True) -> dict[str, Any]:
 
 
 def _members(value: Any, left_out: frozenset[str]) -> dict[str, Any]:
-    return {
-        each.name: _json(getattr(value, each.name)) for each in fields(value) if each.name not in left_out | _UNTOLD
-    }
+    return {each.name: _json(getattr(value, each.name)) for each in fields(value) if each.name not in left_out}
 
 
 def _json(value: Any) -> Any:

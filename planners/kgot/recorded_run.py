@@ -54,6 +54,7 @@ __all__ = [
 _SETTINGS = KgotSettings()
 _STOPPED = ("model", "budget", "deadline", "cancelled")  # outcomes of a run that can go on
 _EVENT = "event"
+_NOT_COMPARED = ("seconds", "spared_tokens")  # the second is of an earlier release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class SolveParts:
 
     :param graph: empty at the beginning, and of this run alone: a run that goes on empties it first.
     :param make: makes those who take the steps; in a replay of the journal's models.
-    :param models: by role, ``graph`` and ``tool``; empty for a run without a model.
+    :param models: by role, ``graph`` and ``tool``.
     :param repeat: whether a call whose effect is not known shall be made again.
     :param about: what else a journal's run must agree in, JSON values.
     :param marks: around answers of tools; those of the journal where a run goes on.
@@ -226,7 +227,7 @@ class _Events:
 
 def _same_event(record: RunRecord, plain: Mapping[str, Any], state: Any) -> bool:
     """Compare a record with an event. What the record does not name is not compared: an earlier release had not all fields."""
-    what = {name: value for name, value in record.data["what"].items() if name != "seconds"}
+    what = {name: value for name, value in record.data["what"].items() if name not in _NOT_COMPARED}
     digest = None if state is None else request_key(state)
     return what.items() <= _json(plain).items() and record.data.get("state") == digest
 
@@ -296,6 +297,8 @@ def _parts(name: str, before: Any, now: Any) -> list[str]:
 def _compared(name: str, value: Any) -> Any:
     if name == "settings":
         return asdict(settings_of({name: value}))
+    if name == "about":  # an earlier release said more
+        return {key: said for key, said in value.items() if key not in ("domain", "today") and said != "model"}
     if name == "models":
         return {role: model.partition("@")[0] for role, model in value.items()}
     return value

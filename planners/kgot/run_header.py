@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Any, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
@@ -26,16 +25,7 @@ _Prices: TypeAlias = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_le
 class _About(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
-    write: str = ""
-    domain: str = Field(default="", max_length=4_096)
-    today: str = ""
-
-    @field_validator("today")
-    @classmethod
-    def _is_day(cls, day: str) -> str:
-        if day:
-            date.fromisoformat(day)
-        return day
+    write: str = ""  # of an earlier release
 
 
 class _Header(BaseModel):

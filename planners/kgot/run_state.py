@@ -44,7 +44,6 @@ class RunState:
     :ivar missing: what the graph lacked at last; the task itself where no vote said it.
     :ivar availability: whether the model can still be reached.
     :ivar vote_fault: of the first vote of the last decision that failed; empty where none did.
-    :ivar is_stuck: whether the votes say that no tool could help.
     """
 
     task: KgotTask
@@ -65,7 +64,6 @@ class RunState:
     missing: str = ""
     availability: ModelAvailability = field(default_factory=ModelAvailability)
     vote_fault: str = ""
-    is_stuck: bool = False
 
     def view(self) -> TaskView:
         """Return what a step sees."""

@@ -1,4 +1,4 @@
-"""Who takes the steps of a run: five small seams, each with a rule-based and an LLM backend.
+"""Who takes the steps of a run: five small seams.
 
 The controller asks them and decides; none of them changes the graph or calls a tool.
 """
@@ -22,7 +22,6 @@ __all__ = [
     "GraphWriter",
     "Insert",
     "NextStep",
-    "PromptSavings",
     "Retrieve",
     "StepMakers",
     "ToolChooser",
@@ -37,11 +36,9 @@ class Insert:
     """The graph does not answer the task yet.
 
     :param reason: what is missing.
-    :param is_final: nothing that tools could add would change this vote, so the run need not look for any.
     """
 
     reason: str
-    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +141,11 @@ class Answerer(Protocol):
         ...
 
 
-class PromptSavings(Protocol):
-    """Counts the prompts that a model would get where rules take a step in its place."""
-
-    def tokens(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> int:
-        """Return the tokens of the prompt for writes; the arguments are those of :meth:`GraphWriter.write`."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepMakers:
     """Who take the steps.
 
     :param script: reads the graph by Python, for the kinds ``script`` and ``fusion``; None: these are left out.
-    :param savings: counts what rules that write save beside a model; None where nothing is saved.
     """
 
     next_step: NextStep
@@ -166,9 +154,7 @@ class StepMakers:
     reader: GraphReader
     answerer: Answerer
     script: GraphReader | None = None
-    savings: PromptSavings | None = None
 
 
 BackendFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], StepMakers]
-"""Makes those who take the steps, of models by their role (of a run without a model there is none), and of the key of the marks around
-answers of tools."""
+"""Makes those who take the steps, of models by their role, and of the key of the marks around answers of tools."""

@@ -56,7 +56,6 @@ class RunAccount(ToolUse):
     :param model: of all calls of a model whose answers are in the journal.
     :param by_step: the same of each step, by its name.
     :param sandbox_seconds: of code that was run.
-    :param spared_tokens: of prompts that rules saved beside a model.
     """
 
     prompt_tokens: int = 0
@@ -66,14 +65,12 @@ class RunAccount(ToolUse):
     model: ModelUse = field(default_factory=ModelUse)
     by_step: dict[str, ModelUse] = field(default_factory=dict)
     sandbox_seconds: float = 0.0
-    spared_tokens: int = 0
 
 
 def account_of(records: Iterable[RunRecord]) -> RunAccount:
     """Return the account of a run, of all processes that worked on it."""
     account = RunAccount()
     open_calls: set[tuple[str, int]] = set()
-    saved: dict[int, int] = {}  # by the number of the event, which a later record may replace
     for record in records:
         data = record.data
         if record.kind == "prompt":
@@ -91,10 +88,7 @@ def account_of(records: Iterable[RunRecord]) -> RunAccount:
                 _add_model(model, data)
         elif record.kind in ("sandbox_ended", "sandbox_failed"):
             account.sandbox_seconds += data["seconds"]
-        elif record.kind == "event" and "nth" in data:
-            saved[data["nth"]] = data.get("what", {}).get("spared_tokens", 0)
     account.unfinished = len(open_calls)
-    account.spared_tokens = sum(saved.values())
     return account
 
 

@@ -27,7 +27,7 @@ class RunRecord(BaseModel):
     :param n: its number, from 0.
     :param kind: what happened: ``run_begun``, ``found``, ``call_begun``, ``call_ended``, ``call_failed``, ``prompt``,
         ``model_ended``, ``model_failed``, ``sandbox_ended``, ``sandbox_failed``, ``graph_ended``, ``graph_failed``,
-        ``plan_ended``, ``plan_failed``, ``find_failed``, ``step_ended``, ``event`` (of the planner, under ``what``),
+        ``find_failed``, ``step_ended``, ``event`` (of the planner, under ``what``),
         ``run_stopped``, ``run_ended``.
     :param at: when, UTC, ISO 8601.
     """

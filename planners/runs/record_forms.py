@@ -104,17 +104,12 @@ class _GraphEnded(_Request):
     result: _Digest | None = None
 
 
-class _PlanEnded(_Request):
-    result: _Digest
-
-
 class _Called(_Form):
     tool_id: str
 
 
 class _What(_Form):
     event: str
-    spared_tokens: _Count = 0
     tool_ids: list[str] = Field(default_factory=list)
     call: _Called | None = None
 
@@ -151,8 +146,6 @@ _FORMS: dict[str, type[_Form]] = {
     "graph_failed": _Fault,
     "model_ended": _ModelEnded,
     "model_failed": _ModelFailed,
-    "plan_ended": _PlanEnded,
-    "plan_failed": _ClientFault,
     "prompt": _Prompt,
     "run_ended": _RunEnded,
     "run_stopped": _RunStopped,

@@ -10,12 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-import grpc
-
-from egotools import AsyncClient
-from egotools.v1 import egotools_pb2 as pb
-from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from scripts.reliability.callers import QUERY, TIMEOUT_S, calling
+from scripts.reliability.callers import calling
 from scripts.reliability.replica import Replica, replicas
 from scripts.reliability.row import Figure, Row
 
@@ -90,23 +85,6 @@ def _answered(replica: Replica) -> int:
     return replica.logged('"message": "call"')
 
 
-async def _hanging(folder: Path) -> Figure:
-    """A raw call without hedging, and hedged ones, to a stopped replica beside a running one."""
-    async with replicas(folder, 2) as started:
-        client = AsyncClient(f"ipv4:{','.join(each.address for each in started)}", hedge_s=0.5)
-        async with client, grpc.aio.insecure_channel(started[1].address) as channel:
-            await client.retrieve(QUERY, k=5)
-            await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query=QUERY))
-            started[0].send(signal.SIGSTOP)
-            seconds = []
-            for _ in range(10):
-                begun = time.monotonic()
-                await client.retrieve(QUERY, k=5, timeout_s=TIMEOUT_S)
-                seconds.append(time.monotonic() - begun)
-            started[0].send(signal.SIGCONT)
-    return Figure(text=f"slowest of {len(seconds)} answers {max(seconds):.2f} s", held=max(seconds) <= 1.0)
-
-
 ROWS = [
     Row(
         key="restarts",
@@ -127,12 +105,6 @@ ROWS = [
         item="One of two replicas is stopped (SIGSTOP) for 8 s",
         bar="0 client errors, no call longer than 3 s",
         measure=_row(_stopped),
-    ),
-    Row(
-        key="hedged",
-        item="The same with hedge_s = 0.5",
-        bar="no call longer than 1 s",
-        measure=_row(_hanging),
     ),
     Row(
         key="third-replica",

@@ -15,7 +15,6 @@ from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
 from services.cli.admin_commands import admin_app
 from services.cli.ask_command import ask
-from services.cli.audit import audit_app
 from services.cli.build import build
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.call_tool import call
@@ -35,6 +34,7 @@ from services.cli.operators_command import operators_app
 from services.cli.options import Json, On, Store, command
 from services.cli.plan_command import plan
 from services.cli.plan_tools import plan_tools
+from services.cli.removed import RefusingGroup
 from services.cli.rest_command import rest
 from services.cli.search import search
 from services.cli.serve_page import NO_PAGE, PageOptions, page_beside
@@ -53,6 +53,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="egotools",
+    cls=RefusingGroup,
     help="Build a tool graph from tool documents, and retrieve the complete set of tools that a request needs.",
     no_args_is_help=True,
     add_completion=False,
@@ -62,7 +63,6 @@ graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
 app.add_typer(admin_app, name="admin")
-app.add_typer(audit_app, name="audit")
 app.add_typer(keys_app, name="keys")
 app.add_typer(tokens_app, name="tokens")
 app.add_typer(findings_app, name="findings")

@@ -125,8 +125,7 @@ def show_outcome(run: KgotRun, account: RunAccount) -> None:
     _say(
         "took",
         f"{_many(run.iterations, 'step')}; {_many(model.calls, 'model call')}, {model.prompt_tokens:,} + {model.completion_tokens:,} tokens, "
-        f"{model.usd:.4f} USD; {_many(account.calls, 'tool call')}, {account.failed:,} without an answer"
-        + (f"; about {account.spared_tokens:,} prompt tokens saved by --write rules" if account.spared_tokens else ""),
+        f"{model.usd:.4f} USD; {_many(account.calls, 'tool call')}, {account.failed:,} without an answer",
     )
 
 

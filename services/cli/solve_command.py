@@ -87,7 +87,7 @@ def solve(
     batch: BatchOptions = NO_BATCH,
     on: On = "local",
     demo: Annotated[
-        bool, typer.Option("--demo", help="Solve five tasks by rules, over a mock company and files.")
+        bool, typer.Option("--demo", help="Replay a recorded run of a real model; nobody is asked.")
     ] = False,
     yes: Annotated[
         bool,
@@ -102,7 +102,7 @@ def solve(
 ) -> None:
     """Solve a task in several steps. Tools are called, their answers are kept in a graph, and a query of the graph gives the answer.
 
-    With --llm-url and --llm-model a model takes the steps; without, rules do, for questions that they can read. Each step is printed.
+    A model takes the steps (--llm-url, --llm-model). Each step is printed.
     """
     pin_threads()  # before a numeric library is imported
     if demo:
@@ -130,8 +130,7 @@ def solve(
         raise _no_task(journal)
     if clean_text(question) != question:  # bytes of the command line that are no UTF-8
         raise InvalidArgumentError("the task is no UTF-8", subject="question", remedy="Write it in UTF-8")
-    is_own = bool(server or store) and run.domain == NO_RUN.domain
-    show = _Shown(as_json, explain=explain, by_rules=_OWN_BY_RULES if is_own else "")
+    show = _Shown(as_json, explain=explain)
     task = KgotTask(question=question, files=tuple(files or ()))
     solved = _ended(
         lambda: asyncio.run(
@@ -178,13 +177,12 @@ class _Shown:
     """What is shown of a run: each step, or JSON at the end.
 
     :param explain: whether the integrated tools that are not ready are told at the start; else when one of them is called.
-    :param by_rules: what to do where rules found no answer.
     """
 
-    def __init__(self, as_json: bool, *, explain: bool = False, by_rules: str = "") -> None:
+    def __init__(self, as_json: bool, *, explain: bool = False) -> None:
         from services.cli.show_solve import SolvePrinter
 
-        self._as_json, self._explain, self._by_rules = as_json, explain, by_rules or _BY_RULES
+        self._as_json, self._explain = as_json, explain
         self._printer = SolvePrinter()
         self._unusable: Mapping[str, str] = {}
 
@@ -214,19 +212,9 @@ class _Shown:
             from services.cli.show_solve import show_outcome
 
             show_outcome(solved.run, solved.account)
-        by_model = solved.account.model.calls > 0
-        failed = _outcome_error(
-            solved.run, "Read its steps; more tools, steps or another model may help" if by_model else self._by_rules
-        )
+        failed = _outcome_error(solved.run)
         if failed is not None:
             raise failed
-
-
-_BY_RULES = "Name a model (--llm-url, --llm-model), or ask in words of the tools' documents or of the names and columns in the files"
-_OWN_BY_RULES = (
-    "Without a model only the tools of a domain can be called: name that of your tools (--domain) or a model (--llm-url, "
-    "--llm-model), or ask in words of the tools' documents or of the names and columns in the files"
-)
 
 
 _OPTIONS = {
@@ -249,11 +237,8 @@ def _not_ready(reasons: Mapping[str, str]) -> str:
     return ". ".join(told)
 
 
-def _outcome_error(run: KgotRun, remedy: str) -> EgotoolsError | None:
-    """Return why a run has no answer; None where it has one, also a forced one.
-
-    :param remedy: where none was found.
-    """
+def _outcome_error(run: KgotRun) -> EgotoolsError | None:
+    """Return why a run has no answer; None where it has one, also a forced one."""
     if run.outcome == "budget":
         return BudgetExceededError(
             run.missing.rstrip("."), subject="budget", remedy="Raise it and run the command again with the same journal"
@@ -273,7 +258,7 @@ def _outcome_error(run: KgotRun, remedy: str) -> EgotoolsError | None:
     return NotFoundError(
         f"no answer was found: {run.missing.rstrip('.?! ')}",
         subject="task",
-        remedy=remedy,
+        remedy="Read its steps; more tools, steps or another model may help",
     )
 
 

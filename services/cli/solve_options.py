@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,10 +45,6 @@ class RunOptions:
             "--retrieve", help="How the graph is asked: query, script (Python), direct (read by the model), fusion."
         ),
     ] = "query"
-    write: Annotated[
-        str,
-        Option("--write", help="What writes answers of tools into the graph: model, or rules (fewer tokens)."),
-    ] = "model"
     noise: Annotated[
         str,
         Option(
@@ -61,7 +56,7 @@ class RunOptions:
     next_step: Annotated[str, Option("--next-step", help="How votes decide: majority, or judge.")] = "majority"
     prompts: Annotated[str, Option("--prompts", help="Form of the prompts: xml or markdown.")] = "xml"
     max_iterations: Annotated[int, Option(min=1, help="Steps before the answer is forced.")] = 7
-    votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision. Rules vote once.")] = 5
+    votes: Annotated[int, Option(min=1, max=100, help="Votes of a decision.")] = 5
     tool_call_votes: Annotated[
         int,
         Option(
@@ -82,11 +77,6 @@ class RunOptions:
         float, Option(min=0.0, help="Seconds for a whole run; 0: no limit. The same command goes on with a journal.")
     ] = 0.0
     max_calls: Annotated[int, Option(min=1, help="Calls of tools of a run.")] = 1_000
-    domain: Annotated[
-        str,
-        Option("--domain", help="By which rules read questions, without a model: a shipped domain, or a YAML file."),
-    ] = "enterprise"
-    today: Annotated[str, Option(help="The day against which rules read dates (YYYY-MM-DD). Default: today.")] = ""
 
     def plan(self, endpoint: ChatEndpoint, models: ToolModelOptions) -> SolvePlan:
         """Return the plan of a run.
@@ -102,7 +92,6 @@ class RunOptions:
             "prompt_format": self.prompts,
             "noise": self.noise,
         }
-        write: Any = self.write  # checked by the plan
         settings = KgotSettings(
             **given,
             max_iterations=self.max_iterations,
@@ -114,14 +103,11 @@ class RunOptions:
         )
         return SolvePlan(
             graph=self.graph,
-            write=write,
             settings=settings,
             endpoint=endpoint,
             tool_model=ModelAddress(url=models.tool_url, model=models.tool_model),
             vision_model=ModelAddress(url=models.vision_url, model=models.vision_model),
             speech_model=ModelAddress(url=models.speech_url, model=models.speech_model),
-            domain=self.domain,
-            today=_day(self.today),
             search=models.search_url,
             wiki=models.wiki_url,
             max_calls=self.max_calls,
@@ -203,10 +189,3 @@ def check_together(endpoint: ChatEndpoint, batch: BatchOptions, on: str) -> None
     for option, (is_given, has_other, other) in given.items():
         if is_given and not has_other:
             raise InvalidArgumentError(f"it needs {other}", subject=option, remedy=f"Give {other} too")
-
-
-def _day(text: str) -> str:
-    try:
-        return (date.fromisoformat(text) if text else date.today()).isoformat()
-    except ValueError:
-        raise InvalidArgumentError(f"{text!r} is no day", subject="--today", remedy="Write YYYY-MM-DD") from None

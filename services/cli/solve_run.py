@@ -20,7 +20,6 @@ from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded
 from planners.kgot.run_header import settings_of
 from planners.runs.account import RunAccount, account_of
 from planners.runs.record_forms import check_records
-from planners.runs.recorded_plans import RecordedPlanner
 from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
@@ -103,15 +102,10 @@ async def replay(path: Path, observe: Callable[[KgotEvent], None]) -> Solved:
     header = header_of(journal)
     if header is None:
         raise InvalidArgumentError("the journal is empty", subject=str(path), remedy="Name the journal of a run")
-    _check_steps(header, str(path))
     check_records(journal)
     journal.check_payloads()
-    make = backend_factory(
-        header["about"],
-        language=header["language"],
-        settings=settings_of(header),
-        planner=RecordedPlanner(None, journal) if not header["models"] else None,
-    )
+    _check_steps(header, str(path))
+    make = backend_factory(language=header["language"], settings=settings_of(header))
     run = await replay_recorded(journal, make, observe=observe)
     return Solved(run=run, account=account_of(journal.records))
 
@@ -121,9 +115,13 @@ def _check_steps(header: Mapping[str, Any], subject: str) -> None:
 
     :raises InvalidArgumentError: when they cannot.
     """
-    models, about = header["models"], header["about"]
-    needed = {"write"} if models else {"domain", "today"}
-    if any(not about.get(name) for name in needed) or (models and not {"graph", "tool"} <= models.keys()):
+    if not header["models"] or header["about"].get("write") == "rules":
+        raise InvalidArgumentError(
+            "rules took steps of this run, and this release has none",
+            subject=subject,
+            remedy="Solve the task again with a model (--llm-url, --llm-model), or replay it with the release that wrote it",
+        )
+    if not {"graph", "tool"} <= header["models"].keys():
         raise InvalidArgumentError(
             "the journal does not say who took its steps", subject=subject, remedy="Name the journal of a whole run"
         )

@@ -29,7 +29,6 @@ from planners.kgot.tools.extract_zip import unpack_again
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
-from planners.runs.recorded_plans import RecordedPlanner
 from planners.runs.run_journal import RunJournal
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
@@ -99,12 +98,7 @@ async def open_solve_parts(
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=backend_factory(
-                plan.about(),
-                language=graph.language,
-                settings=plan.settings,
-                planner=RecordedPlanner(tools.client, journal) if plan.by_rules else None,
-            ),
+            make=backend_factory(language=graph.language, settings=plan.settings),
             models=models,
             finder=_task_finder(tools, plan.settings, own.ids),
             invoker=calling,
@@ -118,8 +112,6 @@ async def open_solve_parts(
 
 def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
     """The models by their role."""
-    if plan.by_rules:
-        return {}
     graph = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
     if not plan.tool_model.model:
         return {"graph": graph, "tool": graph}

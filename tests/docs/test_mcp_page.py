@@ -12,12 +12,11 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from services.server.server import Server
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-PROGRAM, SHAPES = (body for kind, body in BLOCKS if kind == "python")
+(PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")
 (CONFIGURATION,) = (body for kind, body in BLOCKS if kind == "json")
 OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
 
@@ -60,9 +59,3 @@ def test_the_program_finds_tools(command: Path, hr_store: Path, capfd: pytest.Ca
     assert listed == str(OWN)
     assert len(found) == 5
     assert all(re.match(r"hr/\w+ (read|idempotent|change) ", line) for line in found)
-
-
-def test_the_search_of_a_model_api_is_answered(hr_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(SHAPES.replace("127.0.0.1:50051", hr_server.address), "mcp.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert printed.startswith("{'type': 'tool_reference', 'tool_name': 'hr__")

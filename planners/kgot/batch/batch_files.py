@@ -73,7 +73,6 @@ def _markdown(report: BatchReport) -> str:
             *_table(["level", *CATEGORIES], [*levels, ["all", *(str(counts[name]) for name in CATEGORIES)]]),
             "\n## Cost by step\n",
             *_table(["step", "calls", "prompt tokens", "completion tokens", "USD", "seconds"], steps),
-            *_saved(report),
             f"\n## Tools\n\n{report.searches} searches. A tool's rank is its mean rank in the searches after which it was called.\n",
             *_table(["tool", "shown", "chosen", "rank", "calls", "failed", "tasks", "of them right"], tools),
             "\n## Tasks\n",
@@ -81,11 +80,6 @@ def _markdown(report: BatchReport) -> str:
             "",
         ]
     )
-
-
-def _saved(report: BatchReport) -> list[str]:
-    tokens = report.spared_tokens
-    return [f"\nRules that write saved about {tokens:,} prompt tokens beside a model."] if tokens else []
 
 
 def _shown(shown: ShownTool | None) -> tuple[str, str, str]:

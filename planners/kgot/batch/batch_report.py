@@ -43,7 +43,6 @@ class BatchReport:
     :param by_step: what the calls of models took, by the name of the step.
     :param by_tool: calls of tools.
     :param choice: how often each tool was among those of a search, and was called after it.
-    :param spared_tokens: of prompts that rules saved beside a model.
     """
 
     rows: tuple[ReportRow, ...]
@@ -52,7 +51,6 @@ class BatchReport:
     by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
     choice: Mapping[str, ShownTool] = field(default_factory=dict)
     searches: int = 0
-    spared_tokens: int = 0
 
     def counts(self, level: int | None = None) -> dict[Category, int]:
         """Return how many tasks are of each category.
@@ -86,7 +84,6 @@ class BatchReport:
             "by_step": {name: asdict(use) for name, use in self.by_step.items()},
             "by_tool": {name: asdict(use) for name, use in self.by_tool.items()},
             "searches": self.searches,
-            "spared_tokens": self.spared_tokens,
             "choice": {name: asdict(shown) for name, shown in self.choice.items()},
             "tools_of_tasks": {
                 name: {"tasks": n, "correct": right} for name, (n, right) in self.tools_of_tasks().items()
@@ -102,7 +99,6 @@ class BatchReport:
                     "missing": row.result.missing,
                     "error": row.result.error,
                     "seconds": row.result.seconds,
-                    "spared_tokens": row.result.spared_tokens,
                     "model": asdict(row.result.model),
                 }
                 for row in self.rows
@@ -144,7 +140,6 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> B
         by_tool=_sums(ToolUse, (result.by_tool for result in given)),
         choice=_sums(ShownTool, (result.choice for result in given)),
         searches=sum(result.searches for result in given),
-        spared_tokens=sum(result.spared_tokens for result in given),
     )
 
 

@@ -33,4 +33,4 @@ def _is_fault(record: RunRecord) -> bool:
         return bool(not given["ok"] and given["status"] == NOT_INSTALLED)
     if record.kind in ("sandbox_failed", "graph_failed"):
         return given.get("error") in _ERRORS
-    return record.kind in ("find_failed", "plan_failed", "call_failed") and given.get("code") in _CODES
+    return record.kind in ("find_failed", "call_failed") and given.get("code") in _CODES

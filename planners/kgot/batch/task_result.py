@@ -35,7 +35,6 @@ class TaskResult:
     :param again: whether the machine or a service kept it from an answer, so that another attempt may give one.
     :param seconds: that the run took, in all processes that ended properly.
     :param searches: of tools.
-    :param spared_tokens: of prompts that rules saved beside a model.
     """
 
     id: str
@@ -46,7 +45,6 @@ class TaskResult:
     again: bool = False
     seconds: float = 0.0
     searches: int = 0
-    spared_tokens: int = 0
     model: ModelUse = field(default_factory=ModelUse)
     by_step: Mapping[str, ModelUse] = field(default_factory=dict)
     by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
@@ -84,7 +82,6 @@ def task_result(id_: str, journal: RunJournal, error: str = "") -> TaskResult:
         again=not told.get("answer") and lacks_something(journal),
         seconds=round(seconds, 6),
         searches=choice.searches,
-        spared_tokens=account.spared_tokens,
         model=account.model,
         by_step=account.by_step,
         by_tool=account.by_tool,

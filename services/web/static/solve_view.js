@@ -233,7 +233,7 @@ function shown(event) {
         folded("Answer", note, code(call.text || worded(call.body) || "")));
     }
     case "Written":
-      return part(`Written: ${many(event.operations.length, "operation")}${event.spared_tokens ? `, ${many(event.spared_tokens, "prompt token")} saved by rules` : ""}`, folded("Operations", element("ol", {}, ...event.operations.map(operation))),
+      return part(`Written: ${many(event.operations.length, "operation")}`, folded("Operations", element("ol", {}, ...event.operations.map(operation))),
         ...event.dropped.map(({ operation: own, fault: why }) => element("div", { class: "fault" }, "Dropped: ", element("ul", {}, operation(own)), fault(why))));
     case "Queried":
       return part(`Asked the graph (${event.kind})`, code(event.query), fault(event.fault), ...(event.rows ? rowsOf(event.rows) : []));

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from inference import HashingEncoder
-from planners.personal.google_events import google_calendar
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
@@ -63,9 +62,10 @@ def home(tmp_path: Path) -> Path:
     (folder / "mail" / "INBOX" / "cur" / "1").write_text(MAIL, encoding="utf-8")
     (folder / "mail" / "INBOX" / "cur" / f"2{STEER}").write_text("no mail", encoding="utf-8")
     (folder / "files" / os.fsdecode(f"{STEER}.txt".encode() + b"\xff")).write_text("x", encoding="utf-8")
-    day = {"dateTime": "2026-06-01T10:00:00Z"}
-    calendar, _ = google_calendar([{"id": "1", "summary": f"Party{STEER}", "start": day, "end": day}], "c")
-    (folder / "calendars" / "a.ics").write_bytes(calendar)
+    day = "20260601T100000Z"
+    event = ("BEGIN:VEVENT", "UID:1", f"SUMMARY:Party{STEER}", f"DTSTART:{day}", f"DTEND:{day}", "END:VEVENT")
+    calendar = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//c//c//EN", *event, "END:VCALENDAR", "")
+    (folder / "calendars" / "a.ics").write_text("\r\n".join(calendar), encoding="utf-8", newline="")
     return folder
 
 

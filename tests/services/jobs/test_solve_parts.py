@@ -1,4 +1,4 @@
-"""The parts of a run of ``egotools solve``: attempts of a call, and the votes of rules."""
+"""The parts of a run of ``egotools solve``: attempts of a call, files, tools."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.runs.run_journal import open_run_journal
+from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 from tests.harness.http_server import Loopback, Reply
@@ -21,7 +22,7 @@ from tests.planners.calling.tools import NOTHING, http
 from tests.planners.kgot.run_fakes import FakeFinder, tool
 from tests.planners.kgot.tools.task_documents import zipped
 
-TODAY = "2026-11-20"
+MODEL = ChatEndpoint(base_url="http://127.0.0.1:1/v1", model="m")
 BEGUN = {
     **{"run": "solve", "question": "?", "language": "python", "files": [], "fence_key": "ab"},
     **{name: {} for name in ("settings", "models", "about", "prices")},
@@ -29,7 +30,7 @@ BEGUN = {
 
 
 async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Path) -> None:
-    plan = SolvePlan(graph="memory", today=TODAY)
+    plan = SolvePlan(graph="memory", endpoint=MODEL)
     with Loopback(lambda arrived: Reply(status=503)) as server, open_run_journal(tmp_path / "run") as journal:
         async with AsyncClient("127.0.0.1:1") as client:
             tools = SolveTools(client=client, own=None, access=ToolAccess(servers={"": server.url}), ask=never)
@@ -43,7 +44,7 @@ async def test_files_of_one_name_of_two_archives_keep_their_names_when_a_run_goe
     task = KgotTask(question="?", files=(tmp_path / "a.zip", tmp_path / "b.zip"))
     zipped(tmp_path / "a.zip", {"x.csv": b"of a"})
     zipped(tmp_path / "b.zip", {"x.csv": b"of b"})
-    plan = SolvePlan(graph="memory", today=TODAY)
+    plan = SolvePlan(graph="memory", endpoint=MODEL)
     async with AsyncClient("127.0.0.1:1") as client:
         tools = SolveTools(client=client, own=None, access=ToolAccess(), ask=never)
         with open_run_journal(tmp_path / "run") as journal:

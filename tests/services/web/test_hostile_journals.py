@@ -65,7 +65,6 @@ def deep(levels: int) -> Any:
         {"fence_key": "zz"},
         {"fence_key": "0"},
         {"fence_key": None},
-        {"about": {"today": "x"}},
         {"about": 3},
         {"prices": {"graph": ["a", "b"]}},
     ],

@@ -13,8 +13,7 @@ import pytest
 from ontology.errors import StorageError
 from services.server.call_record import CallRecord
 from services.server.caller import Caller
-from services.server.observe.audit_check import verify_audit_log
-from services.server.observe.audit_log import AuditLog, head_of
+from services.server.observe.audit_log import AuditLog
 from services.server.observe.audit_trail import AUDITED_METHODS, AuditTrail
 from services.server.observe.prometheus_metrics import METHODS
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
@@ -37,7 +36,6 @@ async def test_a_change_has_an_entry_before_it_and_one_after_it(tmp_path: Path) 
     await trail.begin(CallRecord(method="Retrieve"))
     await trail.end(CallRecord(method="Retrieve"), "OK")
     assert entries(path)[1:] == [("publish", "ann", "acme", "s2", "DATA_LOSS")]
-    assert verify_audit_log(path).faults == ()
 
 
 async def test_a_change_that_cannot_be_noted_is_not_made_and_one_that_was_made_is_said(
@@ -55,7 +53,7 @@ async def test_a_change_that_cannot_be_noted_is_not_made_and_one_that_was_made_i
 async def test_who_holds_the_lock_of_the_log_has_changes_refused_but_holds_up_no_other_work(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     trail = AuditTrail(AuditLog(path, lock_s=0.05))
-    with head_of(path).open("w") as held:
+    with path.open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         trail.denied("Publish", actor="eve", tenant="", reason="PERMISSION_DENIED")
         began = [asyncio.ensure_future(trail.begin(PUBLISH, "s2")) for _ in range(40)]
@@ -86,7 +84,6 @@ async def test_swaps_and_denials_of_a_server_are_in_its_log_when_it_has_stopped(
         ("swap", "server", "", "torn", "SNAPSHOT_CORRUPT"),
         ("load-policy", "server", "", "policy.yaml", "done"),
     }
-    assert verify_audit_log(path).faults == ()
 
 
 def test_the_methods_that_are_audited_are_methods() -> None:

@@ -23,7 +23,6 @@ from retrieval.snapshot.history import history
 from services.server.access.server_access import access_of
 from services.server.access.static_tokens import create_token
 from services.server.catalog_store import CatalogStore
-from services.server.observe.audit_check import verify_audit_log
 from services.server.server import Server
 from tests.harness.editions import EditionStore, build_editions
 from tests.harness.issuers import Authority, write_pair, write_policy
@@ -80,7 +79,6 @@ async def test_a_publication_is_audited_before_and_after_and_counted(built: Edit
     ]
     swaps = [entry for entry in entries(audit) if entry[0] == "swap"]
     assert {("swap", "server", beta, "done"), ("swap", "server", beta, "SNAPSHOT_CORRUPT")} <= set(swaps)
-    assert verify_audit_log(audit).faults == ()
     assert (
         found["egotools_requests_total", "OK", "Publish", ""]
         == found["egotools_requests_total", "OK", "Rollback", ""]

@@ -1,0 +1,47 @@
+"""Options and commands of earlier releases: a command line that has one is refused with what took its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ontology.errors import InvalidArgumentError
+from services.cli.console import show_error
+
+__all__ = ["REMOVED", "RefusingGroup"]
+
+_NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {
+        "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
+        "solve --write": _NO_RULES,
+        "solve --domain": _NO_RULES,
+        "solve --today": _NO_RULES,
+    }
+)
+"""Command, or command and option, without ``egotools`` → what to do in its place."""
+
+
+class RefusingGroup(TyperGroup):
+    """The command ``egotools``, which says what took the place of what is gone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what is gone, and parse the rest."""
+        for gone, remedy in REMOVED.items():
+            if _has(gone.split(), args):
+                error = InvalidArgumentError("it was removed", subject=gone, remedy=remedy)
+                show_error(error, as_json="--json" in args)
+                raise typer.Exit(error.exit_code)
+        return super().parse_args(ctx, args)
+
+
+def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
+    """Whether a command line begins with the words of a command, and has its option, if there is one."""
+    words = [word for word in gone if not word.startswith("-")]
+    given = [each for each in args if each not in ("-v", "--verbose")]
+    named = {each.partition("=")[0] for each in given[len(words) :]}
+    return given[: len(words)] == words and named.issuperset(gone[len(words) :])

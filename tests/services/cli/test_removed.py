@@ -1,0 +1,21 @@
+"""What earlier releases had is refused with what took its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.cli.removed import REMOVED
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+
+
+@pytest.mark.parametrize("said", REMOVED)
+def test_what_is_gone_is_refused_with_what_took_its_place(run: Run, said: str) -> None:
+    code, _, err = run(*said.split(), "x")
+    assert code == 2
+    assert "it was removed" in err and REMOVED[said].split()[0] in err
+
+
+def test_an_option_that_never_was_is_refused_as_before(run: Run) -> None:
+    code, _, err = run("solve", "q", "--nonsense")
+    assert code == 2 and "removed" not in err

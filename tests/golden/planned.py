@@ -126,9 +126,9 @@ def _walks(folder: Path) -> dict[str, Any]:
         bases = [part for name, url in systems.items() for part in ("--base-url", f"{name}={url}")]
         for row in _rows(_WALKS / "enterprise.jsonl")[::10]:
             journal = folder / f"{row['id']}.jsonl"
-            given = ("--store", company_store(folder), "--today", "2026-11-20", "--journal", journal, "--json")
+            asked = ("--store", company_store(folder), "--today", "2026-11-20", "--journal", journal, "--json")
             seen[row["id"]] = _told(
-                invoke(folder, "plan", row["request"], "--domain", "enterprise", *bases, *given, ordered=False), journal
+                invoke(folder, "plan", row["request"], "--domain", "enterprise", *bases, *asked, ordered=False), journal
             )
     return seen
 

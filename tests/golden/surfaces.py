@@ -152,7 +152,7 @@ def invoke(folder: Path, *arguments: object, ordered: bool = True) -> list[Any]:
     done = runner.invoke(app, list(map(str, arguments)))
     text = steady(done.output, folder)
     failed = done.exception is not None and not isinstance(done.exception, SystemExit)
-    told = text.strip().partition("\n")[0][:300]
+    told: Any = text.strip().partition("\n")[0][:300]
     if told in ("{", "["):  # JSON: its answer, or the problem
         found = json.loads(done.stdout)
         known = found if isinstance(found, dict) else {}
@@ -271,8 +271,8 @@ async def _wire_replies(store: Path) -> dict[str, Any]:
                     ("plan_tools", {"query": _TASK}),
                     ("call_tool", {"id": "nobody/knows"}),
                 ):
-                    told = await mcp.call_tool(name, arguments)
-                    seen[f"mcp {name} {json.dumps(arguments)}"] = digest(_untimed(told.model_dump_json()))
+                    reply = await mcp.call_tool(name, arguments)
+                    seen[f"mcp {name} {json.dumps(arguments)}"] = digest(_untimed(reply.model_dump_json()))
     return seen
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.cli.removed import REMOVED
-from tests.services.conftest import Run
-from tests.services.conftest import run as run
+from tests.harness.commands import Run
 
 
 @pytest.mark.parametrize("said", REMOVED)

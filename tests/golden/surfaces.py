@@ -271,8 +271,8 @@ async def _wire_replies(store: Path) -> dict[str, Any]:
                     ("plan_tools", {"query": _TASK}),
                     ("call_tool", {"id": "nobody/knows"}),
                 ):
-                    reply = await mcp.call_tool(name, arguments)
-                    seen[f"mcp {name} {json.dumps(arguments)}"] = digest(_untimed(reply.model_dump_json()))
+                    called = await mcp.call_tool(name, arguments)
+                    seen[f"mcp {name} {json.dumps(arguments)}"] = digest(_untimed(called.model_dump_json()))
     return seen
 
 

@@ -21,6 +21,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
+        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
     }
 )
 """Command, or command and option, without ``egotools`` → what to do in its place."""

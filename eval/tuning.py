@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -70,7 +70,8 @@ class Tuning:
     """What was found: numbers of requests, CompleteRecall@k on the held-out ones, and of how many gold sets more or fewer are complete.
 
     :param p_value: two-sided, of McNemar's exact test over gold sets.
-    :param reason: why the weights must not be published; empty where they are better.
+    :param before: the weights of the snapshot; ``found`` are those of the search.
+    :param reason: why these must not be published; empty where they are better.
     """
 
     k: int
@@ -81,8 +82,8 @@ class Tuning:
     gained: int
     lost: int
     p_value: float
-    before: RankingWeights
-    weights: RankingWeights
+    before: dict[str, float]
+    found: dict[str, float]
     reason: str
 
 
@@ -98,7 +99,7 @@ def read_parts(place: Path, *, seed: int = 0) -> tuple[Queries, Queries]:
     queries = read_queries([file]).queries
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip())
     if generated := sum(row.get("generator", "hand") != "hand" for row in rows):
-        problem = f"{generated} of {len(queries)} requests were generated: what weights gain on those, they do not gain on requests of people"
+        problem = f"{generated} of {len(queries)} requests were generated: what weights gain on those they need not gain on requests of people"
         remedy = "Tune on requests that people made, each with the tools that it needs"
         raise InvalidArgumentError(problem, subject=str(file), remedy=remedy)
     for query in queries:
@@ -173,7 +174,14 @@ def tune(
     for case, was, now in zip(held_out, old, new, strict=True):
         net[case.gold_set] += now - was
     gained, lost = sum(change > 0 for change in net.values()), sum(change < 0 for change in net.values())
-    tuning = Tuning(
+    p_value = mcnemar(gained, lost)
+    told = f"on held-out requests CompleteRecall@{k} goes from {sum(old) / len(old):.1%} to {sum(new) / len(new):.1%}"
+    reasons = {
+        "the weights that the snapshot has are the best that were found": weights == before,
+        f"{told}: nothing is gained": sum(new) <= sum(old) or gained <= lost,
+        f"{told}, which may be chance (p = {p_value:.2f})": p_value >= _SIGNIFICANT,
+    }
+    return Tuning(
         k=k,
         searched=len(searched),
         held_out=len(held_out),
@@ -181,18 +189,11 @@ def tune(
         recall_after=round(sum(new) / len(new), 4),
         gained=gained,
         lost=lost,
-        p_value=round(mcnemar(gained, lost), 6),
-        before=before,
-        weights=weights,
-        reason="",
+        p_value=round(p_value, 6),
+        before=dict(before),
+        found=dict(weights),
+        reason=next((reason for reason, holds in reasons.items() if holds), ""),
     )
-    found = f"on held-out requests CompleteRecall@{k} goes from {tuning.recall_before:.1%} to {tuning.recall_after:.1%}"
-    if weights == before:
-        return replace(tuning, reason="the weights that the snapshot has are the best that were found")
-    if sum(new) <= sum(old) or gained <= lost:
-        return replace(tuning, reason=f"{found}: nothing is gained")
-    chance = f"{found}, which may be chance (p = {tuning.p_value:.2f})" if tuning.p_value >= _SIGNIFICANT else ""
-    return replace(tuning, reason=chance)
 
 
 def _search(cases: Sequence[Case], cutoffs: Sequence[int], progress: Progress) -> RankingWeights:

@@ -39,7 +39,7 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
             row = [f"{made.searched:,}", f"{made.held_out:,}", f"{made.recall_before:.1%}", f"{made.recall_after:.1%}"]
             columns = ["searched on", "held out", f"CompleteRecall@{made.k} before", "after", "gained", "lost", "p"]
             stdout.print(table("Requests", columns, [[*row, f"{made.gained}", f"{made.lost}", f"{made.p_value:.2g}"]]))
-            moved = [[n, f"{made.before[n]:g}", f"{found:.3g}"] for n, found in made.weights.items()]
+            moved = [[n, f"{made.before[n]:g}", f"{found:.3g}"] for n, found in made.found.items()]
             stdout.print(table("Weights", ["weight", "before", "found"], moved))
         stdout.print(f"[bold {'green' if tuned.published_id else 'yellow'}]{escape(tuned.outcome)}[/]", soft_wrap=True)
     if not tuned.published_id:

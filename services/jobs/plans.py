@@ -407,7 +407,7 @@ class TuningPlan:
             "--out",
             "-o",
             file_okay=False,
-            help="Store to publish the new version in. Default: the store of the snapshot.",
+            help="Store to publish the new version in. Default: the store that is tuned.",
         ),
     ] = None
     k: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,32 +34,33 @@ NOT_BETTER = 15
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The result: which snapshot was tuned, the id of the one published in its place (or empty), and the weights that serve now.
+    """The tuned snapshot, the id of the one published in its place (or empty), the weights that serve now, and what was found.
 
     :param tuning: None after a rollback.
     """
 
     snapshot_id: str
     published_id: str
-    weights: RankingWeights
+    weights: dict[str, float]
     tuning: Tuning | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, printed by ``--json``; that of a tuning is kept in the store."""
-        ids = {"snapshot_id": self.snapshot_id, "published": bool(self.published_id), "published_id": self.published_id}
-        if self.tuning is None:
-            return {**ids, "weights": dict(self.weights), "shipped": self.weights == SHIPPED}
-        weights = {"before": dict(self.tuning.before), "found": dict(self.tuning.weights), "shipped": dict(SHIPPED)}
-        figures = {name: value for name, value in asdict(self.tuning).items() if name != "before"}
-        return {**ids, **figures, "better": not self.tuning.reason, "weights": weights}
+        found = {} if self.tuning is None else asdict(self.tuning)
+        made = {
+            "snapshot_id": self.snapshot_id,
+            "published": bool(self.published_id),
+            "published_id": self.published_id,
+        }
+        return {**made, "weights": self.weights, "shipped": self.weights == dict(SHIPPED), **found}
 
     @property
     def outcome(self) -> str:
         """The result in one sentence."""
-        if self.tuning is not None and not self.published_id:
+        if self.tuning is not None and self.tuning.reason:
             return f"Nothing was published: {self.tuning.reason}."
-        which = "the shipped" if self.weights == SHIPPED else "tuned"
-        return f"Snapshot {self.published_id}, with {which} weights, was published in place of {self.snapshot_id}, and serves now."
+        made = f"{self.published_id}, with {'the shipped' if self.weights == dict(SHIPPED) else 'tuned'} weights,"
+        return f"Snapshot {made} was published in place of {self.snapshot_id}, and serves now."
 
 
 def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Tuned:
@@ -70,8 +71,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the weights before with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
-    store = _target_store(plan)
-    replaces = published_id(store)
+    replaces = published_id(_target_store(plan))
     searched, held_out = read_parts(plan.labels, seed=plan.seed)
     engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
     snapshot, before = engine.snapshot, weights_of(engine.snapshot)
@@ -81,43 +81,37 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
     cases = collect(retriever, snapshot, [*searched, *held_out], progress)
     tuning = tune(cases[: len(searched)], cases[len(searched) :], before=before, k=plan.k, progress=progress)
-    published = ""
+    tuned = Tuned(snapshot_id=snapshot.id, published_id="", weights=dict(before), tuning=tuning)
     if not tuning.reason:
         progress("publish", 0, 0)
-        section = tuned_after(snapshot.manifest.ranking, ranking_section(tuning.weights))
-        published = _publish(snapshot, store, section, plan, replaces)
-    weights = tuning.weights if published else before
-    tuned = Tuned(snapshot_id=snapshot.id, published_id=published, weights=weights, tuning=tuning)
-    keep_report(store, f"{snapshot.id}.tuning.json", json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n")
+        section = tuned_after(snapshot.manifest.ranking, ranking_section(RankingWeights(**tuning.found)))
+        tuned = replace(_published(snapshot, section, plan, replaces), tuning=tuning)
+    text = json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n"
+    keep_report(_target_store(plan), f"{snapshot.id}.tuning.json", text)
     return tuned
 
 
 def roll_back_weights(plan: TuningPlan) -> Tuned:
     """Publish the content of a snapshot with the ranking weights before the present ones, atomically.
 
-    With the shipped weights this is the snapshot that the build wrote, with the same id. What was built, changed or learned since the
-    tuning stays: ``egotools rollback`` goes back to an earlier snapshot as a whole.
-
     :raises NotFoundError: when the snapshot has the shipped weights.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    store = _target_store(plan)
-    replaces = published_id(store)
+    replaces = published_id(_target_store(plan))
     snapshot = open_snapshot(plan.snapshot)
-    section = snapshot.manifest.ranking
-    if section is None:
+    if snapshot.manifest.ranking is None:
         remedy = "Go back to an earlier snapshot with: egotools rollback --store STORE"
         problem = "the snapshot has the shipped weights, and none before them"
         raise NotFoundError(problem, subject=snapshot.id, remedy=remedy)
-    published = _publish(snapshot, store, rolled_back(section), plan, replaces)
-    return Tuned(snapshot_id=snapshot.id, published_id=published, weights=weights_of(open_snapshot(store)))
+    return _published(snapshot, rolled_back(snapshot.manifest.ranking), plan, replaces)
 
 
-def _publish(snapshot: Snapshot, store: Path, section: RankingSection | None, plan: TuningPlan, replaces: str) -> str:
+def _published(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:
+    store = _target_store(plan)
     published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
     copy_build_report(snapshot, store, published)
     collect_after(store, DEFAULT_KEEP)
-    return published
+    return Tuned(snapshot_id=snapshot.id, published_id=published, weights=dict(weights_of(open_snapshot(store))))
 
 
 def _target_store(plan: TuningPlan) -> Path:

@@ -18,7 +18,7 @@ from ontology.progress import no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.feature_matrix import FeatureMatrix
-from retrieval.ranking.weights import BASELINE, SHIPPED
+from retrieval.ranking.weights import BASELINE, SHIPPED, RankingWeights
 from retrieval.snapshot.reader import open_snapshot
 from tests.retrieval.conftest import REQUESTS, TOOLS, content_of, published
 
@@ -46,9 +46,9 @@ def test_a_planted_truth_is_found_and_helps_on_requests_held_out(truth: str) -> 
     found = tune(cases[:30], cases[30:], k=10)
     assert found.reason == "" and found.p_value < 0.05
     assert found.recall_after > found.recall_before + 0.2
-    proportions = {name: found.weights[name] / SHIPPED[name] for name in SHIPPED.features}
+    proportions = {name: found.found[name] / SHIPPED[name] for name in SHIPPED.features}
     assert max(proportions, key=lambda name: proportions[name]) == truth
-    again = tune(cases[:30], cases[30:], before=found.weights, k=10)
+    again = tune(cases[:30], cases[30:], before=RankingWeights(**found.found), k=10)
     assert again.reason == "the weights that the snapshot has are the best that were found"
 
 

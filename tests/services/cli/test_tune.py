@@ -134,7 +134,7 @@ def test_what_is_not_better_is_not_published(run: Run, store: Path, false: Path)
     code, out, err = run("tune", store, "--on", false, "-k", 3, "--json")
     said = json.loads(out)
     assert (code, err) == (NOT_BETTER, "")
-    assert (said["published"], said["published_id"], said["better"]) == (False, "", False)
+    assert (said["published"], said["published_id"]) == (False, "")
     assert said["reason"]
     assert (store / "CURRENT").read_text(encoding="utf-8") == before
     assert len(list((store / "snapshots").iterdir())) == 1

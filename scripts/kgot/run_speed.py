@@ -7,7 +7,6 @@ import json
 import resource
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from egotools import Tool

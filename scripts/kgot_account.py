@@ -29,7 +29,7 @@ __all__: list[str] = []
 _PARTS = ("oracle", "faults", "tools", "real", "page")
 _SEED = 7
 _REAL_TASKS = 30
-_STORES = "ladybug,memory,rdf"
+_STORES = "memory,rdf"
 
 
 async def _measure(chosen: argparse.Namespace, tasks: Sequence[AccountTask], kept: dict[str, KeptRows]) -> None:

@@ -1,1 +1,1 @@
-"""Property graphs that planners write and query: one seam over Ladybug, Bolt, RDF and memory; statements pass an allow-list."""
+"""Property graphs: one seam over memory, RDF and Bolt to write and query, one over Ladybug and Bolt that only reads."""

@@ -1,7 +1,6 @@
 """An engine of graphs in a process of its own: one that crashes, takes too long or too much memory ends alone.
 
-A request is a line of JSON, and so is its answer; one that has ``more`` goes on in the next line. The script imports nothing of
-the project.
+A request is a line of JSON, and so is its answer. The script imports nothing of the project.
 """
 
 from __future__ import annotations
@@ -79,8 +78,8 @@ class EngineProcess:
         """Whether it is known to have ended."""
         return self._process.returncode is not None
 
-    async def ask(self, request: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
-        """Send a request, and return the parts of its answer, one or more. One request at a time.
+    async def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request, and return its answer. One request at a time.
 
         :raises EngineEndedError: when the process ends before it has answered.
         :raises TimeoutError: when it takes longer; the process is then ended, and so it is where the caller is cancelled:
@@ -105,19 +104,16 @@ class EngineProcess:
             self._process.kill()
         await self._process.wait()
 
-    async def _exchange(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
         if self._process.stdin is None or self._process.stdout is None:
             raise EOFError
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         await self._process.stdin.drain()
-        parts: list[dict[str, Any]] = []
-        while not parts or parts[-1].get("more"):
-            line = await self._process.stdout.readline()
-            part = json.loads(line) if line else None
-            if not isinstance(part, dict):
-                raise EOFError
-            parts.append(part)
-        return parts
+        line = await self._process.stdout.readline()
+        answer = json.loads(line) if line else None
+        if not isinstance(answer, dict):
+            raise EOFError
+        return answer
 
 
 def _signal_name(code: int | None) -> str:

@@ -8,16 +8,14 @@ from collections.abc import AsyncIterator
 from ontology.errors import InvalidArgumentError
 from planners.calling.sandbox import Sandbox
 from planners.graphs.bolt.bolt_graph import open_bolt_graph
-from planners.graphs.graph_path import graph_path
-from planners.graphs.ladybug.ladybug_graph import LadybugGraph
 from planners.graphs.memory_graph import MemoryGraph
 from planners.graphs.property_graph import PropertyGraph
 from planners.graphs.rdf.rdf_graph import open_rdf_graph
 
 __all__ = ["DEFAULT_STORE", "open_graph"]
 
-DEFAULT_STORE = "ladybug"
-GRAPH_ADDRESSES = ("memory", "ladybug", "ladybug:PATH", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")
+DEFAULT_STORE = "memory"
+GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf", "rdf:http://…")
 """What addresses look like."""
 
 
@@ -25,8 +23,7 @@ GRAPH_ADDRESSES = ("memory", "ladybug", "ladybug:PATH", "neo4j:bolt://USER:PASSW
 async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
     """Open a graph, and close it at the end.
 
-    Graphs in memory (``memory``, ``ladybug``, ``rdf``) start empty and end with the context; ``ladybug:PATH`` keeps its file;
-    of the others their own modules say what is kept.
+    ``memory`` and ``rdf`` start empty and end with the context; of the others their own modules say what is kept.
 
     :param sandbox: runs the Python of a graph in ``memory``; without one it refuses statements and queries.
     :raises InvalidArgumentError: when it is no such address.
@@ -36,13 +33,6 @@ async def open_graph(address: str = DEFAULT_STORE, sandbox: Sandbox | None = Non
     store, _, rest = address.partition(":")
     if store == "memory" and not rest:
         yield MemoryGraph(sandbox)
-    elif store == "ladybug":
-        graph = LadybugGraph(graph_path(store, rest) if rest else None)
-        try:
-            await graph.open()
-            yield graph
-        finally:
-            await graph.close()
     elif store == "neo4j" and rest:
         async with open_bolt_graph(rest) as bolt:
             yield bolt

@@ -1,7 +1,6 @@
 """A property graph as rows: nodes and edges under integer keys, changed by typed operations.
 
-The memory store is this; the Ladybug store plans its typed operations on it and writes the difference. Rows never
-change: a copy of the graph shares them, and what was changed is found by comparing identities.
+The memory store is this. Rows never change: a copy of the graph shares them, and what was changed is found by comparing identities.
 """
 
 from __future__ import annotations

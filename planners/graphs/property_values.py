@@ -20,7 +20,7 @@ __all__ = [
 MAX_TEXT = 1_000_000
 """Characters of one text value: chosen as ten times the longest page that ``inspect_file`` gives in our tests."""
 MAX_LIST = 10_000
-"""Members of one list: chosen as what Bolt, SPARQL and Ladybug each wrote in under a second in our tests."""
+"""Members of one list: chosen as what Bolt and SPARQL each wrote in under a second in our tests."""
 MAX_NAME = 256
 """Characters of a label, type or property name: no name of our catalogues has more than 80."""
 _INT64 = range(-(2**63), 2**63)

@@ -77,7 +77,7 @@ async def measure_real(
     rows: KeptRows,
     *,
     runs: int,
-    store: str = "ladybug",
+    store: str = "memory",
     events: Path | None = None,
 ) -> None:
     """Run each task by each system, as often as is said.

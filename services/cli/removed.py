@@ -22,9 +22,11 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
+        "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
+        "egotools ask --graph ladybug:PATH asks a file",
     }
 )
-"""Command, or command and option, without ``egotools`` → what to do in its place."""
+"""Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
 
 
 class RefusingGroup(TyperGroup):
@@ -41,8 +43,17 @@ class RefusingGroup(TyperGroup):
 
 
 def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
-    """Whether a command line begins with the words of a command, and has its option, if there is one."""
-    words = [word for word in gone if not word.startswith("-")]
+    """Whether a command line begins with the words of a command, and has its option and value, if they are named.
+
+    A value is also meant by what begins with it and a colon (``ladybug:PATH``).
+    """
+    at = next((at for at, word in enumerate(gone) if word.startswith("-")), len(gone))
+    words, option = list(gone[:at]), gone[at:]
     given = [each for each in args if each not in ("-v", "--verbose")]
-    named = {each.partition("=")[0] for each in given[len(words) :]}
-    return given[: len(words)] == words and named.issuperset(gone[len(words) :])
+    if given[:at] != words or not option:
+        return given[:at] == words
+    for name, after in zip(given[at:], [*given[at + 1 :], ""], strict=False):
+        name, equals, value = name.partition("=")
+        if name == option[0] and (not option[1:] or (value if equals else after).partition(":")[0] == option[1]):
+            return True
+    return False

@@ -67,7 +67,7 @@ def _refuse_shared_store(plan: SolvePlan) -> None:
     """Refuse a store that two runs would share."""
     if ":" in plan.graph:
         raise InvalidArgumentError(
-            "each task needs a store of its own", subject="--graph", remedy="Use ladybug, memory or rdf with --tasks"
+            "each task needs a store of its own", subject="--graph", remedy="Use memory or rdf with --tasks"
         )
 
 

@@ -35,10 +35,10 @@ class RunOptions:
         str,
         Option(
             "--graph",
-            help="Store of the task's graph: ladybug, memory, rdf, ladybug:PATH, rdf:http://… or neo4j:bolt://USER:PASSWORD@HOST:PORT. "
+            help="Store of the task's graph: memory, rdf, rdf:http://… or neo4j:bolt://USER:PASSWORD@HOST:PORT. "
             "It must be empty, and is emptied when a run goes on.",
         ),
-    ] = "ladybug"
+    ] = "memory"
     retrieve: Annotated[
         str,
         Option(

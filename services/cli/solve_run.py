@@ -82,6 +82,7 @@ async def solve(
     :raises ClientError: when the server does not answer.
     """
     with _journal(journal) as kept:
+        _check_store(header_of(kept), str(journal))
         async with (
             opened_tools(catalogue, access, ask) as tools,
             open_solve_parts(plan, tools, task, kept, unusable=unusable) as parts,
@@ -124,6 +125,19 @@ def _check_steps(header: Mapping[str, Any], subject: str) -> None:
     if not {"graph", "tool"} <= header["models"].keys():
         raise InvalidArgumentError(
             "the journal does not say who took its steps", subject=subject, remedy="Name the journal of a whole run"
+        )
+
+
+def _check_store(header: Mapping[str, Any] | None, subject: str) -> None:
+    """Check that the graph of a run can be built again.
+
+    :raises InvalidArgumentError: when its store is none of this release.
+    """
+    if header is not None and header["about"].get("graph") == "ladybug":
+        raise InvalidArgumentError(
+            "the graph of this run stood in Ladybug, which this release only reads",
+            subject=subject,
+            remedy="Give a new file: the task is then solved with a graph in memory; a finished run can be seen with --replay",
         )
 
 

@@ -14,6 +14,7 @@ from egotools import AsyncClient
 from inference.budget import Budget
 from inference.chat import ChatModel
 from inference.retry import RetryPolicy
+from ontology.errors import IsolationError
 from planners.calling.call_limits import CallLimits
 from planners.calling.consent import Ask, always
 from planners.calling.fence_marks import FenceMarks
@@ -94,6 +95,8 @@ async def open_solve_parts(
         unusable(await own.ready())
         await unpack_again(own, files, journal)
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
+        if graph.language == "python" and plan.settings.retrieve != "direct":
+            await _check_isolation(sandbox)
         limits = CallLimits(calls=plan.max_calls, seconds=plan.settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
@@ -108,6 +111,21 @@ async def open_solve_parts(
             about=plan.about(),
             marks=marks,
         )
+
+
+async def _check_isolation(sandbox: Sandbox) -> None:
+    """Check that a graph in memory can be asked, before a model is.
+
+    :raises IsolationError: when Python cannot be isolated here.
+    """
+    try:
+        await sandbox.check()
+    except IsolationError as error:
+        raise IsolationError(
+            f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}",
+            subject=error.subject,
+            remedy=f"{error.remedy}; or take a store that needs no Python: --graph rdf",
+        ) from None
 
 
 def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:

@@ -38,7 +38,7 @@ class SolvePlan:
     :param max_calls: calls of tools of a run.
     """
 
-    graph: str = "ladybug"
+    graph: str = "memory"
     settings: KgotSettings = field(default_factory=KgotSettings)
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
     tool_model: ModelAddress = field(default_factory=ModelAddress)

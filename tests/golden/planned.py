@@ -42,10 +42,13 @@ _TIMED = {
 _SOLVED: Mapping[str, Any] = {
     "next_step": [
         {"query_type": "INSERT", "content": "read the text and the tables in a file: sales.csv"},
-        {"query_type": "RETRIEVE", "content": "MATCH (s:Zsale) RETURN s.amount AS amount"},
+        {
+            "query_type": "RETRIEVE",
+            "content": "result = [n['amount'] for _, n in G.nodes(data=True) if n['label'] == 'Zsale']",
+        },
     ],
     "tool_calls": [{"calls": [{"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}]}],
-    "write_graph": [{"statements": ["CREATE (:Zsale {amount: 8})"]}],
+    "write_graph": [{"nodes": [{"label": "Zsale", "key": {"amount": 8}, "properties": {}}], "edges": []}],
     "maths_needed": [{"needed": False}],
     "final_answer": [{"answer": "8"}],
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from planners.graphs.cypher.cypher_tokens import CypherToken
@@ -40,21 +40,15 @@ class NodePattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelPattern:
-    """``-[variable:TYPE*1..3 {…}]->``, or ``-->`` (then ``open`` and ``close`` are the places of its dashes).
+    """``-[variable:TYPE*1..3 {…}]->``; ``-->`` is none.
 
+    :param types: places of the tokens of its types.
     :param star: place of the sign of a path of any length, or -1.
-    :param left: places of the brackets that open the nodes at both ends, as they stand; -1: none is there.
     """
 
-    open: int
-    close: int
-    bare: bool
     variable: str
     types: tuple[int, ...]
     star: int
-    properties: int
-    left: int
-    right: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,14 +71,10 @@ def cypher_patterns(tokens: Sequence[CypherToken]) -> CypherPatterns:
     for at, token in enumerate(tokens):
         if token.symbol("(") and (node := _node(tokens, at)) and _is_pattern(tokens, node, found):
             found.nodes[at] = node
-    ends = {node.close: at for at, node in found.nodes.items()}
+    ends = {node.close for node in found.nodes.values()}
     for at in range(1, len(tokens) - 1):
-        if tokens[at - 1].symbol("-") and _after_node(tokens, at - 1, ends) >= 0:
-            rel = (
-                _bracketed_rel(tokens, at, ends, found)
-                if tokens[at].symbol("[")
-                else _bare_rel(tokens, at, ends, found)
-            )
+        if tokens[at].symbol("[") and tokens[at - 1].symbol("-") and _follows_node(tokens, at - 1, ends):
+            rel = _rel(tokens, at)
             if rel is not None:
                 found.rels.append(rel)
     return found
@@ -189,15 +179,15 @@ def _map(tokens: Sequence[CypherToken], at: int) -> tuple[int, int]:
     return -1, at + 1 if tokens[at].kind == "parameter" else at
 
 
-def _after_node(tokens: Sequence[CypherToken], dash: int, ends: dict[int, int]) -> int:
-    """Return the node that a dash starts from, or -1."""
-    before = dash - 2 if dash and tokens[dash - 1].symbol("<") else dash - 1
-    return ends.get(before, -1)
+def _follows_node(tokens: Sequence[CypherToken], dash: int, ends: Container[int]) -> bool:
+    """Say whether a dash starts from a node.
+
+    :param ends: places of the brackets that close nodes.
+    """
+    return (dash - 2 if dash and tokens[dash - 1].symbol("<") else dash - 1) in ends
 
 
-def _bracketed_rel(
-    tokens: Sequence[CypherToken], at: int, ends: dict[int, int], found: CypherPatterns
-) -> RelPattern | None:
+def _rel(tokens: Sequence[CypherToken], at: int) -> RelPattern | None:
     place, variable, star = at + 1, "", -1
     if tokens[place].is_name:
         variable, place = tokens[place].text, place + 1
@@ -206,43 +196,7 @@ def _bracketed_rel(
         star = place
         while not tokens[place].symbol("{", "]"):
             place += 1
-    properties, place = _map(tokens, place)
+    _, place = _map(tokens, place)
     if not tokens[place].symbol("]") or place + 1 >= len(tokens) or not tokens[place + 1].symbol("-"):
         return None
-    return _rel(tokens, at, place, ends, found, variable=variable, types=types, star=star, properties=properties)
-
-
-def _bare_rel(tokens: Sequence[CypherToken], at: int, ends: dict[int, int], found: CypherPatterns) -> RelPattern | None:
-    if not tokens[at].symbol("-"):
-        return None
-    return _rel(tokens, at - 1, at, ends, found, bare=True)
-
-
-def _rel(
-    tokens: Sequence[CypherToken],
-    open_: int,
-    close: int,
-    ends: dict[int, int],
-    found: CypherPatterns,
-    *,
-    bare: bool = False,
-    variable: str = "",
-    types: tuple[int, ...] = (),
-    star: int = -1,
-    properties: int = -1,
-) -> RelPattern:
-    dash = open_ if bare else open_ - 1
-    after = close + 1 if bare else close + 2
-    right = after < len(tokens) and tokens[after].symbol(">")
-    to = after + 1 if right else after
-    return RelPattern(
-        open=open_,
-        close=close,
-        bare=bare,
-        variable=variable,
-        types=types,
-        star=star,
-        properties=properties,
-        left=_after_node(tokens, dash, ends),
-        right=to if to in found.nodes else -1,
-    )
+    return RelPattern(variable=variable, types=types, star=star)

@@ -1,7 +1,7 @@
-"""A process that runs Ladybug, so that a crash of the engine ends nothing else, and time and memory have an end.
+"""A process that reads a Ladybug file, so that a crash of the engine ends nothing else, and time and memory have an end.
 
-A script of its own: the process imports nothing of the project. Each line of its input is a request, all lines up to one
-without ``more`` are the answer, both JSON.
+A script of its own: the process imports nothing of the project. Each line of its input is a request, and each has one line
+as its answer, both JSON.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ twice the buffers. A query that filled the buffers took 1.1 GiB in all.
 """
 _PART_CHARACTERS = 4 * 2**20
 """Of one line of an answer, beyond its last row."""
-_ANSWER_CHARACTERS = 32 * 2**20
-"""Of the rows that a query of a model gives."""
 _LIST_OFFSETS = 200
 """Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
 _CHUNK_ROWS = 100
@@ -47,7 +45,7 @@ class _Engine:
         self._lock: Any = None
 
     def open(self, request: dict[str, Any]) -> None:
-        """Open the database, and bound the memory that may be taken from now on."""
+        """Open the database so that nothing can write, and bound the memory that may be taken from now on."""
         import ladybug
 
         self._database = ladybug.Database(
@@ -55,48 +53,14 @@ class _Engine:
             buffer_pool_size=request["buffer_bytes"],
             max_db_size=request["database_bytes"],
             max_num_threads=1,
-            read_only=request.get("read_only", False),
+            read_only=True,
         )
         self._connection = ladybug.Connection(self._database)
-        if request.get("read_only"):
-            self._lock = _read_lock(request["path"])
+        self._lock = _read_lock(request["path"])
         statm = Path("/proc/self/statm")
         if statm.exists():
             most = int(statm.read_text(encoding="utf-8").split()[0]) * resource.getpagesize() + _MORE_BYTES
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-    def close(self) -> None:
-        """Close the database: a file then holds everything."""
-        if self._connection is not None:
-            self._connection.close()
-            self._database.close()
-
-    def write(self, statements: list[list[Any]]) -> None:
-        """Run statements, in one transaction where it is opened and closed among them."""
-        try:
-            for text, parameters in statements:
-                self._connection.execute(text, parameters).close()
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def read(self, request: dict[str, Any]) -> None:
-        """Run a statement, and write its rows out."""
-        self._connection.set_query_timeout(int(request["seconds"] * 1000))
-        try:
-            result = self._connection.execute(request["text"], request["parameters"])
-        finally:
-            self._connection.set_query_timeout(0)
-        with contextlib.closing(result):
-            _write_rows(result, request["most"])
-
-    def query(self, request: dict[str, Any]) -> None:
-        """Run a query of a model, in a transaction that cannot write."""
-        self._connection.execute("BEGIN TRANSACTION READ ONLY").close()
-        try:
-            self.read(request)
-        finally:
-            self._roll_back()
 
     def stream(self, request: dict[str, Any]) -> None:
         """Run a query, and write its first batch; ``next`` gives the others, and after the last the stream has ended. So has an older one."""
@@ -120,10 +84,6 @@ class _Engine:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-
-    def _roll_back(self) -> None:
-        with contextlib.suppress(RuntimeError):  # an error of the engine has ended it already
-            self._connection.execute("ROLLBACK").close()
 
 
 class _Stream:
@@ -309,49 +269,19 @@ def main() -> None:
     for line in sys.stdin:
         try:
             request = json.loads(line)
-            if request["do"] in ("read", "query", "stream"):
-                getattr(engine, request["do"])(request)
-                continue
-            if request["do"] == "next":
+            if request["do"] == "stream":
+                engine.stream(request)
+            elif request["do"] == "next":
                 engine.next()
-                continue
-            if request["do"] == "write":
-                engine.write(request["statements"])
-            elif request["do"] == "open":
-                engine.open(request)
-            elif request["do"] == "stop":
-                engine.stop()
             else:
-                engine.close()
-            _write({})
+                if request["do"] == "open":
+                    engine.open(request)
+                else:
+                    engine.stop()
+                _write({})
         except (RuntimeError, OSError, MemoryError, ValueError, TypeError, LookupError, OverflowError) as error:
             of = "OSError" if isinstance(error, OSError) else type(error).__name__
             _write({"fault": str(error)[:1_000].strip() or of, "of": of})
-
-
-def _write_rows(result: Any, most: int | None) -> None:
-    """Write rows, in several parts where they are many.
-
-    :param most: rows of a query of a model, whose answer is bounded; None: all of them.
-    """
-    columns, rows = result.get_column_names(), list[str]()
-    count = characters = 0
-    while result.has_next() and (most is None or count < most):
-        rows.append(json.dumps([_without_nulls(value) for value in result.get_next()], default=_plain))
-        count, characters = count + 1, characters + len(rows[-1])
-        if most is not None and characters > _ANSWER_CHARACTERS:
-            raise RuntimeError(f"the answer has more than {_ANSWER_CHARACTERS:,} characters")
-        if most is None and characters > _PART_CHARACTERS:
-            _write({"more": True, "columns": columns, "cut": False}, rows)
-            rows, characters = [], 0
-    _write({"columns": columns, "cut": result.has_next()}, rows)
-
-
-def _without_nulls(value: Any) -> Any:
-    """Return a node or an edge without the columns that it has no value in: there are hundreds at times."""
-    if isinstance(value, dict) and "_LABEL" in value:
-        return {name: member for name, member in value.items() if member is not None}
-    return value
 
 
 def _write(answer: dict[str, Any], rows: list[str] | None = None) -> None:

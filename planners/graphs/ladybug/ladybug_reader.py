@@ -124,7 +124,7 @@ class LadybugReader:
             if not process.has_ended:
                 return process
         try:
-            return await LadybugProcess.open(self._path, read_only=True)
+            return await LadybugProcess.open(self._path)
         except StorageError as error:
             raise _cannot_open(error.problem, self._path) from None
 

@@ -62,7 +62,7 @@ class OxigraphProcess:
                         self._process = await _started(seconds)
                         if first is not None:
                             await self._process.ask(first(), seconds)
-                    (answer,) = await self._process.ask(request, seconds)
+                    answer = await self._process.ask(request, seconds)
             except TimeoutError:
                 self._process = None
                 raise sparql_fault(
@@ -98,7 +98,7 @@ async def _started(seconds: float) -> EngineProcess:
     except IsolationError:  # a processor whose calls are not known
         program = b""
     process = await EngineProcess.start(_SCRIPT, "graphs as RDF", program.hex())
-    (answer,) = await process.ask({"do": "start"}, seconds)
+    answer = await process.ask({"do": "start"}, seconds)
     if not answer["filtered"]:
         _LOG.warning(
             "This machine takes no filter of system calls: the RDF engine is kept from the network by the allow-list alone"

@@ -33,14 +33,6 @@ def _patient(run: Callable[..., Any]) -> Callable[..., Any]:
     return patient
 
 
-def _ladybug(request: pytest.FixtureRequest) -> Opened:
-    return open_graph("ladybug")
-
-
-def _ladybug_file(request: pytest.FixtureRequest) -> Opened:
-    return open_graph(f"ladybug:{request.getfixturevalue('tmp_path') / 'graph.lbug'}")
-
-
 def _rdf(request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
     return open_graph("rdf")
@@ -58,15 +50,13 @@ def _neo4j(request: pytest.FixtureRequest) -> Opened:
 
 STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
     "memory": _memory,
-    "ladybug": _ladybug,
-    "ladybug-file": _ladybug_file,
     "rdf": _rdf,
     "rdf-endpoint": _endpoint,
     "neo4j": _neo4j,
 }
 SLOW = {"neo4j"}
 # Property tests have fewer examples here: each takes long, and the engine or the code around it is that of another store too.
-FEW = {"ladybug-file", "rdf-endpoint", "neo4j"}
+FEW = {"rdf-endpoint", "neo4j"}
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [], id=name) for name in STORES]
 MANY_PARAMS = [param for param in PARAMS if param.id not in FEW]
 FEW_PARAMS = [param for param in PARAMS if param.id in FEW]

@@ -46,7 +46,7 @@ _QUERIES = {
 }
 
 
-@pytest.fixture(params=["ladybug", pytest.param("neo4j", marks=pytest.mark.slow)])
+@pytest.fixture(params=[pytest.param("neo4j", marks=pytest.mark.slow)])
 async def cypher_graph(request: pytest.FixtureRequest) -> AsyncIterator[PropertyGraph]:
     async with STORES[request.param](request) as opened:
         yield opened

@@ -68,9 +68,9 @@ def _convert(second: Driven, plain: PlainGraph, more: list[Operation]) -> None:
     assert contents(run(after.state())) == contents(state)
 
 
-@pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x"])
+@pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x", "ladybug:x"])
 async def test_an_address_that_is_none_lists_those_there_are(address: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="ladybug:PATH"):
+    with pytest.raises(InvalidArgumentError, match="memory, neo4j:bolt"):
         async with open_graph(address):
             pass
 

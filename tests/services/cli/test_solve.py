@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from planners.runs.run_journal import read_run_journal
+from services.cli.solve_demo import RECORDED_RUN
 from tests.conftest import ROOT
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -25,13 +28,14 @@ from tests.planners.runs import warehouse_tools
 
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}
+ASKED = "result = [node['amount'] for _, node in G.nodes(data=True) if node['label'] == 'Zsale']"
 ANSWERS: dict[str, list[Any]] = {
     "next_step": [
         {"query_type": "INSERT", "content": "read the text and the tables in a file: sales.csv"},
-        {"query_type": "RETRIEVE", "content": "MATCH (s:Zsale) RETURN s.amount AS amount"},
+        {"query_type": "RETRIEVE", "content": ASKED},
     ],
     "tool_calls": [{"calls": [CALL]}],
-    "write_graph": [{"statements": ["CREATE (:Zsale {amount: 8})"]}],
+    "write_graph": [{"nodes": [{"label": "Zsale", "key": {"amount": 8}, "properties": {}}], "edges": []}],
     "maths_needed": [{"needed": False}],
     "final_answer": [{"answer": "8"}],
 }
@@ -49,7 +53,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nobody(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # no terminal
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
@@ -69,7 +73,7 @@ def test_a_model_solves_a_task_and_the_run_is_replayed_without_it(run: Run, cach
         again = run(*options(server, cache, tmp_path, *journal, "--llm-usd-per-1k", 1))
         assert len(server.steps) == asked, "a finished run asks nobody"
     assert code == 0, err
-    for told in ("step 1", "enhance (1 insert)", "kgot/inspect_file", "1 Statement", "answer 8"):
+    for told in ("step 1", "enhance (1 insert)", "kgot/inspect_file", "1 MergeNode", "answer 8"):
         assert told in out
     (line,) = [line for line in err.splitlines() if "not ready" in line]
     assert "kgot/search (Give --search-url)" in line and "Configure" not in line
@@ -138,6 +142,32 @@ def test_a_model_that_is_down_ends_the_run_with_its_fault(run: Run, cache: Path,
     assert "outcome model" in out and "HTTP 400" in err and QUESTION.rstrip("?") not in err
 
 
+def test_where_python_cannot_be_isolated_no_model_is_asked(
+    run: Run, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "bin" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(broken.parent), prepend=os.pathsep)
+    with StepServer(**ANSWERS) as server:
+        code, _, err = run(*options(server, cache, tmp_path))
+        assert not server.steps
+    assert code == 25 and "a graph in memory is asked by Python" in err and "--graph rdf" in err
+
+
+def test_the_run_of_a_release_with_ladybug_is_replayed_and_not_gone_on_with(
+    run: Run, cache: Path, tmp_path: Path
+) -> None:
+    journal = tmp_path / "run.jsonl"
+    shutil.copytree(RECORDED_RUN.parent, tmp_path, dirs_exist_ok=True)
+    with StepServer(**ANSWERS) as server:
+        code, _, err = run(*options(server, cache, tmp_path, "--journal", journal))
+        assert not server.steps
+    assert code == 2 and "stood in Ladybug" in err and "--replay" in err
+    assert run("solve", "--replay", "--journal", journal)[0] == 0
+
+
 def test_without_a_model_the_error_says_how_to_name_one(run: Run, cache: Path) -> None:
     code, _, err = run("solve", "What is 17.5 % of 2,340?", "--tools-cache", cache)
     assert code == 2 and "--llm-url URL --llm-model NAME" in err and "solve --demo" in err
@@ -177,7 +207,7 @@ def test_what_may_change_something_needs_consent(
     move = {"tool": f"{name}/move_stock", "arguments": {"material": "steel", "target": "Ulm"}}
     asked = {"query_type": "INSERT", "content": "move stock of a material to a target"}
     answers = {**ANSWERS, "next_step": [asked], "tool_calls": [{"calls": [move]}]}
-    with StepServer(**answers, forced_query=[{"query": "MATCH (s:Zsale) RETURN s.amount"}]) as server:
+    with StepServer(**answers, forced_query=[{"query": ASKED}]) as server:
         given = options(server, cache, tmp_path, "--store", warehouse, "--python", name, "--max-iterations", 1)
         code, out, err = run(*given, *(["--yes"] if yes else []))
     assert f"{name}/move_stock" in out, err
@@ -218,19 +248,22 @@ def _has_graph(body: Mapping[str, Any]) -> bool:
 
 MODEL = ["--llm-url", "http://127.0.0.1:1/v1", "--llm-model", "m"]
 BAD: list[tuple[list[str], int, str]] = [
-    ([], 2, "there is no task"),
-    (["  "], 2, "there is no task"),
+    ([], 2, "solve --demo"),
+    (MODEL, 2, "there is no task"),
+    (["  ", *MODEL], 2, "there is no task"),
     (["q", "--replay"], 2, "it needs --journal"),
     (["q", "--retrieve", "x"], 2, "'x' is not known"),
     (["q", "--noise", "x"], 2, "'x' is not known"),
     (["q", *MODEL, "--graph", "mysql"], 2, "no graph store"),
+    (["q", *MODEL, "--graph=ladybug:x"], 2, "stands in memory"),
+    (["--tasks", "TASKS", "--graph", "ladybug"], 2, "stands in memory"),
     (["q", "--llm-model", "m"], 2, "--llm-model: it needs --llm-url"),
     (["q", "--llm-url", "http://127.0.0.1:1/v1"], 2, "--llm-url: it needs --llm-model"),
     (["q", "--workers", "2"], 2, "--workers: it needs --tasks"),
     (["q", "--out", "OUT"], 2, "--out: it needs --tasks"),
     (["q", "--on", "ray"], 2, "--on: it needs --tasks"),
     (["--tasks", "TASKS", *MODEL], 2, "it needs a folder"),
-    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--graph", "ladybug:x"], 2, "a store of its own"),
+    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--graph", "rdf:http://127.0.0.1:1"], 2, "a store of its own"),
     (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--on", "mars"], 2, "no place"),
     (["q", *MODEL, "--file", "GONE"], 2, "cannot be read"),
     (["--replay", "--journal", "GONE"], 2, "cannot be read"),

@@ -20,7 +20,8 @@ from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepS
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 
-STORES = {"ladybug": "cypher", "rdf": "sparql", "memory": "python"}
+STORES = {"neo4j": "cypher", "rdf": "sparql", "memory": "python"}
+PARAMS = [pytest.param(name, marks=pytest.mark.slow if name == "neo4j" else [], id=name) for name in STORES]
 CALL = {"calls": [{"tool": "library/list_books", "arguments": {"of": "Ann Reed"}}]}
 
 
@@ -47,6 +48,9 @@ def store(name: str, request: pytest.FixtureRequest) -> Any:
         request.getfixturevalue("needs_sandbox")
     if name == "rdf":
         pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
+    if name == "neo4j":
+        pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
+        return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
     return open_graph(name, Sandbox())
 
 
@@ -54,7 +58,7 @@ def named(state: GraphState) -> list[Any]:
     return sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", PARAMS)
 async def test_the_examples_of_the_prompts_run(name: str, request: pytest.FixtureRequest) -> None:
     language = STORES[name]
     async with store(name, request) as graph:
@@ -70,7 +74,7 @@ async def test_the_examples_of_the_prompts_run(name: str, request: pytest.Fixtur
         assert len(queries) == 2
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", PARAMS)
 async def test_a_run_on_a_real_store(name: str, request: pytest.FixtureRequest) -> None:
     language = STORES[name]
     [query] = [each["query"] for each in shown("write_query", language)]
@@ -99,7 +103,8 @@ HOSTILE = [
 ]
 
 
-async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
+@pytest.mark.slow
+async def test_hostile_statements_are_left_out_and_the_graph_is_kept(request: pytest.FixtureRequest) -> None:
     [good] = writes("cypher")["statements"]
     steps = {
         "next_step": [INSERT],
@@ -110,7 +115,7 @@ async def test_hostile_statements_are_left_out_and_the_graph_is_kept() -> None:
         "forced_answer": [{"found": False, "answer": ""}],
     }
     invoker = FakeInvoker(list_books={"books": []})
-    async with open_graph("ladybug", Sandbox()) as graph:
+    async with store("neo4j", request) as graph:
         with StepServer(**steps) as server:
             ran = await run_task(
                 server, graph, finder=FakeFinder(tool("list_books")), invoker=invoker, max_iterations=1

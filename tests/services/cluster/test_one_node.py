@@ -119,7 +119,7 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
         first.wait()
         kept = served_by()
         os.kill(kept, 0)
-        second = subprocess.Popen([*serve, "--processes", "2"], env=node.environ)
+        second = subprocess.Popen([*serve, "--baselines"], env=node.environ)
         _until(lambda: served_by() != kept, second)
         second.send_signal(signal.SIGTERM)
         assert second.wait(_WAIT_S) == 0

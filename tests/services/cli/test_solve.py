@@ -248,7 +248,8 @@ def _has_graph(body: Mapping[str, Any]) -> bool:
 
 MODEL = ["--llm-url", "http://127.0.0.1:1/v1", "--llm-model", "m"]
 BAD: list[tuple[list[str], int, str]] = [
-    ([*MODEL], 2, "there is no task"),
+    ([], 2, "solve --demo"),
+    (MODEL, 2, "there is no task"),
     (["  ", *MODEL], 2, "there is no task"),
     (["q", "--replay"], 2, "it needs --journal"),
     (["q", "--retrieve", "x"], 2, "'x' is not known"),

@@ -142,7 +142,7 @@ def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
     rows = [{"id": f"t{n}", "question": f"How many are there of {n}?", "answer": "8"} for n in range(1, 4)]
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     answers: dict[str, list[Any]] = {
-        "next_step": [{"query_type": "RETRIEVE", "content": "MATCH (s) RETURN count(s) AS n"}],
+        "next_step": [{"query_type": "RETRIEVE", "content": "result = len(G)"}],
         "maths_needed": [{"needed": False}],
         "final_answer": [{"answer": "8"}],
     }

@@ -1,6 +1,6 @@
 """Speed of a server as ratios within one run: against the bare encoder, against retrieval in process, and under load.
 
-The server has one process for each processor, and keeps no vectors of requests: these come again and again. The client is this process, which shares the processors; a speed of the bare
+There is one server for each processor, and none keeps vectors of requests: these come again and again. The client is this process, which shares the processors; a speed of the bare
 encoder is measured with as many processes in the same minutes.
 """
 
@@ -36,8 +36,6 @@ __all__ = ["ROWS"]
 STORE = os.environ.get("EGOTOOLS_BENCH_STORE", "")
 """The store that is served; empty: the shipped catalogue, built for each row."""
 _SECONDS, _WARM_S, _CONNECTIONS, _CALLERS, _K = 8.0, 1.0, 8, 16, 10
-_PROCESSES = 8
-_MIB = 1024 * 1024
 
 
 def _store(folder: Path) -> Path:
@@ -77,12 +75,14 @@ def encoder_throughput(seconds: float = _SECONDS) -> float:
 
 
 @contextlib.asynccontextmanager
-async def _asking(address: str) -> AsyncIterator[Ask]:
-    """Asks over several connections in turn: the processes of a server share connections, not calls."""
+async def _asking(addresses: Sequence[str]) -> AsyncIterator[Ask]:
+    """Asks the servers in turn, each over several connections."""
     own = [("grpc.use_local_subchannel_pool", 1)]
     async with contextlib.AsyncExitStack() as stack:
         clients = [
-            await stack.enter_async_context(AsyncClient(address, options=own)) for _ in range(_CONNECTIONS * _cores())
+            await stack.enter_async_context(AsyncClient(address, options=own))
+            for _ in range(_CONNECTIONS)
+            for address in addresses
         ]
         turn = iter(range(10**9))
 
@@ -93,12 +93,12 @@ async def _asking(address: str) -> AsyncIterator[Ask]:
         yield ask
 
 
-def _served(store: Path, loads: Sequence[float], *, processes: int, callers: int = _CALLERS) -> list[Point]:
+def _served(store: Path, loads: Sequence[float], *, servers: int, callers: int = _CALLERS) -> list[Point]:
     """The closed loop, and open loops at shares of its throughput."""
 
-    async def measure(address: str) -> list[Point]:
+    async def measure(addresses: Sequence[str]) -> list[Point]:
         queries = mixed(bench_queries())
-        async with _asking(address) as ask:
+        async with _asking(addresses) as ask:
             calls = await closed_loop(ask, queries, callers=callers, seconds=_WARM_S + _SECONDS)
             points = [measured_point(calls, warm_s=_WARM_S, seconds=_SECONDS, loop="closed", callers=callers)]
             for load in loads:
@@ -108,13 +108,14 @@ def _served(store: Path, loads: Sequence[float], *, processes: int, callers: int
                 points.append(measured_point(calls, warm_s=_WARM_S, seconds=_SECONDS, loop="open", load=load))
         return points
 
-    with server_process(store, "--processes", str(processes), EGOTOOLS_RECENT_VECTORS="0") as ready:
-        return asyncio.run(measure(ready["address"]))
+    with contextlib.ExitStack() as stack:
+        ready = [stack.enter_context(server_process(store, EGOTOOLS_RECENT_VECTORS="0")) for _ in range(servers)]
+        return asyncio.run(measure([each["address"] for each in ready]))
 
 
 def throughput(folder: Path) -> Figure:
     """Peak throughput against the bare encoder's."""
-    peak = _served(_store(folder), (), processes=_cores())[0].answered_per_s
+    peak = _served(_store(folder), (), servers=_cores())[0].answered_per_s
     bare = encoder_throughput()
     return Figure(text=f"{peak / bare:.2f} ({peak:.0f} against {bare:.0f} a second)", held=peak / bare >= 0.6)
 
@@ -130,54 +131,29 @@ def latency(folder: Path) -> Figure:
         retriever.retrieve(Request(query=query, k=_K))
         spent.append((time.perf_counter() - started) * 1e3)
     alone = statistics.median(spent[10:])
-    served = _served(store, (), processes=1, callers=1)[0].p50_ms or float("inf")
+    served = _served(store, (), servers=1, callers=1)[0].p50_ms or float("inf")
     return Figure(text=f"{served / alone:.2f} ({served:.1f} against {alone:.1f} ms)", held=served / alone <= 1.25)
 
 
 def tail(folder: Path) -> Figure:
     """The 99th percentile against the median at 70 % of the peak."""
-    point = _served(_store(folder), (0.7,), processes=_cores())[1]
+    point = _served(_store(folder), (0.7,), servers=_cores())[1]
     p50, p99 = point.p50_ms or 0.0, point.p99_ms or float("inf")
     return Figure(text=f"{p99 / p50:.1f} ({p50:.0f} and {p99:.0f} ms)", held=p99 <= 4 * p50)
 
 
 def goodput(folder: Path) -> Figure:
     """Answers at 150 % of the peak against the peak."""
-    closed, over = _served(_store(folder), (1.5,), processes=_cores())
+    closed, over = _served(_store(folder), (1.5,), servers=_cores())
     share = over.answered_per_s / closed.answered_per_s
     refused = ", ".join(f"{count} {code}" for code, count in over.refused.items()) or "none"
     return Figure(text=f"{share:.2f} of the peak; refused: {refused}", held=share >= 0.9)
 
 
-def _anonymous(pid: int) -> int:
-    """Bytes of memory that no file backs, a shared page counted in parts."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:"))
-
-
-def _private(store: Path, processes: int) -> int:
-    with server_process(store, "--processes", str(processes), EGOTOOLS_RECENT_VECTORS="0") as ready:
-
-        async def load() -> None:
-            async with _asking(ready["address"]) as ask:
-                await closed_loop(ask, mixed(bench_queries()), callers=_CALLERS, seconds=_SECONDS)
-
-        asyncio.run(load())
-        return sum(map(_anonymous, {ready["pid"], *ready.get("processes", ())}))
-
-
-def memory(folder: Path) -> Figure:
-    """What eight processes hold beside the mapped files against what one holds, both after a load."""
-    store = _store(folder)
-    one, eight = _private(store, 1), _private(store, _PROCESSES)
-    shown = f"{eight / one:.1f} × ({eight / _MIB:.0f} against {one / _MIB:.0f} MiB; mapped files are shared)"
-    return Figure(text=shown, held=eight <= 1.5 * one)
-
-
 ROWS = (
     Row(
         key="throughput",
-        item="A server with one process for each processor answers as fast as the encoder alone encodes",
+        item="One server for each processor: together they answer as fast as the encoder alone encodes",
         bar="≥ 0.6 (aim 0.8) of the bare encoder on the same processors",
         measure=throughput,
         fast=False,
@@ -201,13 +177,6 @@ ROWS = (
         item="Overload does not lower the number of answers",
         bar="at 150 % of the peak ≥ 0.9 of the peak",
         measure=goodput,
-        fast=False,
-    ),
-    Row(
-        key="eight-processes",
-        item="Processes of one server share the snapshot and the models",
-        bar="eight processes hold ≤ 1.5 × what one holds, mapped files apart",
-        measure=memory,
         fast=False,
     ),
 )

@@ -1,7 +1,7 @@
 """Hours of mixed calls while snapshots are swapped and faults happen: nothing fails, nothing grows.
 
-``SECONDS=7200 make soak``. Two processes serve one store, whose two snapshots are published in turn. Of the two processes the
-second is killed now and then; memory, files and threads are those of the first.
+``SECONDS=7200 make soak``. Two replicas serve one store, whose two snapshots are published in turn. The second is
+killed now and then and started again; memory, files and threads are those of the first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import random
-import signal
 import socket
 import time
 from collections import Counter, defaultdict
@@ -29,6 +28,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.progress import no_progress
 from retrieval.snapshot.publish import publish_again, published_id
 from retrieval.snapshot_engine import open_engine
+from scripts.reliability.replica import Replica
 from scripts.reliability.row import Figure, Row
 from scripts.speed.speed_queries import bench_queries, mixed
 from services.company.shipped_documents import ENTERPRISE
@@ -51,7 +51,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """What the first process held at one moment: seconds since the start, bytes without mapped files, files, threads."""
+    """What the first replica held at one moment: seconds since the start, bytes without mapped files, files, threads."""
 
     at_s: float
     private: int
@@ -64,8 +64,8 @@ class _Soak:
     """What happened so far."""
 
     address: str
-    pids: list[int]
-    parent: int
+    pid: int
+    second: Replica
     shared: Sequence[str]
     started: float = field(default_factory=time.monotonic)
     calls: int = 0
@@ -96,8 +96,8 @@ def _store(folder: Path) -> tuple[Path, tuple[str, str], Sequence[str]]:
 def soak(folder: Path) -> Figure:
     """Run for ``SECONDS``; print a line a minute."""
     store, ids, shared = _store(folder)
-    with server_process(store, "--processes", "2") as ready:
-        state = _Soak(address=ready["address"], pids=list(ready["processes"]), parent=ready["pid"], shared=shared)
+    with server_process(store) as ready:
+        state = _Soak(address=ready["address"], pid=ready["pid"], second=Replica(store, folder, {}), shared=shared)
         asyncio.run(_run(state, store, ids))
     return _judged(state)
 
@@ -110,10 +110,14 @@ async def _run(state: _Soak, store: Path, ids: tuple[str, str]) -> None:
         _every(stop, _SAMPLE_S, lambda: _sample(state)),
         _every(stop, 60.0, lambda: _tell(state)),
     ]
-    tasks = [asyncio.create_task(each) for each in every]
-    await _load(state)
-    stop.set()
-    await asyncio.gather(*tasks)
+    await state.second.start()
+    try:
+        tasks = [asyncio.create_task(each) for each in every]
+        await _load(state)
+        stop.set()
+        await asyncio.gather(*tasks)
+    finally:
+        await state.second.stop()
 
 
 async def _every(stop: asyncio.Event, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
@@ -129,9 +133,8 @@ async def _load(state: _Soak) -> None:
     own = [("grpc.use_local_subchannel_pool", 1)]
     running: set[asyncio.Task[None]] = set()
     async with contextlib.AsyncExitStack() as stack:
-        clients = [
-            await stack.enter_async_context(AsyncClient(state.address, options=own)) for _ in range(_CONNECTIONS)
-        ]
+        both = f"ipv4:{state.address},{state.second.address}"
+        clients = [await stack.enter_async_context(AsyncClient(both, options=own)) for _ in range(_CONNECTIONS)]
         due = time.monotonic()
         while time.monotonic() - state.started < SECONDS:
             due += chance.expovariate(RATE)
@@ -166,7 +169,7 @@ async def _swap(state: _Soak, store: Path, ids: tuple[str, str]) -> None:
 
 
 async def _faults(state: _Soak) -> None:
-    """Cancelled calls, calls without time, bytes that are no message, a caller that never reads, a killed process."""
+    """Cancelled calls, calls without time, bytes that are no message, a caller that never reads, a killed replica."""
     host, _, port = state.address.rpartition(":")
     async with grpc.aio.insecure_channel(state.address) as channel:
         stub: Any = pb_grpc.ToolRetrievalStub(channel)
@@ -183,19 +186,14 @@ async def _faults(state: _Soak) -> None:
     ):
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1) as connection:
             connection.sendall(sent)
-    if state.kills * 10 < state.swaps and len(state.pids) > 1:  # every second time or so
-        second = [pid for pid in _children(state.parent) if pid != state.pids[0]]
-        for pid in second:
-            os.kill(pid, signal.SIGKILL)
-        state.kills += len(second)
-
-
-def _children(parent: int) -> list[int]:
-    return [int(text) for text in Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="utf-8").split()]
+    if state.kills * 10 < state.swaps:  # every second time or so
+        await state.second.stop()
+        state.kills += 1
+        await state.second.start()
 
 
 async def _sample(state: _Soak) -> None:
-    process = Path(f"/proc/{state.pids[0]}")
+    process = Path(f"/proc/{state.pid}")
     rollup = (process / "smaps_rollup").read_text(encoding="utf-8").splitlines()
     private = next(int(line.split()[1]) * 1024 for line in rollup if line.startswith("Anonymous:"))
     files, threads = len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))

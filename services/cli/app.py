@@ -116,9 +116,6 @@ def serve(
             help="Port of the admin service, on loopback; 0: any free port. Default: EGOTOOLS_ADMIN_PORT, or none."
         ),
     ] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
-    ] = None,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Let requests name the presets to compare with. Default: EGOTOOLS_BASELINES."),
@@ -148,7 +145,6 @@ def serve(
         port=port,
         ready_file=ready_file,
         admin_port=admin_port,
-        processes=processes,
         baselines=baselines or None,
         insecure=insecure or None,
         query_model=query_model,

@@ -18,6 +18,7 @@ _NO_RULES = "A model takes the steps: name one with --llm-url and --llm-model"
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
         "audit": "The audit log is JSON lines without a chain: read it with any tool, and ship it to a store that only appends",
+        "serve --processes": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT",
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,

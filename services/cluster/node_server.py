@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,18 +11,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from inference.retry import RetryPolicy
 from services.cluster.ray_cluster import RECONNECT
-from services.server.parent_death import end_with_parent
 from services.server.ready_file import read_ready_file
 
 __all__ = ["NodeServer"]
 
 _STEADY_S = 60.0
 _BACKOFF = RetryPolicy()
+_PR_SET_PDEATHSIG = 1
+_END_WITH_PARENT = partial(ctypes.CDLL(None, use_errno=True).prctl, _PR_SET_PDEATHSIG, int(signal.SIGKILL))
+"""Lets the kernel kill the calling process when the thread that started it is gone. Made here, so that nothing is imported between fork
+and exec."""
 
 
 class NodeServer:
@@ -72,7 +77,7 @@ class NodeServer:
             self._child = subprocess.Popen(
                 command,
                 env=os.environ | self._environ,
-                preexec_fn=end_with_parent(signal.SIGKILL),
+                preexec_fn=_END_WITH_PARENT,
             )
             code = self._child.wait()
             losses = 0 if time.monotonic() - started > _STEADY_S else losses + 1

@@ -25,7 +25,7 @@ _LOG = logging.getLogger("egotools.cluster")
 _LOOK_S = 1.0
 _ANSWER_S = 5.0
 _END_S = 10.0
-_OWN = ("host", "ready_file", "process", "workers")  # of a node; workers: one for each of its processors
+_OWN = ("host", "ready_file", "workers")  # of a node; workers: one for each of its processors
 _OWN_VARIABLES = {ENV_PREFIX + name.upper() for name in _OWN if name != "workers"}
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from inference.allowed_models import EMBEDDED_MODELS
 from inference.encoder import Encoder
 from inference.recent_vectors import MAX_ROWS, with_recent_vectors
 from inference.shared_models import SharedModels
@@ -112,14 +111,6 @@ class CatalogStore:
             return times[-1] if times else Layout(self._folder(snapshot_id)).manifest.stat().st_mtime
         except (EgotoolsError, OSError):
             return 0.0
-
-    def is_embedded(self) -> bool:
-        """Whether the published snapshot needs no model but the embedded ones, which hold no connection and no thread.
-
-        :raises EgotoolsError: when there is no snapshot, or its manifest cannot be read.
-        """
-        encoder = read_manifest(Layout(current_snapshot(self.path))).encoder.name
-        return {encoder, self.reranker} <= EMBEDDED_MODELS
 
     @property
     def outcomes(self) -> Path | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,10 @@ from ontology.files import disk_errors, replacing
 __all__ = ["read_ready_file", "write_ready_file"]
 
 
-def write_ready_file(
-    path: Path, address: str, snapshot_id: str, *, admin_address: str = "", processes: Sequence[int] = ()
-) -> None:
+def write_ready_file(path: Path, address: str, snapshot_id: str, *, admin_address: str = "") -> None:
     """Write ``address``, ``host``, ``port``, ``pid`` and ``snapshot_id`` as JSON.
 
     :param admin_address: of the admin service, where there is one; it becomes ``admin_address``.
-    :param processes: the pids of the processes that answer, where ``pid`` only watches them.
     :raises StorageError: when the file cannot be written.
     """
     host, _, port = address.rpartition(":")
@@ -32,8 +28,6 @@ def write_ready_file(
     }
     if admin_address:
         ready["admin_address"] = admin_address
-    if processes:
-        ready["processes"] = list(processes)
     with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
         temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
 

@@ -296,8 +296,8 @@ def _query_model(settings: ServerSettings, chat: ChatModel | None) -> QueryModel
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        # Not for one process: two servers on one port would each get some of the calls, without an error.
-        ("grpc.so_reuseport", int(settings.processes > 1)),
+        # Two servers on one port would each get some of the calls, without an error.
+        ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
         *_connection_options(settings),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),

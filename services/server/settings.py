@@ -48,8 +48,6 @@ class ServerSettings:
     :param admin_host: address of the admin service; beyond loopback only with TLS and access control, or ``insecure``.
     :param admin_port: its port, 0 (any free port) to 65,535; None for none.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
-    :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
-    :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
     :param baselines: whether requests may name the presets to compare with (``paper``, ``semantic``, ``bm25``, …); some take seconds for a
         long request.
     :param recent_vectors: vectors of requests that are kept for each catalogue, 0 to 1,000,000; their texts are not.
@@ -107,8 +105,6 @@ class ServerSettings:
     watch_s: float = 1.0
     admin_host: str = "127.0.0.1"
     admin_port: int | None = None
-    processes: int = 1
-    process: int = 0
     baselines: bool = False
     recent_vectors: int = 8_192
 
@@ -173,12 +169,15 @@ class ServerSettings:
         :raises InvalidArgumentError: naming the variable or the field that is invalid.
         """
         environ = os.environ if environ is None else environ
+        for name, remedy in _REMOVED.items():
+            if environ.get(ENV_PREFIX + name, "").strip() not in ("", "1"):
+                raise InvalidArgumentError("it was removed", subject=ENV_PREFIX + name, remedy=remedy)
         given = {name: value for name, value in overrides.items() if value is not None}
         settings = cls()
         for entry in fields(cls):
             variable = ENV_PREFIX + entry.name.upper()
             text = environ.get(variable, "").strip()
-            if not text or entry.name in given or entry.name in _NOT_OF_ENVIRONMENT:
+            if not text or entry.name in given:
                 continue
             try:
                 settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
@@ -199,8 +198,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_connection_age_s": (1, 86_400),
     "watch_s": (0, 3_600),
     "admin_port": (0, 65_535),
-    "processes": (1, 256),
-    "process": (0, 255),
     "recent_vectors": (0, 1_000_000),
     "metrics_port": (0, 65_535),
     "log_queries_sample": (0, 1),
@@ -217,7 +214,10 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_connections": (1, 100_000),
     "jwt_leeway_s": (0, 300),
 }
-_NOT_OF_ENVIRONMENT = ("process",)  # a process is told by the one that forked it
+_REMOVED = {
+    "PROCESSES": "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT"
+}
+"""Variable of an earlier release, without its prefix → what took its place."""
 _WHOLE_NUMBERS = ("admin_port", "metrics_port")  # whose default is None
 _PATHS = frozenset({"access_policy", "audit_log", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
 _CHOICES = {"log_level": _LOG_LEVELS, "reflection": _REFLECTION, "keep_requests": KEEP_REQUESTS}

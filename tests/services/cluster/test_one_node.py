@@ -119,7 +119,7 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
         first.wait()
         kept = served_by()
         os.kill(kept, 0)
-        second = subprocess.Popen([*serve, "--processes", "2"], env=node.environ)
+        second = subprocess.Popen([*serve, "--baselines"], env=node.environ)
         _until(lambda: served_by() != kept, second)
         second.send_signal(signal.SIGTERM)
         assert second.wait(_WAIT_S) == 0
@@ -142,7 +142,7 @@ def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
     rows = [{"id": f"t{n}", "question": f"How many are there of {n}?", "answer": "8"} for n in range(1, 4)]
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     answers: dict[str, list[Any]] = {
-        "next_step": [{"query_type": "RETRIEVE", "content": "MATCH (s) RETURN count(s) AS n"}],
+        "next_step": [{"query_type": "RETRIEVE", "content": "result = len(G)"}],
         "maths_needed": [{"needed": False}],
         "final_answer": [{"answer": "8"}],
     }

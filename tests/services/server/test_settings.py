@@ -35,7 +35,6 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WATCH_S": "0.25",
         "EGOTOOLS_ADMIN_HOST": "::1",
         "EGOTOOLS_ADMIN_PORT": "0",
-        "EGOTOOLS_PROCESSES": "2",
         "EGOTOOLS_RECENT_VECTORS": "100",
         "EGOTOOLS_METRICS_HOST": "0.0.0.0",
         "EGOTOOLS_METRICS_PORT": "9464",
@@ -90,7 +89,6 @@ def test_the_environment_says_every_field() -> None:
         watch_s=0.25,
         admin_host="::1",
         admin_port=0,
-        processes=2,
         recent_vectors=100,
         metrics_host="0.0.0.0",
         metrics_port=9464,
@@ -143,6 +141,7 @@ def test_the_environment_says_every_field() -> None:
         ("EGOTOOLS_INSECURE", "maybe", "'maybe' is neither true nor false"),
         ("EGOTOOLS_JWT_LEEWAY_S", "301", "jwt_leeway_s must be from 0 to 300, not 301.0"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log_level 'LOUD'"),
+        ("EGOTOOLS_PROCESSES", "4", "it was removed"),
     ],
 )
 def test_a_wrong_variable_is_named(variable: str, text: str, problem: str) -> None:

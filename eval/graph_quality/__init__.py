@@ -4,7 +4,7 @@ Retrieval depends on the graph, so reports of retrieval include it. Everything i
 Gold edges and requests are for measuring only; they are never an input of the build.
 """
 
-from eval.graph_quality.build_counts import find_build_report
+from eval.graph_quality.build_counts import copy_build_report, find_build_report
 from eval.graph_quality.connectivity import ANY_TOOL_EDGE
 from eval.graph_quality.edge_files import read_external_edges
 from eval.graph_quality.quality import GraphQuality, graph_quality
@@ -12,6 +12,7 @@ from eval.graph_quality.quality import GraphQuality, graph_quality
 __all__ = [
     "ANY_TOOL_EDGE",
     "GraphQuality",
+    "copy_build_report",
     "find_build_report",
     "graph_quality",
     "read_external_edges",

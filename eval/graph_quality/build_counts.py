@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from ingest.build_report import BuildReport, RejectedTriples, read_build_report
+from ingest.build_report import BuildReport, RejectedTriples, keep_build_report, read_build_report
+from ontology.errors import InvalidArgumentError
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["BuildCounts", "count_build", "find_build_report"]
+__all__ = ["BuildCounts", "copy_build_report", "count_build", "find_build_report"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,19 @@ class BuildCounts:
 def find_build_report(snapshot: Snapshot) -> BuildReport | None:
     """The build report beside a published snapshot, as :func:`~ingest.build_report.read_build_report` reads it."""
     return read_build_report(snapshot.folder.resolve().parent.parent, snapshot.id)
+
+
+def copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
+    """Copy the build report of a snapshot to another version of it in a store, which has the same content."""
+    if (store / "reports" / f"{snapshot_id}.json").exists():
+        return
+    try:
+        report = find_build_report(snapshot)
+    except InvalidArgumentError as error:
+        _LOG.warning("the new version has no build report: %s", error)
+        return
+    if report is not None:
+        keep_build_report(store, replace(report, snapshot_id=snapshot_id))
 
 
 def count_build(report: BuildReport) -> BuildCounts:

@@ -15,7 +15,7 @@ from research.unseen.unseen_set import UnseenSet
 from research.unseen.weight_search import FLAT, Chosen, SearchSpace, best_mean
 
 if TYPE_CHECKING:
-    from eval.tuning import Cases
+    from eval.tuning import Case
 
 __all__ = ["choose_without", "collect_cases", "spaces"]
 
@@ -34,7 +34,7 @@ def spaces() -> dict[str, SearchSpace]:
     }
 
 
-def collect_cases(unseen: UnseenSet, system: str, limit: int) -> Cases:
+def collect_cases(unseen: UnseenSet, system: str, limit: int) -> list[Case]:
     """Return at most so many requests of a set with the candidates and features of a system of :func:`spaces`."""
     from eval.tuning import collect
     from ontology.progress import no_progress
@@ -53,7 +53,7 @@ def collect_cases(unseen: UnseenSet, system: str, limit: int) -> Cases:
 
 
 def choose_without(
-    cases: Mapping[str, Cases], space: SearchSpace, names: Sequence[str], *, budget: int
+    cases: Mapping[str, Sequence[Case]], space: SearchSpace, names: Sequence[str], *, budget: int
 ) -> dict[str, Chosen]:
     """Return for each set what is chosen on the sets of all other catalogues.
 
@@ -77,10 +77,9 @@ def choose_without(
     return found
 
 
-def _worth(cases: Cases, name: str, chosen: Chosen) -> float:
+def _worth(cases: Sequence[Case], name: str, chosen: Chosen) -> float:
     """Return the smooth CompleteRecall of a set, in [0, 1]."""
-    from eval.tuning import soft_complete
+    from eval.tuning import smooth_recall
 
     with switched([*switches_off(name, during="retrieval"), *chosen.factors]):
-        fresh = cases.subset(range(len(cases)))  # what it remembers is of other factors
-        return float(soft_complete(fresh.completed_at(chosen.weights), CUTOFFS).mean())
+        return smooth_recall(cases, chosen.weights, CUTOFFS)

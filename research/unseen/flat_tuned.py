@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eval.queries import LabelledQuery
-from eval.tuning.cases import Case, Cases, numbers_of
+from eval.tuning import Case, gold_numbers
 from inference.encoder import Encoder
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
@@ -44,14 +44,14 @@ class FlatTunedRanker:
         return Ranking(tools=matrix.tools, scores=matrix.scores(self._weights), features=matrix.raw)
 
 
-def flat_cases(snapshot: Snapshot, encoder: Encoder, queries: Sequence[LabelledQuery]) -> Cases:
+def flat_cases(snapshot: Snapshot, encoder: Encoder, queries: Sequence[LabelledQuery]) -> list[Case]:
     """Return the requests with every tool as a candidate."""
     cases = []
     for query in queries:
         context = QueryContext.begin(Request(query=query.text), snapshot, encoder, decomposed=True)
         context.candidates = np.flatnonzero(snapshot.only_tools(None))
-        cases.append(Case(matrix=_matrix(context), gold=numbers_of(snapshot, query.slots)))
-    return Cases(cases)
+        cases.append(Case(matrix=_matrix(context), gold=gold_numbers(snapshot, query.slots)))
+    return cases
 
 
 def _matrix(context: QueryContext) -> FeatureMatrix:

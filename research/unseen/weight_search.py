@@ -1,6 +1,6 @@
 """Weights that are chosen without a catalogue: the mean of the best of some points that are drawn blindly.
 
-The product's own search (:mod:`eval.tuning.weight_search`) starts from the shipped weights, which were chosen on all sets. Here the
+The product's own search (:mod:`eval.tuning`) starts from the shipped weights, which were chosen on all sets. Here the
 points are drawn around equal weights, the same ones for every set that is left out. So each point is valued once on each set, and every
 system has the same budget. The mean of the best ones fits the noise of a few hundred requests less than the best one does:
 coordinate descent from equal weights ended at the ends of its range.

@@ -21,7 +21,7 @@ __all__ = ["datagen"]
 
 
 def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
-    """Generate labelled requests of six classes from the tools of a snapshot, to evaluate and tune retrieval with."""
+    """Generate labelled requests of six classes from the tools of a snapshot, to evaluate retrieval with."""
     pin_threads()  # before a numeric library is imported
     from services.jobs.generate import generate_requests
 

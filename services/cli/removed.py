@@ -21,6 +21,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "solve --write": _NO_RULES,
         "solve --domain": _NO_RULES,
         "solve --today": _NO_RULES,
+        "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
         "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",

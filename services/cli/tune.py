@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 from rich.markup import escape
 
@@ -15,66 +13,34 @@ from services.cli.progress_display import shown_progress
 from services.jobs.plans import TuningPlan
 from services.threads import pin_threads
 
-if TYPE_CHECKING:  # these import numeric libraries, which must come after the thread variables are set
-    from eval.report.blocks import Table
-    from services.jobs.tune import Tuned
-
 __all__ = ["tune"]
 
 
 def tune(plan: TuningPlan, as_json: Json = False) -> None:
-    """Fit the ranking weights to a catalogue's own requests, and publish them if they are better on held-out paths.
+    """Fit the ranking weights to labelled requests of your own, and publish them if they are better on held-out ones.
 
     If they are not better, nothing is published, the command prints the reason, and the exit code is 15.
     """
     pin_threads()  # before a numeric library is imported
-    if plan.rollback:
-        _roll_back(plan, as_json=as_json)
-        return
-    from services.jobs.tune import NOT_BETTER, tune_snapshot
+    from services.jobs.tune import NOT_BETTER, roll_back_weights, tune_snapshot
 
     store = plan.out or plan.snapshot
     with (
         told_of_lost_signature(store),
         shown_progress(as_json=as_json) as progress,
-        audited("publish", str(store)) as change,
+        audited("rollback" if plan.rollback else "publish", str(store)) as change,
     ):
-        tuned = tune_snapshot(plan, progress)
-        change.published(tuned.published)
+        tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
+        change.published(tuned.published_id)
     if as_json:
         print_json(tuned.to_json())
     else:
-        _show(tuned)
-    if not tuned.published:
+        if (made := tuned.tuning) is not None:
+            row = [f"{made.searched:,}", f"{made.held_out:,}", f"{made.recall_before:.1%}", f"{made.recall_after:.1%}"]
+            columns = ["searched on", "held out", f"CompleteRecall@{made.k} before", "after", "gained", "lost", "p"]
+            stdout.print(table("Requests", columns, [[*row, f"{made.gained}", f"{made.lost}", f"{made.p_value:.2g}"]]))
+            moved = [[n, f"{made.before[n]:g}", f"{found:.3g}"] for n, found in made.found.items()]
+            stdout.print(table("Weights", ["weight", "before", "found"], moved))
+        stdout.print(f"[bold {'green' if tuned.published_id else 'yellow'}]{escape(tuned.outcome)}[/]", soft_wrap=True)
+    if not tuned.published_id:
         raise typer.Exit(NOT_BETTER)
-
-
-def _roll_back(plan: TuningPlan, *, as_json: bool) -> None:
-    from services.jobs.tune_rollback import roll_back_weights
-
-    store = plan.out or plan.snapshot
-    with told_of_lost_signature(store), audited("rollback", str(store)) as change:
-        done = roll_back_weights(plan)
-        change.published(done.published)
-    if as_json:
-        print_json(done.to_json())
-    else:
-        stdout.print(f"[bold green]{escape(done.outcome)}[/]", soft_wrap=True)
-
-
-def _show(tuned: Tuned) -> None:
-    from eval.tuning import basis, changes_table, weights_table
-
-    _print("Held-out paths", changes_table(tuned.tuning.held_out, caption=""))
-    if tuned.tuning.test:
-        _print("Test requests", changes_table(tuned.tuning.test, caption=""))
-    _print("Weights", weights_table(tuned.tuning))
-    stdout.print(escape(basis(tuned.tuning, tuned.labels)), soft_wrap=True)
-    stdout.print(f"[bold {'green' if tuned.published else 'yellow'}]{escape(tuned.outcome)}[/]", soft_wrap=True)
-    for file in tuned.files:
-        stdout.print(f"Report: [bold]{escape(str(file))}[/]", soft_wrap=True)
-
-
-def _print(title: str, made: Table) -> None:
-    rows = [[f"{cell.text} {cell.detail}".strip() for cell in row] for row in made.rows]
-    stdout.print(table(title, [column.name for column in made.columns], rows))

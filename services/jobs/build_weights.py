@@ -1,7 +1,6 @@
 """The ranking weights of a build: those that were tuned on the catalogue before, where the new one is close to it; else the shipped ones.
 
-Close is a catalogue of which at least four fifths of the tools are as they were. That is as far as a tuning has shown that its weights
-hold: each fold of its cross-validation is the fifth of the tool paths that the weights of the fold were not fitted on.
+Close is a catalogue of which at least four fifths of the tools are as they were.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 __all__ = ["CLOSE", "WEIGHTS", "BuildWeights", "build_weights", "closeness", "tuned_snapshot"]
 
 CLOSE = 0.8
-"""The least share of unchanged tools with which tuned weights are kept."""
+"""The least share of unchanged tools with which tuned weights are kept. Chosen, not measured."""
 WEIGHTS = ("keep", "shipped")
 """What a build may do with tuned weights."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.graph_quality import copy_build_report
 from eval.learning import (
     Influence,
     Learning,
@@ -29,7 +30,6 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.relearn import publish_learned
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan
-from services.jobs.tune import copy_build_report
 from services.outcomes import Outcome, read_outcomes
 
 __all__ = ["Learned", "learn_from_use"]

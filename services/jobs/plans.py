@@ -391,8 +391,8 @@ class TuningPlan:
         Path | None,
         Option(
             "--on",
-            help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and "
-            "perhaps class, path_id, and split (dev or test).",
+            help="Labelled requests of people: a file of JSON lines with id, query, tools, and perhaps split (dev or test); or a "
+            "folder with it as queries.jsonl. Without test rows half of the gold sets is held out.",
         ),
     ] = None
     rollback: Annotated[
@@ -407,17 +407,14 @@ class TuningPlan:
             "--out",
             "-o",
             file_okay=False,
-            help="Store to publish the new version in. Default: the store of the snapshot.",
+            help="Store to publish the new version in. Default: the store that is tuned.",
         ),
     ] = None
     k: Annotated[
         int,
         Option("--k", "-k", min=1, max=1_000, help="The weights are better when CompleteRecall at this k is higher."),
     ] = 10
-    seed: Annotated[int, Option(min=0, help="Seed of the folds and of the bootstrap intervals.")] = 0
-    report: Annotated[
-        Path | None, Option(help="Also write the report to this file (.json or .md). It is always kept in the store.")
-    ] = None
+    seed: Annotated[int, Option(min=0, help="Seed of the division into requests to search on and held-out ones.")] = 0
     allow_missing: Annotated[
         bool,
         Option(

@@ -1,174 +1,121 @@
-"""Tuning: a published snapshot and labelled requests in; a version with better ranking weights out, or the reason
-why not.
-"""
+"""Tuning: a snapshot and labelled requests in; a version with better ranking weights out, or the reason why not. And its way back."""
 
 from __future__ import annotations
 
 import json
-import logging
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.graph_quality import find_build_report
-from eval.queries import missing_gold, require_gold
-from eval.report.markdown import document_to_markdown
-from eval.tuning import Labels, Tuning, collect, read_labels, tune_weights, tuning_document, tuning_to_json
+from eval.graph_quality import copy_build_report
+from eval.queries import QuerySet, missing_gold, require_gold
+from eval.tuning import Tuning, collect, read_parts, tune
 from inference.encoder import Encoder
-from ingest.build_report import keep_build_report, keep_report
-from ontology.errors import InvalidArgumentError
-from ontology.files import write_file
-from ontology.progress import Progress, timed
+from ingest.build_report import keep_report
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.progress import Progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
-from retrieval.query.request import MAX_K
-from retrieval.ranking.weights import SHIPPED, ranking_section, weights_of
+from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.collect import collect_after
 from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.publish import SNAPSHOTS, published_id
-from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import publish_reweighted, tuned_after
+from retrieval.snapshot.manifest import RankingSection
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.reweight import publish_reweighted, rolled_back, tuned_after
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import DEFAULT_KEEP, TuningPlan
 
-__all__ = ["NOT_BETTER", "Tuned", "copy_build_report", "target_store", "tune_snapshot"]
+__all__ = ["NOT_BETTER", "Tuned", "roll_back_weights", "tune_snapshot"]
 
 NOT_BETTER = 15
 """The exit code of a tuning that found no better weights and published nothing. It is no error."""
-_FORMS = (".json", ".md")
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The result.
+    """The tuned snapshot, the id of the one published in its place (or empty), the weights that serve now, and what was found.
 
-    :param snapshot_id: the snapshot that was tuned.
-    :param published: id of the new version; empty where its weights are not better.
-    :param files: files of the report.
-    :param seconds: stage → seconds.
+    :param tuning: None after a rollback.
     """
 
-    tuning: Tuning
-    labels: Labels
     snapshot_id: str
-    published: str
-    files: tuple[Path, ...]
-    seconds: dict[str, float]
+    published_id: str
+    weights: dict[str, float]
+    tuning: Tuning | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, printed by ``--json`` and kept in the store."""
-        return {
+        """The JSON form, printed by ``--json``; that of a tuning is kept in the store."""
+        found = {} if self.tuning is None else asdict(self.tuning)
+        made = {
             "snapshot_id": self.snapshot_id,
-            "published": bool(self.published),
-            "published_id": self.published,
-            **tuning_to_json(self.tuning, self.labels),
-            "seconds": self.seconds,
+            "published": bool(self.published_id),
+            "published_id": self.published_id,
         }
+        return {**made, "weights": self.weights, "shipped": self.weights == dict(SHIPPED), **found}
 
     @property
     def outcome(self) -> str:
-        """The result in one or two sentences."""
-        again = ""
-        if self.tuning.before != SHIPPED:
-            again = (
-                " It already had tuned weights: the new weights are compared with those, and the fit starts from the "
-                "shipped ones."
-            )
-        if not self.published:
-            return f"Nothing was published: {self.tuning.reason}.{again}"
-        return f"Snapshot {self.published} was published in place of {self.snapshot_id}.{again}"
+        """The result in one sentence."""
+        if self.tuning is not None and self.tuning.reason:
+            return f"Nothing was published: {self.tuning.reason}."
+        made = f"{self.published_id}, with {'the shipped' if self.weights == dict(SHIPPED) else 'tuned'} weights,"
+        return f"Snapshot {made} was published in place of {self.snapshot_id}, and serves now."
 
 
 def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Tuned:
-    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better.
+    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones.
 
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the weights before with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
-    store = target_store(plan)
-    replaces = published_id(store)
-    seconds: dict[str, float] = {}
-    labels = read_labels(plan.labels)
+    replaces = published_id(_target_store(plan))
+    searched, held_out = read_parts(plan.labels, seed=plan.seed)
     engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
-    snapshot = engine.snapshot
+    snapshot, before = engine.snapshot, weights_of(engine.snapshot)
     if not plan.allow_missing:
-        known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
-        require_gold(labels.queries, missing_gold(labels.queries, known))
-    with timed(seconds, "candidates"):
-        retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
-        cases = collect(retriever, snapshot, labels.queries.queries, progress)
-    with timed(seconds, "fit"):
-        tuning = tune_weights(cases, labels, before=weights_of(snapshot), k=plan.k, seed=plan.seed, progress=progress)
-    published = ""
+        queries = QuerySet(name=str(plan.labels), queries=(*searched, *held_out), sha256="")
+        require_gold(queries, missing_gold(queries, frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))))
+    retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
+    cases = collect(retriever, snapshot, [*searched, *held_out], progress)
+    tuning = tune(cases[: len(searched)], cases[len(searched) :], before=before, k=plan.k, progress=progress)
+    tuned = Tuned(snapshot_id=snapshot.id, published_id="", weights=dict(before), tuning=tuning)
     if not tuning.reason:
         progress("publish", 0, 0)
-        section = tuned_after(snapshot.manifest.ranking, ranking_section(tuning.weights))
-        published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
-        copy_build_report(snapshot, store, published)
-        collect_after(store, DEFAULT_KEEP)
-    return _report(
-        Tuned(
-            tuning=tuning,
-            labels=labels,
-            snapshot_id=snapshot.id,
-            published=published,
-            files=(),
-            seconds={stage: round(spent, 3) for stage, spent in seconds.items()},
-        ),
-        store,
-        plan.report,
-    )
+        section = tuned_after(snapshot.manifest.ranking, ranking_section(RankingWeights(**tuning.found)))
+        tuned = replace(_published(snapshot, section, plan, replaces), tuning=tuning)
+    text = json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n"
+    keep_report(_target_store(plan), f"{snapshot.id}.tuning.json", text)
+    return tuned
 
 
-def target_store(plan: TuningPlan) -> Path:
-    """Return the store to publish in.
+def roll_back_weights(plan: TuningPlan) -> Tuned:
+    """Publish the content of a snapshot with the ranking weights before the present ones, atomically.
 
-    :raises InvalidArgumentError: for an invalid plan.
+    :raises NotFoundError: when the snapshot has the shipped weights.
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    if not 1 <= plan.k <= MAX_K:
-        raise InvalidArgumentError(f"it must be from 1 to {MAX_K:,}, not {plan.k}", subject="--k")
-    if plan.report is not None and plan.report.suffix not in _FORMS:
-        raise InvalidArgumentError(
-            f"there is no format for the ending {plan.report.suffix!r}", subject="--report", remedy="Use .json or .md"
-        )
-    if plan.out is not None:
-        return plan.out
-    if not Layout(plan.snapshot).manifest.is_file():
-        return plan.snapshot
-    folder = plan.snapshot.resolve().parent
-    if folder.name != SNAPSHOTS:
-        raise InvalidArgumentError(
-            "this snapshot is not in a store, so the new version cannot be published beside it",
-            subject=str(plan.snapshot),
-            remedy="Name a store with --out",
-        )
-    return folder.parent
+    replaces = published_id(_target_store(plan))
+    snapshot = open_snapshot(plan.snapshot)
+    if snapshot.manifest.ranking is None:
+        remedy = "Go back to an earlier snapshot with: egotools rollback --store STORE"
+        problem = "the snapshot has the shipped weights, and none before them"
+        raise NotFoundError(problem, subject=snapshot.id, remedy=remedy)
+    return _published(snapshot, rolled_back(snapshot.manifest.ranking), plan, replaces)
 
 
-def copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
-    """Copy the build report to the new version, which has the same content."""
-    if (store / "reports" / f"{snapshot_id}.json").exists():
-        return
-    try:
-        report = find_build_report(snapshot)
-    except InvalidArgumentError as error:
-        _LOG.warning("the new version has no build report: %s", error)
-        return
-    if report is not None:
-        keep_build_report(store, replace(report, snapshot_id=snapshot_id))
+def _published(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:
+    store = _target_store(plan)
+    published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
+    copy_build_report(snapshot, store, published)
+    collect_after(store, DEFAULT_KEEP)
+    return Tuned(snapshot_id=snapshot.id, published_id=published, weights=dict(weights_of(open_snapshot(store))))
 
 
-def _report(tuned: Tuned, store: Path, chosen: Path | None) -> Tuned:
-    title = f"Tuning snapshot {tuned.snapshot_id} on {tuned.labels.queries.name}"
-    texts = {
-        ".json": json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n",
-        ".md": document_to_markdown(tuning_document(tuned.tuning, tuned.labels, title=title, outcome=tuned.outcome)),
-    }
-    files = [keep_report(store, f"{tuned.snapshot_id}.tuning{form}", texts[form]) for form in _FORMS]
-    kept = [file for file in files if file is not None]
-    if chosen is not None:
-        kept.append(write_file(chosen, texts[chosen.suffix]))
-    return replace(tuned, files=tuple(kept))
+def _target_store(plan: TuningPlan) -> Path:
+    if plan.out is None and Layout(plan.snapshot).manifest.is_file():
+        problem = "this is the folder of one snapshot, so the new version cannot be published in it"
+        raise InvalidArgumentError(problem, subject=str(plan.snapshot), remedy="Name its store, or another with --out")
+    return plan.out or plan.snapshot

@@ -19,8 +19,6 @@ import pytest
 from services.cli.diff import DIFFERENT
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
-from tests.docs.few_folds import few_folds
-from tests.harness.commands import Run
 from tests.harness.waiting import LIMIT_S, wait_until
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -108,19 +106,13 @@ def _printed(example: str, address: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_commands_run_in_their_order(checkout: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(checkout)
-    few_folds(monkeypatch)
+def test_the_commands_run_in_their_order(checkout: Path) -> None:
     printed = {}
     for command in _commands():
         if command[1] == "serve":
             _serve(command, checkout)
             continue
-        if command[1] == "tune":  # in this process, which fits over few folds
-            code, said, problem = run(*command[1:])
-            done = subprocess.CompletedProcess(command, code, said, problem)
-        else:
-            done = _run(command, checkout)
+        done = _run(command, checkout)
         allowed = {0, {"tune": NOT_BETTER, "diff": DIFFERENT}.get(command[1], 0)}
         assert done.returncode in allowed, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
         printed[shlex.join(command[1:3])] = done.stdout

@@ -1,1 +1,0 @@
-"""Tests of fitting ranking weights."""

@@ -13,13 +13,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from planners.finding.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows
 from scripts.account.patient_chat import patient_chat
 from scripts.bench_sets import ROOT
 from scripts.graphseek.account_graph import AccountGraph, account_graphs, drawn_questions, open_account_graph
-from scripts.graphseek.asked_systems import operator_finders
+from scripts.graphseek.asked_systems import operator_finder
 from scripts.graphseek.graphseek_page import FIGURES, PAGE, write_page
 from scripts.graphseek.real_account import measure_real
 from scripts.graphseek.rules_account import measure_rules, random_section
@@ -34,11 +35,11 @@ _GRAPHS = "ev,countries,tool_graph"
 async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> None:
     folder = chosen.out / "graphs"
     async with AsyncExitStack() as stack:
-        finders = {}
+        finder: Finder | None = None
         if {"tokens", "real"} & set(chosen.parts):
-            finders = await stack.enter_async_context(operator_finders(chosen.out / "operators"))
-        if "tokens" in chosen.parts:
-            await measure_tokens(folder, [float(each) for each in chosen.scales.split(",")], finders, kept["tokens"])
+            finder = await stack.enter_async_context(operator_finder(chosen.out / "operators"))
+        if "tokens" in chosen.parts and finder is not None:
+            await measure_tokens(folder, [float(each) for each in chosen.scales.split(",")], finder, kept["tokens"])
         graphs: Sequence[AccountGraph] = ()
         if {"rules", "real"} & set(chosen.parts):
             found = account_graphs(folder, chosen.countries)
@@ -47,10 +48,10 @@ async def _measure(chosen: argparse.Namespace, kept: Mapping[str, KeptRows]) -> 
             graphs = [await stack.enter_async_context(open_account_graph(each, *found[each])) for each in names]
         if "rules" in chosen.parts:
             await measure_rules(graphs, drawn_questions(folder, chosen.random), kept["rules"])
-        if "real" in chosen.parts:
+        if "real" in chosen.parts and finder is not None:
             await measure_real(
                 graphs,
-                finders,
+                finder,
                 patient_chat(chosen.model, chosen.endpoint),
                 kept["real"],
                 runs=chosen.runs,

@@ -1,4 +1,4 @@
-"""The six systems that are compared: four ways to plan with operators, and Cypher written directly, with the schema or the catalog."""
+"""The five systems that are compared: three ways to plan with operators, and Cypher written directly, with the schema or the catalog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import answer_question
 from planners.graphseek.agent_events import AgentEvent, Invoked
-from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question as AskedQuestion
 from planners.graphseek.turn import TurnMaker
@@ -28,22 +28,17 @@ from scripts.graphseek.system_answer import SystemAnswer, shown_tables
 from services.jobs.operator_store import operator_store
 from services.server.server_process import server_process
 
-__all__ = ["SPECIAL_GRAPH", "SYSTEMS", "AskedSystem", "ask_graphseek", "operator_finders"]
-
-SPECIAL_GRAPH = "ev"
-"""The graph that the special operators are of; on others that system is the basic one, and is not run."""
+__all__ = ["SYSTEMS", "AskedSystem", "ask_graphseek", "operator_finder"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedSystem:
     """How a system plans.
 
-    :param special: whether it has the special operators too.
     :param is_bound: all operators stand in each step, instead of those that are looked up.
     :param direct: it writes Cypher: with the schema, or with the catalog's text.
     """
 
-    special: bool = False
     descriptors: bool = True
     is_bound: bool = False
     direct: bool = False
@@ -53,7 +48,7 @@ class AskedSystem:
         model: ChatModel,
         graph: AccountGraph,
         question: Question,
-        finders: Mapping[bool, Finder],
+        finder: Finder,
         *,
         settings: AgentSettings,
         attempts: int,
@@ -61,7 +56,7 @@ class AskedSystem:
     ) -> SystemAnswer:
         """Ask a question.
 
-        :param finders: of operators, without the special ones and with them.
+        :param finder: of operators.
         :param attempts: of a system that writes Cypher.
         :param told: gets the events of the run.
         """
@@ -80,16 +75,13 @@ class AskedSystem:
             max_seconds=settings.max_seconds,
             descriptors="auto" if self.descriptors else "off",
         )
-        finder = None if self.is_bound else finders[self.special]
+        found_by = None if self.is_bound else finder
         turns = LlmTurns(model, settings=chosen)
-        return await ask_graphseek(
-            graph, question.text, turns, settings=chosen, finder=finder, special=self.special, told=told
-        )
+        return await ask_graphseek(graph, question.text, turns, settings=chosen, finder=found_by, told=told)
 
 
 SYSTEMS: Mapping[str, AskedSystem] = {
     "basic": AskedSystem(),
-    "special tools": AskedSystem(special=True),
     "no descriptors": AskedSystem(descriptors=False),
     "all bound": AskedSystem(is_bound=True),
     "direct": AskedSystem(direct=True, descriptors=False),
@@ -118,7 +110,6 @@ async def ask_graphseek(
     settings: AgentSettings,
     told: list[AgentEvent],
     finder: Finder | None = None,
-    special: bool = False,
 ) -> SystemAnswer:
     """Ask a question of the agent, with results of its own."""
     heard = _Heard(told)
@@ -128,7 +119,7 @@ async def ask_graphseek(
             parts = QuestionParts(
                 graph=graph.graph,
                 catalog=graph.catalog,
-                operators=tuple(known_operators([SPECIAL] if special else []).values()),
+                operators=tuple(known_operators().values()),
                 results=results,
                 turns=turns,
                 finder=finder,
@@ -145,13 +136,9 @@ async def ask_graphseek(
 
 
 @contextlib.asynccontextmanager
-async def operator_finders(folder: Path) -> AsyncIterator[dict[bool, Finder]]:
-    """Serve the operators, without the special ones and with them, and yield what finds them."""
-    found: dict[bool, Finder] = {}
-    async with contextlib.AsyncExitStack() as stack:
-        for special in (False, True):
-            store = operator_store(known_operators([SPECIAL] if special else []).values(), folder)
-            server = stack.enter_context(server_process(store))
-            client = await stack.enter_async_context(AsyncClient(server["address"]))
-            found[special] = ToolFinder(client, k=AgentSettings().found_operators)
-        yield found
+async def operator_finder(folder: Path) -> AsyncIterator[Finder]:
+    """Serve the operators, and yield what finds them."""
+    store = operator_store(known_operators().values(), folder)
+    with server_process(store) as server:
+        async with AsyncClient(server["address"]) as client:
+            yield ToolFinder(client, k=AgentSettings().found_operators)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 from scripts.account.account_tables import markdown_table, paired_difference, ratio_table, share
 from scripts.bench_sets import ROOT
 from scripts.document_blocks import replace_block
-from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
+from scripts.graphseek.asked_systems import SYSTEMS
 
 __all__ = ["FIGURES", "PAGE", "page_blocks", "write_page"]
 
@@ -20,7 +21,6 @@ FIGURES = ROOT / "docs" / "graphseek.json"
 _Row: TypeAlias = Mapping[str, Any]
 _SYSTEMS = {
     "basic": "operators by lookup",
-    "special tools": "the same, with special operators",
     "no descriptors": "operators by lookup, no descriptors",
     "all bound": "all operators bound",
     "direct": "Cypher directly, schema",
@@ -187,23 +187,15 @@ def _lookup(section: Mapping[str, Any]) -> str:
     return markdown_table(head, lines)
 
 
-def _with_special(rows: Sequence[_Row]) -> list[_Row]:
-    """Return rows in which the system with special operators has the basic one's where there are none, and only whole questions."""
-    filled = [*rows]
-    filled += [
-        {**each, "system": "special tools"}
-        for each in rows
-        if each["system"] == "basic" and each["graph"] != SPECIAL_GRAPH
-    ]
-    counts: dict[tuple[int, str], int] = {}
-    for each in filled:
-        at = (each["run"], each["question"])
-        counts[at] = counts.get(at, 0) + 1
-    return [each for each in filled if counts[(each["run"], each["question"])] == len(SYSTEMS)]
+def _whole(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows of the systems, only of questions that all of them were asked."""
+    kept = [each for each in rows if each["system"] in SYSTEMS]
+    counts = Counter((each["run"], each["question"]) for each in kept)
+    return [each for each in kept if counts[(each["run"], each["question"])] == len(SYSTEMS)]
 
 
 def _real(rows: Sequence[_Row]) -> str:
-    whole = _with_special(rows)
+    whole = _whole(rows)
     if not whole:
         return _NO_FIGURES
     runs = 1 + max(each["run"] for each in whole)
@@ -240,7 +232,7 @@ def _by_question(rows: Iterable[_Row]) -> dict[str, float]:
 
 
 def _families(rows: Sequence[_Row]) -> str:
-    whole = _with_special(rows)
+    whole = _whole(rows)
     if not whole:
         return _NO_FIGURES
     lines = []

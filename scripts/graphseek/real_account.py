@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.answer_score import Answer, score_answer
-from scripts.graphseek.asked_systems import SPECIAL_GRAPH, SYSTEMS
+from scripts.graphseek.asked_systems import SYSTEMS
 from scripts.graphseek.question import Question
 from scripts.graphseek.system_answer import SystemAnswer
 
@@ -51,7 +51,7 @@ def scored_row(graph: AccountGraph, question: Question, given: SystemAnswer) -> 
 
 async def measure_real(
     graphs: Sequence[AccountGraph],
-    finders: Mapping[bool, Finder],
+    finder: Finder,
     model: ChatModel,
     rows: KeptRows,
     *,
@@ -69,12 +69,12 @@ async def measure_real(
         for graph, question in _mixed_questions(graphs):
             for name, system in SYSTEMS.items():
                 row = {"run": run, "question": question.id, "system": name}
-                if rows.has(**row) or (system.special and graph.name != SPECIAL_GRAPH):
+                if rows.has(**row):
                     continue
                 tallied, started, told = TalliedModel(model, run), time.perf_counter(), list[AgentEvent]()
                 try:
                     given = await system.ask(
-                        tallied, graph, question, finders, settings=settings, attempts=attempts, told=told
+                        tallied, graph, question, finder, settings=settings, attempts=attempts, told=told
                     )
                 except (EgotoolsError, ClientError) as error:
                     outcome = f"{type(error).__name__}: {error}"

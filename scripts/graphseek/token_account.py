@@ -27,7 +27,7 @@ __all__ = ["measure_tokens", "token_section"]
 _BOUND, _LOOKUP = "all bound", "basic"
 
 
-async def measure_tokens(folder: Path, scales: Sequence[float], finders: Mapping[bool, Finder], rows: KeptRows) -> None:
+async def measure_tokens(folder: Path, scales: Sequence[float], finder: Finder, rows: KeptRows) -> None:
     """Play the plans of the 15 questions on the EV graph of each size with all operators bound; at size 1 also with lookup.
 
     :param folder: of the graphs.
@@ -38,16 +38,14 @@ async def measure_tokens(folder: Path, scales: Sequence[float], finders: Mapping
             for question in questions:
                 for system in (_BOUND, _LOOKUP) if scale == 1 else (_BOUND,):
                     if not rows.has(scale=scale, system=system, question=question.id):
-                        row = await _played(graph, question, system, finders)
+                        row = await _played(graph, question, system, finder)
                         rows.add(scale=scale, system=system, question=question.id, **row)
 
 
-async def _played(
-    graph: AccountGraph, question: Question, system: str, finders: Mapping[bool, Finder]
-) -> dict[str, Any]:
+async def _played(graph: AccountGraph, question: Question, system: str, finder: Finder) -> dict[str, Any]:
     plan, told = ev_plan(question), list[AgentEvent]()
     model = PlanModel(plan)
-    given = await SYSTEMS[system].ask(model, graph, question, finders, settings=AgentSettings(), attempts=1, told=told)
+    given = await SYSTEMS[system].ask(model, graph, question, finder, settings=AgentSettings(), attempts=1, told=told)
     offered = {each.step: each.operators for each in told if isinstance(each, StepBegun) and not each.fallback}
     looked_up = [(at, each.operator) for at, each in enumerate(plan.steps, start=1) if each.operator not in CORE]
     scored = scored_row(graph, question, given)

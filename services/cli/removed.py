@@ -25,6 +25,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
+        "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
     }
 )
 """Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""

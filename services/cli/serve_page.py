@@ -38,10 +38,6 @@ class PageOptions:
         tuple[str, ...],
         typer.Option(help="A domain in which requests are planned and executed: a shipped one, or a YAML file."),
     ] = ()
-    web_runs: Annotated[
-        Path | None,
-        typer.Option(file_okay=False, help="A folder with journals of egotools solve; the page shows these runs."),
-    ] = None
     web_graph: Annotated[
         str,
         typer.Option(
@@ -104,7 +100,6 @@ def page_beside(
             names=names,
             plan=plan,
             domains=domains,
-            solves=options.web_runs,
         )
         async with (
             ask_plan(options.web_graph, server.settings.query_model, options.web_operators, options.web_catalog) as ask,

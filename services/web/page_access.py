@@ -1,4 +1,4 @@
-"""Who looks at the page: the token of a header or a cookie, checked as a call of gRPC is."""
+"""Who looks at the page: the token of the header that a proxy or a program sends, checked as a call of gRPC is."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from starlette.requests import Request
 from ontology.errors import PermissionDeniedError, UnauthenticatedError
 from services.server.access.authentication import Authentication, check_permission
 
-__all__ = ["CSRF_HEADER", "TENANT_COOKIE", "TOKEN_COOKIE", "PageAccess", "Visitor"]
+__all__ = ["CSRF_HEADER", "PageAccess", "Visitor"]
 
-TOKEN_COOKIE, TENANT_COOKIE = "egotools-token", "egotools-tenant"
-CSRF_HEADER = "x-egotools-csrf"
+CSRF_HEADER, TENANT_HEADER = "x-egotools-csrf", "x-egotools-tenant"
 _READ, _CHANGE = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
 
 
@@ -44,11 +43,6 @@ class PageAccess:
         self._authentication = authentication
         self._secret = secrets.token_bytes(32)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody needs a token."""
-        return self._authentication is None
-
     async def reader(self, request: Request) -> Visitor:
         """Return who asks, when they may call ``Retrieve``.
 
@@ -62,11 +56,12 @@ class PageAccess:
         return await self._visitor(request, _CHANGE)
 
     async def _visitor(self, request: Request, method: str) -> Visitor:
-        token, tenant = _token(request), request.cookies.get(TENANT_COOKIE, "")
+        token, tenant = _token(request), request.headers.get(TENANT_HEADER, "")
         if self._authentication is None:
             return Visitor(name="", token="", tenant=tenant, key=self._key(""))
         if not token:
-            raise UnauthenticatedError("you have not signed in", subject="token", remedy="Sign in with a token")
+            remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
+            raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
         identity = await self._authentication.bearer(f"Bearer {token}")
         caller = await self._authentication.caller(identity)
         check_permission(caller, method, tenant)
@@ -92,4 +87,4 @@ class PageAccess:
 
 def _token(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else request.cookies.get(TOKEN_COOKIE, "")
+    return token.strip() if scheme.lower() == "bearer" else ""

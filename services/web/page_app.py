@@ -1,4 +1,4 @@
-"""The page as an ASGI application: its files, its routes, sign-in, and errors as JSON."""
+"""The page as an ASGI application: its files, its routes, and errors as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,13 +19,10 @@ from ontology.errors import EgotoolsError
 from services.http.http_status import http_status
 from services.web.ask_routes import ASK_ROUTES
 from services.web.error_json import error_json
-from services.web.page_access import TENANT_COOKIE, TOKEN_COOKIE
 from services.web.page_context import PageContext, context_of
 from services.web.page_guard import PageGuard
-from services.web.page_requests import SignIn, read_body
 from services.web.retrieval_routes import RETRIEVAL_ROUTES
 from services.web.run_routes import RUN_ROUTES
-from services.web.solve_routes import SOLVE_ROUTES
 from services.web.trust_routes import TRUST_ROUTES
 
 __all__ = ["STATIC", "page_app"]
@@ -49,10 +46,8 @@ def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
         routes=[
             Route("/", _index),
             Route("/api/session", _session),
-            Route("/api/session", _sign_in, methods=["POST"]),
             *RETRIEVAL_ROUTES,
             *RUN_ROUTES,
-            *SOLVE_ROUTES,
             *ASK_ROUTES,
             *TRUST_ROUTES,
             Mount("/static", StaticFiles(directory=STATIC)),
@@ -79,12 +74,10 @@ async def _session(request: Request) -> JSONResponse:
         problem = error_json(error)
     return JSONResponse(
         {
-            "open": context.access.is_open,
             "problem": problem,
             "csrf": context.access.csrf_token(request),
             "planner": context.runs.plan is not None,
             "domains": list(context.domains),
-            "solves": context.solves is not None,
             "talks": context.talks is not None and await _is_admin(request),
             "dialogue": context.talks is not None and context.talks.is_by_model,
         }
@@ -97,18 +90,6 @@ async def _is_admin(request: Request) -> bool:
     except EgotoolsError:
         return False
     return True
-
-
-async def _sign_in(request: Request) -> Response:
-    """Keep a token in a cookie that scripts cannot read; whether it is good, the next request says."""
-    given, secure = await read_body(request, SignIn), context_of(request).secure
-    response = JSONResponse({})
-    for name, value in ((TOKEN_COOKIE, given.token), (TENANT_COOKIE, given.tenant)):
-        if value:
-            response.set_cookie(name, value, httponly=True, samesite="strict", secure=secure)
-        else:
-            response.delete_cookie(name, httponly=True, samesite="strict", secure=secure)
-    return response
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:

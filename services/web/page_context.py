@@ -26,9 +26,7 @@ class PageContext:
 
     :param stores: tenant → folder of the store with its findings.
     :param domains: names of the planner's domains, the default first.
-    :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
     :param talks: conversations about a graph; None: there are none.
-    :param secure: whether cookies are for TLS only.
     """
 
     open_client: OpenClient
@@ -36,9 +34,7 @@ class PageContext:
     runs: LiveRuns
     stores: Mapping[str, Path] = field(default_factory=dict)
     domains: Sequence[str] = ()
-    solves: Path | None = None
     talks: PageTalks | None = None
-    secure: bool = False
 
 
 def context_of(request: Request) -> PageContext:

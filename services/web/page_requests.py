@@ -16,25 +16,17 @@ __all__ = [
     "Consented",
     "QuestionAsked",
     "RunAsked",
-    "SignIn",
     "ToolsAsked",
     "number",
     "read_body",
 ]
 
-_MAX_QUERY_CHARS, _MAX_TOKEN_CHARS = 20_000, 16_384
+_MAX_QUERY_CHARS = 20_000
 _Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
 
 
 class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class SignIn(_Form):
-    """A token to sign in with; empty to sign out."""
-
-    token: str = Field(max_length=_MAX_TOKEN_CHARS, pattern=r"^[A-Za-z0-9._~+/=-]*$")
-    tenant: str = Field(default="", max_length=200, pattern=r"^[A-Za-z0-9._-]*$")
 
 
 class ToolsAsked(_Form):

@@ -33,7 +33,6 @@ class WebSettings:
     :param names: host names by which the page may be called, beside those of loopback and ``host``.
     :param plan: None: the page only looks for tools.
     :param domains: of the planner, the default first.
-    :param solves: folder with the journals of ``egotools solve``; None: they are not shown.
     :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
     """
 
@@ -42,7 +41,6 @@ class WebSettings:
     names: Sequence[str] = ()
     plan: Plan | None = None
     domains: Sequence[str] = ()
-    solves: Path | None = None
     ask: AskPlan | None = None
 
 
@@ -67,7 +65,7 @@ async def serve_web(
         raise InvalidArgumentError(
             "the page would listen beyond loopback without TLS and access control",
             subject=settings.host,
-            remedy="Set EGOTOOLS_TLS_CERT, EGOTOOLS_TLS_KEY and EGOTOOLS_ACCESS_POLICY, or leave the page on loopback",
+            remedy="Leave the page on loopback behind a proxy; or say --insecure where a proxy has TLS and access control",
         )
     if grpc_settings.require_client_cert:
         raise InvalidArgumentError(
@@ -83,9 +81,7 @@ async def serve_web(
         runs=runs,
         stores=stores,
         domains=settings.domains,
-        solves=settings.solves,
         talks=talks,
-        secure=tls is not None,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])
     async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:

@@ -16,11 +16,9 @@ from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek import operators
 from planners.graphseek.operators.operator import Group, Operator
 
-__all__ = ["NAMESPACE", "SPECIAL", "known_operators", "operator_documents"]
+__all__ = ["NAMESPACE", "known_operators", "operator_documents"]
 
 NAMESPACE: Final = "graphseek"
-SPECIAL: Final = Path(__file__).with_name("special")
-"""The special operators of the EV graph."""
 _MOST_CHARACTERS = 400  # of a description
 
 
@@ -66,7 +64,7 @@ def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
 
 
 def _loaded(path: Path) -> Operator:
-    name = f"graphseek_special_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    name = f"graphseek_added_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     specification = importlib.util.spec_from_file_location(name, path)
     if specification is None or specification.loader is None:
         raise InvalidArgumentError("this is no file of Python", subject=str(path))
@@ -78,7 +76,7 @@ def _loaded(path: Path) -> Operator:
     except (Exception, SystemExit) as error:  # code of somebody else
         problem = f"it cannot be loaded: {type(error).__name__}: {error}"
     if problem:
-        remedy = "See planners/graphseek/operators/special"
+        remedy = "See 'Operators of your own' in docs/ask.md"
         raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
     return module.OPERATOR  # type: ignore[no-any-return]
 

@@ -23,7 +23,7 @@ async function answered(path, options) {
   } catch {
     body = { error: { message: text || `status ${response.status}` } };
   }
-  if (response.status === 401) dispatchEvent(new Event("signed-out"));
+  if (response.status === 401 && path !== "/api/session") dispatchEvent(new Event("refused"));
   if (!response.ok) throw new Failure(body.error);
   return body;
 }

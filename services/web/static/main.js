@@ -1,14 +1,13 @@
-// The page: signing in, its two views, and the request that both sides of the first work on.
+// The page: its views, and the request that both sides of the first work on.
 
-import { errorOf, post, session } from "./api.js";
+import { errorOf, session } from "./api.js";
 import { AskView } from "./ask_view.js";
 import { CatalogueView } from "./catalogue_view.js";
 import { byId, element, showProblem } from "./dom.js";
 import { RetrievalView } from "./retrieval_view.js";
 import { RunView } from "./run_view.js";
-import { SolveView } from "./solve_view.js";
 
-const VIEWS = ["ask", "questions", "catalogue", "solved"];
+const VIEWS = ["ask", "questions", "catalogue"];
 const EXAMPLES = {
   personal: [
     "Find the webpage mentioned in the email from the person you met at an event in February.",
@@ -25,29 +24,25 @@ const retrieval = new RetrievalView((key) => {
   catalogue.open(key, true);
 });
 const run = new RunView();
-const solve = new SolveView();
 
 function show() {
-  const word = location.hash.slice(1), asked = word === "runs" ? "solved" : word, name = VIEWS.includes(asked) && served[asked] !== false ? asked : "ask";
+  const asked = location.hash.slice(1), name = VIEWS.includes(asked) && served[asked] !== false ? asked : "ask";
   for (const view of VIEWS) {
     byId(view).hidden = view !== name;
     if (view === name) byId(`to-${view}`).setAttribute("aria-current", "page");
     else byId(`to-${view}`).removeAttribute("aria-current");
   }
   if (name === "catalogue") catalogue.load();
-  if (name === "solved") solve.load();
 }
 
 async function start() {
   const found = await session();
   const refused = found.problem !== null;
   planner = found.planner;
-  served = { solved: found.solves, questions: found.talks };
-  byId("sign-in").hidden = !refused;
+  served = { questions: found.talks };
   byId("question-dialogue").hidden = !found.dialogue;
   for (const [view, is] of Object.entries(served)) byId(`to-${view}`).hidden = !is;
-  byId("sign-out").hidden = found.open || refused;
-  showProblem(byId("problem"), refused && found.problem.code !== "UNAUTHENTICATED" ? found.problem : null);
+  showProblem(byId("problem"), found.problem);
   byId("domain").replaceChildren(...found.domains.map((name) => element("option", { value: name }, name)));
   byId("domain").hidden = byId("domain-label").hidden = found.domains.length < 2;
   document.body.classList.toggle("no-planner", !planner);
@@ -55,7 +50,6 @@ async function start() {
   if (!planner) byId("tools-status").textContent = "Ask, and the tools that the request needs are listed here. This server has no planner: it only looks for tools.";
   if (refused) {
     for (const view of VIEWS) byId(view).hidden = true;
-    byId("token").focus();
   } else {
     show();
   }
@@ -76,22 +70,6 @@ function offer() {
   byId("examples").querySelector("ul").replaceChildren(...examples.map(item));
 }
 
-async function signIn(token, tenant) {
-  try {
-    await post("/api/session", { token, tenant });
-    catalogue.loaded = false;
-    byId("token").value = "";
-    await start();
-  } catch (failure) {
-    showProblem(byId("problem"), errorOf(failure));
-  }
-}
-
-byId("sign-in").addEventListener("submit", (event) => {
-  event.preventDefault();
-  signIn(byId("token").value.trim(), byId("tenant").value.trim());
-});
-byId("sign-out").addEventListener("click", () => signIn("", ""));
 byId("request-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const query = byId("request").value.trim();
@@ -105,5 +83,5 @@ byId("request-form").addEventListener("submit", (event) => {
 byId("needs").addEventListener("input", () => (byId("request").required = !needs().length));
 byId("domain").addEventListener("change", offer);
 addEventListener("hashchange", show);
-addEventListener("signed-out", () => start());
+addEventListener("refused", () => start());
 start().catch((failure) => showProblem(byId("problem"), errorOf(failure)));

@@ -7,8 +7,32 @@ from typing import Any
 
 import pytest
 
+from planners.runs.run_journal import open_run_journal
 from tests.harness.commands import Run
-from tests.services.web.test_hostile_journals import journal_of
+
+HEADER: dict[str, Any] = {
+    "run": "solve",
+    "question": "Which?",
+    "files": [["a.csv", "0" * 64]],
+    "language": "cypher",
+    "settings": {},
+    "models": {},
+    "about": {},
+    "prices": {},
+    "fence_key": "00",
+}
+
+
+def journal_of(path: Path, *records: tuple[str, dict[str, Any]], state: Any = None, **header: Any) -> Path:
+    """Write a journal whose lines are whole, whatever they say. A header of None is left out."""
+    with open_run_journal(path) as journal:
+        journal.append("run_begun", **{key: each for key, each in {**HEADER, **header}.items() if each is not None})
+        kept = journal.keep({"nodes": [], "edges": []} if state is None else state)
+        journal.append("event", key="event", nth=0, what={"event": "GraphChanged", "iteration": 0}, state=kept)
+        for kind, data in records:
+            journal.append(kind, **data)
+    return path
+
 
 DIGEST = "0" * 64
 ABOUT = {"write": "rules", "domain": "enterprise", "today": "2026-11-20"}

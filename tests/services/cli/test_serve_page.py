@@ -31,7 +31,7 @@ def test_the_page_is_served_beside_the_server_and_ends_with_it(tmp_path: Path) -
     said = tmp_path / "said"
     with said.open("w") as output:
         arguments = ("serve", "--store", tmp_path / "store", "--port", 0, "--web", "--web-port", 0)
-        process = started(*arguments, "--web-runs", tmp_path / "runs", stderr=output.fileno())
+        process = started(*arguments, stderr=output.fileno())
         try:
             wait_until(lambda: "The page is at" in said.read_text(), process=process)
             address = re.search(r"The page is at (\S+)", said.read_text())
@@ -42,7 +42,6 @@ def test_the_page_is_served_beside_the_server_and_ends_with_it(tmp_path: Path) -
                 assert found["tools"][0]["id"] == "tools/find_customer"
                 run = client.post("/api/runs", json={"query": "find a customer"}, headers=headers)
                 assert run.status_code == 501
-                assert client.get("/api/solves").json() == {"runs": []}  # the folder is not there yet
             process.send_signal(signal.SIGTERM)
             assert process.wait() == 0
         finally:

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from datagen.personal.write_personal_data import write_personal_data
-from inference import DEFAULT_ENCODER, HashingEncoder
+from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.harness.stores import BuiltStore, MadeOnce
+from tests.harness.stores import MadeOnce
 from tests.services.web.demo_plan import HOSTILE
-from tests.services.web.mail_pages import TOOLS, Mailbox, index_mailbox
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
@@ -44,15 +42,6 @@ def _build_web(folder: Path) -> None:
     catalog = ROOT / "examples" / "enterprise" / "catalog"
     sources = [str(catalog / "sales.yaml"), str(catalog / "finance.json"), str(hostile)]
     build_snapshot(sources, folder / "store", encoder=HashingEncoder())
-
-
-@pytest.fixture(scope="session")
-def mailbox(tmp_path_factory: pytest.TempPathFactory, store_of: BuiltStore) -> Mailbox:
-    """A generated person's mail, calendar, cards and files with their index, and a store of the personal tools."""
-    folder = tmp_path_factory.mktemp("mailbox")
-    truth = write_personal_data(folder / "home", messages=400, seed=11)
-    store = store_of(f"python:{TOOLS}", DEFAULT_ENCODER)
-    return index_mailbox(folder / "home", folder / "index.sqlite", store, truth)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

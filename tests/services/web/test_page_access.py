@@ -1,4 +1,4 @@
-"""Who may use the page, and from where: tokens in headers and cookies, roles, tenants, other sites, host names, TLS."""
+"""Who may use the page, and from where: tokens in headers, roles, tenants, other sites, host names, TLS."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ async def renew(client: httpx.AsyncClient) -> dict[str, object]:
 
 
 async def sign_in(client: httpx.AsyncClient, token: str) -> dict[str, object]:
-    answer = await client.post("/api/session", json={"token": token})
-    assert answer.status_code == 200
-    cookies = " ".join(answer.headers.get_list("set-cookie")).lower()
-    assert not token or ("httponly" in cookies and "samesite=strict" in cookies)
+    """Send a token from now on, as a proxy does; an empty one: none."""
+    client.headers.pop("authorization", None)
+    if token:
+        client.headers["authorization"] = f"Bearer {token}"
     return await renew(client)
 
 
@@ -81,7 +81,7 @@ async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path)
         assert session["problem"]
 
 
-async def test_a_cookie_has_the_roles_of_its_token(web_store: Path, tmp_path: Path) -> None:
+async def test_a_header_has_the_roles_of_its_token(web_store: Path, tmp_path: Path) -> None:
     settings, tokens = closed(tmp_path)
     async with web_page(web_store, None, settings) as address, browsing(address) as client:
         assert (await sign_in(client, tokens["reader"]))["problem"] is None

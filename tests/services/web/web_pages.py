@@ -20,12 +20,10 @@ async def web_page(
     plan: Plan | None = None,
     settings: ServerSettings | None = None,
     *,
-    solves: Path | None = None,
     ask: AskPlan | None = None,
 ) -> AsyncIterator[str]:
     """Serve a store with its page; yields the page's address.
 
-    :param solves: folder with recorded runs.
     :param ask: how questions of a graph are answered.
     """
     server = Server(settings or ServerSettings(port=0, workers=2, drain_s=0.0))
@@ -33,7 +31,7 @@ async def web_page(
     try:
         await server.load(lambda: open_engine(store))
         domains = ("personal", "enterprise") if plan else ()
-        shown = WebSettings(port=0, plan=plan, domains=domains, solves=solves, ask=ask)
+        shown = WebSettings(port=0, plan=plan, domains=domains, ask=ask)
         async with serve_web(server, {"": store}, shown) as address:
             yield address
     finally:

@@ -23,13 +23,14 @@ from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import AgentEvent
-from planners.graphseek.operators.operator_registry import SPECIAL, known_operators
+from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
 from tests.planners.kgot.run_fakes import StepServer
 
+OWN_OPERATORS = Path(__file__).with_name("own_operators")
 QUESTION = Question(text="At which site is BM-9001 built?")
 CALL = calls(("sites_of_module", {"module_name": "BM-9001"}))
 TOLD = {"answer": 'It is built at "Factory Alpha - Northern Division".'}
@@ -87,7 +88,7 @@ class Service:
         return QuestionParts(
             graph=self.graph,
             catalog=replace(CATALOG, fingerprint=self.accepted),
-            operators=tuple(known_operators([SPECIAL]).values()),
+            operators=tuple(known_operators([OWN_OPERATORS]).values()),
             results=ResultStore(self.folder / f"results-{self.results}"),
             turns=LlmTurns(model, fence_key=b"key"),
             finder=finder,
@@ -105,7 +106,7 @@ class Service:
     async def propose(self, answer: Mapping[str, Any]) -> tuple[OperatorVersion | None, str]:
         """Return what comes of one answer of the model, given four times."""
         schema = await self.graph.schema()
-        operator = known_operators([SPECIAL])["sites_of_module"]
+        operator = known_operators([OWN_OPERATORS])["sites_of_module"]
         contract = contract_of(operator, schema)
         assert contract is not None
         request = VersionRequest(

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 _WRITE = os.environ.get("EGOTOOLS_WRITE_DOCS", "")
 """Set it to make the screenshot of docs/graphseek.md anew."""
 COUNT = "How many tools deal with each business object? Draw the first ones."
-ANSWER = "Most tools deal with currency (34), customer (25) and product (13)."
+ANSWER = "Most tools deal with currency (34), customer (24) and product (13)."
 GRAPH = "Show what surrounds the tool getCustomer."
 BUSY = {
     "start": {"type": "business_object"},

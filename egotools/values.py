@@ -208,7 +208,7 @@ class NeedResult:
     :param need: as it was asked, or as the model of the server's operator wrote it.
     :param tool: id of the tool that serves it best; empty where the caller may see no tool.
     :param probability: in [0, 1], that some tool of the catalogue serves it; None where not estimated.
-    :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs reach.
+    :param unserved: whether nothing fits: ``probability`` is below the threshold that 95 of 100 served needs of well documented catalogues reach.
     """
 
     need: str

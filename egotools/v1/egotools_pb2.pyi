@@ -356,7 +356,7 @@ class NeedResult(_message.Message):
     probability: _builtins.float
     """Probability, in [0, 1], that some tool of the catalogue serves it. Absent if the preset does not estimate it."""
     unserved: _builtins.bool
-    """Whether nothing fits: the probability is below the value that 95 of 100 served requests reach."""
+    """Whether nothing fits: the probability is below the value that 95 of 100 served needs of well documented catalogues reach."""
     def __init__(
         self,
         *,

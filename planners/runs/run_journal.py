@@ -62,6 +62,7 @@ class RunJournal:
         self._file = file
         self._sync = sync
         self._unsynced = 0
+        self._closed = False
         self._broken: StorageError | None = None
         self._appending = Lock()
         self._keeping = Lock()
@@ -119,8 +120,9 @@ class RunJournal:
             self._unsynced = 0
 
     def close(self) -> None:
-        """Take no more records; the file is its opener's to close."""
-        self._file = None
+        """Take no more records and payloads, also of threads that a run left behind; the file is its opener's to close."""
+        with self._appending, self._keeping:
+            self._file, self._closed = None, True
 
     def placed(self) -> Iterator[tuple[int, RunRecord]]:
         """Yield each record with its place, for :meth:`at`."""
@@ -136,12 +138,14 @@ class RunJournal:
     def keep(self, payload: Any) -> str:
         """Keep a JSON value and return its SHA-256; equal values are kept once.
 
-        :raises StorageError: when it cannot be written.
+        :raises StorageError: when it cannot be written, or the journal was closed.
         """
         content = canonical_text(payload).encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(content).hexdigest()
         path = self._payloads / digest
         with self._keeping:
+            if self._closed:
+                raise StorageError("the journal is not open for writing", subject=str(self._path))
             if not path.exists():
                 with disk_errors(self._payloads):
                     self._payloads.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what mails say

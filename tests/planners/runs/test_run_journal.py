@@ -105,6 +105,16 @@ def test_one_process_writes(tmp_path: Path) -> None:
     assert notes(tmp_path / "run") == [{"value": 1}]
 
 
+def test_a_closed_journal_takes_nothing_of_a_thread_that_was_left_behind(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run.jsonl") as journal:
+        journal.append("begun")
+    before = sorted(tmp_path.rglob("*"))
+    for late in (lambda: journal.append("late"), lambda: journal.keep({"late": 1})):
+        with pytest.raises(StorageError, match="not open for writing"):
+            late()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*unused: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

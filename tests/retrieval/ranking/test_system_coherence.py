@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -46,6 +46,7 @@ def catalogue(folder: Path, ontology: Ontology, *, systems: bool = True) -> Snap
     whole=arrays.arrays(np.float32, 7, elements=st.floats(-6, 6, width=32)),
     systems=st.lists(st.integers(0, 3), min_size=7, max_size=7),
 )
+@example(np.zeros((3, 7), np.float32), np.array([1e-45, *[0] * 6], np.float32), [0] * 7)  # its spread rounds to 0
 def test_the_penalty_is_bounded_by_chance_equal_in_a_system_and_zero_for_the_best(
     scores: np.ndarray, whole: np.ndarray, systems: list[int]
 ) -> None:

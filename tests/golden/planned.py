@@ -140,7 +140,9 @@ def _questions(folder: Path) -> dict[str, Any]:
     """``egotools ask`` without a model: the shipped questions of the tool graph; one with its journal and its replay."""
     store, seen = company_store(folder), {}
     for row in _rows(_QUESTIONS):
-        seen[f"{row['id']} {row['text'][:80]}"] = invoke(folder, "ask", row["text"], "--store", store, "--json")
+        code, answer, _ = invoke(folder, "ask", row["text"], "--store", store, "--json")
+        head, found, rest = answer.partition(" found: ")  # rows that no question orders come in any order
+        seen[f"{row['id']} {row['text'][:80]}"] = [code, head + found + "; ".join(sorted(rest.rstrip(".").split("; ")))]
     journal = folder / "question.jsonl"
     text = _rows(_QUESTIONS)[0]["text"]
     seen["journal"] = _told(invoke(folder, "ask", text, "--store", store, "--journal", journal), journal)

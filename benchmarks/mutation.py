@@ -116,8 +116,8 @@ class Tree:
     def __init__(self, source: Path, copy: Path) -> None:
         if not (source / ".venv/bin/python").exists():
             raise typer.BadParameter(f"{source} has no .venv with the tests' packages: make .venv/.dev there")
-        said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True)
-        self.root, self.commit, self.mark = copy, said.stdout.strip(), copy / "mutant_reached.mark"
+        printed = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True)
+        self.root, self.commit, self.mark = copy, printed.stdout.strip(), copy / "mutant_reached.mark"
         subprocess.run(["git", "clone", "--quiet", "--shared", str(source), str(copy)], check=True)
         subprocess.run(["git", "checkout", "--quiet", "--detach", self.commit], cwd=copy, check=True)
         (copy / ".venv").symlink_to(source / ".venv")
@@ -155,15 +155,15 @@ class Tree:
         command = [*limited, ".venv/bin/python", *"-m pytest -xqrfE -p no:cacheprovider -m".split(), "not slow", *names]
         command += [f"--deselect={each}" for each in left_out]
         env = {**os.environ, "PYTHONPATH": str(self.root)}
-        with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-            process = subprocess.Popen(command, cwd=self.root, env=env, stdout=said, stderr=said, process_group=0)
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+            process = subprocess.Popen(command, cwd=self.root, env=env, stdout=printed, stderr=printed, process_group=0)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(3 * limit)  # the machine may be busy
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
-            said.seek(0)
-            failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said.read(), re.MULTILINE)
+            printed.seek(0)
+            failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", printed.read(), re.MULTILINE)
         outcome = {0: "passed", 5: "passed", -signal.SIGKILL: "late", -signal.SIGXCPU: "late"}.get(code, "failed")
         return outcome, failed[1] if failed else names[0]
 

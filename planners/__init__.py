@@ -1,5 +1,5 @@
-"""What agents do with retrieved tools: planners, and the rooms that all planners share.
+"""What agents do with retrieved tools: three planners, and the rooms that they share.
 
-``calling`` invokes tools, ``finding`` retrieves them over gRPC, ``runs`` records what a run did, ``steps`` executes the service's plans
-of calls. A planner (``dfs``) imports these, never another planner.
+``calls`` finds, invokes and chains tools, ``journal`` records what a run did, ``stores`` holds property graphs, ``query`` turns words into
+a typed query graph. A planner (``dfs``, ``kgot``, ``graphseek``) imports these, never another planner.
 """

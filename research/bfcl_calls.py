@@ -22,8 +22,8 @@ import typer
 
 from egotools import AsyncClient, PermissionDeniedError, Tool, ToolRequestError
 from ontology.files import write_rows
-from planners.calling.consent import ConsentingInvoker, never
-from planners.calling.python_invoker import PythonInvoker
+from planners.calls.consent import ConsentingInvoker, never
+from planners.calls.python_invoker import PythonInvoker
 from research.bfcl_plans import OUTCOMES, PlannedTurn, planned_turns
 from research.bfcl_tasks import (
     GoldTask,

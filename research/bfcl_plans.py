@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from egotools import AsyncClient, Tool
-from planners.calling.consent import ConsentingInvoker, always
-from planners.calling.python_invoker import PythonInvoker
-from planners.steps.execute_plan import execute_plan
+from planners.calls.consent import ConsentingInvoker, always
+from planners.calls.execute_plan import execute_plan
+from planners.calls.python_invoker import PythonInvoker
 from research.bfcl_tasks import GoldCall, GoldTask, answer_of, as_modules, objects_of, same_state
 
 __all__ = ["OUTCOMES", "PlannedTurn", "planned_turns"]

@@ -22,8 +22,8 @@ from rank_bm25 import BM25Okapi
 from datagen.personal import TruthTables
 from datagen.personal.write_personal_data import TODAY
 from inference import OpenAIChat
-from planners.dfs.request_set import GoldRequest, request_set
-from planners.finding.tool_finder import ToolFinder
+from planners.calls.tool_finder import ToolFinder
+from planners.query.request_set import GoldRequest, request_set
 from research.tool_calling import call_tools
 from scripts.execution_accuracy import Mailbox, named_anew, opened_mailbox
 from scripts.graph_truth import true_answer

@@ -12,9 +12,9 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from datagen.personal import TruthTables
-from planners.dfs.dates import read_range
 from planners.dfs.execution.ordinals import read_ordinal
-from planners.dfs.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.dates import read_range
+from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["true_answer"]
 

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from planners.finding.tool_finder import Finder
+from planners.calls.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from scripts.account.figures import keep_section
 from scripts.account.kept_rows import KeptRows

@@ -20,11 +20,11 @@ from random import Random
 from pydantic import BaseModel, ConfigDict
 
 from ontology.errors import EgotoolsError
-from planners.dfs.domain import read_domain
-from planners.dfs.graph_match import same_graph
-from planners.dfs.parsing import Parser, load_parser
-from planners.dfs.query_graph import QueryGraph
-from planners.dfs.request_set import GoldRequest, request_set
+from planners.query.domain import read_domain
+from planners.query.graph_match import same_graph
+from planners.query.parsing import Parser, load_parser
+from planners.query.query_graph import QueryGraph
+from planners.query.request_set import GoldRequest, request_set
 
 __all__ = ["ParsedGold", "kept_graphs", "losses", "measure", "sampled", "table"]
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from inference import onnx_model
 from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
-from planners.calling.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox
 from tests.harness.commands import Run, in_process
 from tests.harness.leftovers import marked_children
 from tests.harness.stores import BuiltStore, MadeOnce, ToolsOf, built_store, once, read_tools

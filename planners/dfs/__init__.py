@@ -4,8 +4,8 @@ A parser makes a :class:`QueryGraph` of a request; :func:`graph_faults` checks i
 through a :class:`Resolver`, which calls tools that the retrieval service found.
 """
 
-from planners.dfs.domain import Domain
-from planners.dfs.graph_faults import graph_faults
-from planners.dfs.query_graph import QueryGraph
+from planners.query.domain import Domain
+from planners.query.graph_faults import graph_faults
+from planners.query.query_graph import QueryGraph
 
 __all__ = ["Domain", "QueryGraph", "graph_faults"]

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from planners.calling.call_limits import CallLimits
-from planners.dfs.dates import read_range
-from planners.dfs.domain import Domain
+from planners.calls.call_limits import CallLimits
 from planners.dfs.execution.carried_fields import ResolveDate
 from planners.dfs.execution.execution_events import Event
 from planners.dfs.execution.execution_json import event_json, execution_json
 from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.executor import execute
-from planners.dfs.query_graph import FilterConstraint, QueryGraph
 from planners.dfs.resolver import Resolver
+from planners.query.dates import read_range
+from planners.query.domain import Domain
+from planners.query.query_graph import FilterConstraint, QueryGraph
 
 __all__ = ["answer_graph", "date_resolver"]
 

@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from ontology.errors import InvalidArgumentError
-from planners.dfs.domain import Domain
 from planners.dfs.execution.arc_consistency import links_of
 from planners.dfs.execution.bound_graph import BoundGraph, bind
 from planners.dfs.execution.branch_order import PaperOrder, selective_order
@@ -41,9 +40,10 @@ from planners.dfs.execution.search_tree import SearchTree, distances, search_tre
 from planners.dfs.execution.traversal import Traversal
 from planners.dfs.execution.witnesses import Witnesses
 from planners.dfs.execution.work import Work
-from planners.dfs.graph_faults import graph_faults
-from planners.dfs.query_graph import QueryGraph
 from planners.dfs.resolver import Entity, Resolver
+from planners.query.domain import Domain
+from planners.query.graph_faults import graph_faults
+from planners.query.query_graph import QueryGraph
 
 __all__ = ["execute"]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from planners.dfs.query_graph import FilterConstraint
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["Entity", "Resolver", "Step"]
 

@@ -11,14 +11,14 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.schema_kinds import kinds, properties_of
 from ontology.errors import ToolCallError
 from ontology.names import words
-from planners.dfs.domain import EntityType
+from planners.calls.answer_rows import AnswerRow, answer_rows, path_steps
+from planners.calls.page_inputs import paging_of, value_at
 from planners.dfs.execution.day_intervals import in_interval, window_arguments
-from planners.dfs.field_checks import carried, meets
-from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity
 from planners.dfs.tool_choice import Candidate
-from planners.finding.answer_rows import AnswerRow, answer_rows, path_steps
-from planners.finding.page_inputs import paging_of, value_at
+from planners.query.domain import EntityType
+from planners.query.field_checks import carried, meets
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["ToolCalls"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from egotools import Tool
-from planners.dfs.domain import Domain, EntityType, Lookup
+from planners.calls.tool_finder import Finder
+from planners.calls.typed_binding import Binding, EntityName, Misfit, Wanted
 from planners.dfs.resolver import Step
-from planners.finding.tool_finder import Finder
-from planners.finding.typed_binding import Binding, EntityName, Misfit, Wanted
+from planners.query.domain import Domain, EntityType, Lookup
 
 __all__ = ["Candidate", "Choice", "choose", "lookup_of", "wanted_by_step", "wanted_by_type"]
 

@@ -11,14 +11,14 @@ from typing import TypeAlias, TypeVar
 from egotools import ClientError, Tool
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, ToolCallError
-from planners.dfs.domain import Domain, EntityType
+from planners.calls.tool_finder import Finder
+from planners.calls.typed_binding import Binding, Misfit, bind, bind_count
 from planners.dfs.execution.day_intervals import day_of
-from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_calls import ToolCalls
 from planners.dfs.tool_choice import Candidate, Choice, choose, lookup_of, wanted_by_step, wanted_by_type
-from planners.finding.tool_finder import Finder
-from planners.finding.typed_binding import Binding, Misfit, bind, bind_count
+from planners.query.domain import Domain, EntityType
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["ToolResolver"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planners.journal.step_log import emit
 from planners.kgot.graph_writes import apply_writes
 from planners.kgot.kgot_events import Missing, ToolsFound
 from planners.kgot.noise_step import remove_noise
 from planners.kgot.run_state import RunState
 from planners.kgot.tool_calling import call_tools, wanted_calls
-from planners.runs.step_log import emit
 
 __all__ = ["enhance", "missing_without_reasons"]
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planners.calling.clean_values import cleaned
+from planners.calls.clean_values import cleaned
+from planners.journal.step_log import emit, in_order
 from planners.kgot.kgot_events import Computed, Parsed
 from planners.kgot.run_state import RunState
-from planners.runs.step_log import emit, in_order
 
 __all__ = ["COMPUTED", "Partial", "final_answer"]
 

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
-from planners.calling.clean_values import clean_text, cleaned
-from planners.graphs.property_graph import QueryRows
+from planners.calls.clean_values import clean_text, cleaned
+from planners.journal.step_log import emit
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
 from planners.kgot.step_makers import GraphReader
-from planners.runs.step_log import emit
+from planners.stores.property_graph import QueryRows
 
 __all__ = ["GraphAsker", "rows_text"]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ontology.errors import StatementError
-from planners.calling.clean_values import clean_text
-from planners.graphs.property_graph import Operation
+from planners.calls.clean_values import clean_text
+from planners.journal.step_log import in_order
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, Written
 from planners.kgot.run_state import RunState
 from planners.kgot.write_chains import write_chains
-from planners.runs.step_log import in_order
+from planners.stores.property_graph import Operation
 
 __all__ = ["apply_writes"]
 

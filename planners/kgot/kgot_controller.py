@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.calling.clean_values import CleanInvoker, clean_text
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.safe_retries import RetryingInvoker
-from planners.calling.sandbox import Sandbox
-from planners.finding.tool_finder import Finder
-from planners.graphs.property_graph import GraphState, PropertyGraph
+from planners.calls.clean_values import CleanInvoker, clean_text
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.safe_retries import RetryingInvoker
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_finder import Finder
+from planners.journal.step_log import emit, told_to, unheard
 from planners.kgot.contained_parts import said
 from planners.kgot.decide import decide, queries_of, reasons_of
 from planners.kgot.enhance import enhance, missing_without_reasons
@@ -23,7 +23,7 @@ from planners.kgot.kgot_task import KgotTask, MadeCall
 from planners.kgot.run_state import RunState
 from planners.kgot.solve import force_answer, force_query, solve
 from planners.kgot.step_makers import StepMakers
-from planners.runs.step_log import emit, told_to, unheard
+from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["KgotRun", "solve_task"]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
-from planners.graphs.property_graph import GraphNode, GraphState, Operation, QueryRows
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.step_makers import Vote
+from planners.stores.property_graph import GraphNode, GraphState, Operation, QueryRows
 
 __all__ = [
     "CallMade",

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.graphs.property_graph import QueryLimits
+from planners.stores.property_graph import QueryLimits
 
 __all__ = [
     "MODEL_RETRIES",

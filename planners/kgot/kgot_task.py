@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from planners.graphs.property_graph import GraphState
+from planners.stores.property_graph import GraphState
 
 __all__ = ["KgotTask", "MadeCall", "TaskView"]
 

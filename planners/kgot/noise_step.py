@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ontology.names import noun_lemma, words
-from planners.graphs.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
+from planners.journal.step_log import emit
 from planners.kgot.kgot_events import NoiseRemoved
 from planners.kgot.run_state import RunState
-from planners.runs.step_log import emit
+from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
 
 __all__ = ["asked_terms", "remove_noise"]
 

@@ -18,12 +18,21 @@ from egotools.calling.invoker import ToolInvoker
 from inference.budget import Budget
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
-from planners.calling.clean_values import CleanInvoker
-from planners.calling.consent import Ask, never
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.finding.tool_finder import Finder
-from planners.graphs.property_graph import PropertyGraph
+from planners.calls.clean_values import CleanInvoker
+from planners.calls.consent import Ask, never
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_finder import Finder
+from planners.journal.journal_index import JournalIndex, request_key
+from planners.journal.record_forms import check_records
+from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
+from planners.journal.recorded_faults import not_recorded
+from planners.journal.recorded_finds import RecordedFinder
+from planners.journal.recorded_graph import RecordedGraph, empty_graph
+from planners.journal.recorded_model import RecordedModel
+from planners.journal.recorded_sandbox import RecordedSandbox
+from planners.journal.run_journal import RunJournal, RunRecord, seconds_since
+from planners.journal.step_log import unheard
 from planners.kgot.contained_parts import ContainedFinder, ContainedGraph, ContainedModel
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import CallMade, Ended, KgotEvent, ModelAsked, event_json
@@ -31,16 +40,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.run_header import check_header, settings_of
 from planners.kgot.step_makers import BackendFactory
-from planners.runs.journal_index import JournalIndex, request_key
-from planners.runs.record_forms import check_records
-from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
-from planners.runs.recorded_faults import not_recorded
-from planners.runs.recorded_finds import RecordedFinder
-from planners.runs.recorded_graph import RecordedGraph, empty_graph
-from planners.runs.recorded_model import RecordedModel
-from planners.runs.recorded_sandbox import RecordedSandbox
-from planners.runs.run_journal import RunJournal, RunRecord, seconds_since
-from planners.runs.step_log import unheard
+from planners.stores.property_graph import PropertyGraph
 
 __all__ = [
     "OtherRunError",

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
-from planners.calling.clean_values import cleaned
-from planners.graphs.property_graph import Language
+from planners.calls.clean_values import cleaned
+from planners.journal.journal_lines import DAMAGED
 from planners.kgot.kgot_settings import KgotSettings
-from planners.runs.journal_lines import DAMAGED
+from planners.stores.property_graph import Language
 
 __all__ = ["check_header", "settings_of"]
 

@@ -8,19 +8,19 @@ from typing import TypeVar
 
 from egotools.calling.invoker import ToolInvoker
 from ontology.errors import BudgetExceededError
-from planners.calling.clean_values import clean_text, cleaned
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.finding.tool_finder import Finder
-from planners.graphs.graph_text import state_text
-from planners.graphs.property_graph import GraphState, PropertyGraph
+from planners.calls.clean_values import clean_text, cleaned
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_finder import Finder
+from planners.journal.step_log import emit
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
 from planners.kgot.model_availability import ModelAvailability
 from planners.kgot.step_makers import StepMakers
-from planners.runs.step_log import emit
+from planners.stores.graph_text import state_text
+from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["RunState"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
+from planners.journal.step_log import emit, in_order
 from planners.kgot.final_answer import Partial, final_answer
 from planners.kgot.graph_queries import GraphAsker, rows_text
 from planners.kgot.kgot_events import Queried
 from planners.kgot.run_state import RunState
 from planners.kgot.script_graph import script_rows
-from planners.runs.step_log import emit, in_order
 
 __all__ = ["force_answer", "force_query", "solve"]
 

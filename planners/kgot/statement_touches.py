@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ontology.errors import StatementError
-from planners.graphs.cypher.cypher_patterns import CypherPatterns, NodePattern, cypher_patterns, map_items
-from planners.graphs.cypher.cypher_tokens import CypherToken, cypher_tokens
-from planners.graphs.property_graph import Properties, Statement, Value
+from planners.stores.cypher.cypher_patterns import CypherPatterns, NodePattern, cypher_patterns, map_items
+from planners.stores.cypher.cypher_tokens import CypherToken, cypher_tokens
+from planners.stores.property_graph import Properties, Statement, Value
 
 __all__ = ["statement_touches"]
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from inference.chat import ChatModel
 from ontology.errors import ModelError
-from planners.finding.tool_finder import FoundTools
-from planners.graphs.property_graph import Operation
+from planners.calls.tool_finder import FoundTools
 from planners.kgot.kgot_task import MadeCall, TaskView
+from planners.stores.property_graph import Operation
 
 __all__ = [
     "Answerer",

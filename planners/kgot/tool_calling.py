@@ -10,14 +10,14 @@ from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError
 from ontology.json_object import canonical_text
-from planners.calling.clean_values import cleaned
-from planners.calling.fenced_answer import fence_answer
-from planners.finding.tool_finder import FoundTools
+from planners.calls.clean_values import cleaned
+from planners.calls.fenced_answer import fence_answer
+from planners.calls.tool_finder import FoundTools
+from planners.journal.step_log import emit, in_order
 from planners.kgot.kgot_events import CallMade
 from planners.kgot.kgot_task import MadeCall
 from planners.kgot.run_state import RunState
 from planners.kgot.step_makers import WantedCall
-from planners.runs.step_log import emit, in_order
 
 __all__ = ["call_tools", "wanted_calls"]
 

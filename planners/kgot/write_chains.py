@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeAlias
 
-from planners.graphs.property_graph import (
+from planners.kgot.statement_touches import statement_touches
+from planners.stores.property_graph import (
     DeleteEdge,
     DeleteNode,
     InsertEdge,
@@ -18,7 +19,6 @@ from planners.graphs.property_graph import (
     ReplaceGraph,
     Statement,
 )
-from planners.kgot.statement_touches import statement_touches
 
 __all__ = ["write_chains"]
 

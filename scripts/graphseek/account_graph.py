@@ -11,15 +11,15 @@ from pathlib import Path
 
 from datagen.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
-from planners.graphs.cypher.cypher_tokens import quoted_text
-from planners.graphs.cypher_names import quoted_name
-from planners.graphs.graph_schema import GraphSchema, NodeType
-from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
-from planners.graphs.property_graph import QueryLimits
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.catalog.shipped_catalogs import catalog_for
 from planners.graphseek.operators.node_naming import name_property
+from planners.stores.cypher.cypher_tokens import quoted_text
+from planners.stores.cypher_names import quoted_name
+from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.property_graph import QueryLimits
+from planners.stores.readable_graph import ReadableGraph
 from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.countries_questions import countries_questions
 from scripts.graphseek.countries_tables import country_tables

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from egotools import AsyncClient
 from inference.chat import ChatModel
-from planners.finding.tool_finder import Finder, ToolFinder
+from planners.calls.tool_finder import Finder, ToolFinder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts

@@ -8,14 +8,14 @@ from typing import Any
 
 from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
-from planners.graphs.cypher.cypher_allow_list import allowed_cypher
-from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
+from planners.stores.cypher.cypher_allow_list import allowed_cypher
+from planners.stores.property_graph import QueryLimits
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
 from scripts.graphseek.answer_score import Answer, Table
 from scripts.graphseek.question import Question

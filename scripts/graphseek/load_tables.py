@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datagen.ev_graph.graph_table import GraphTable
-from planners.graphs.loading.graph_loading import load_graph
-from planners.graphs.loading.loaded_tables import NodeTable, RelationshipTable
+from planners.stores.loading.graph_loading import load_graph
+from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
 
 __all__ = ["load_tables"]
 

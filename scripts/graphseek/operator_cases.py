@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planners.graphs.cypher.cypher_tokens import quoted_text
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.turn import Invocation
+from planners.stores.cypher.cypher_tokens import quoted_text
+from planners.stores.readable_graph import ReadableGraph
 from scripts.graphseek.ev_plans import ev_plan
 from scripts.graphseek.question import Question
 

@@ -24,7 +24,7 @@ from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Invocation, StepRecord
-from planners.runs.recorded_steps import Unrecorded
+from planners.journal.recorded_steps import Unrecorded
 from scripts.account.ratio import Ratio, seconds_of
 from scripts.graphseek.account_graph import AccountGraph
 from scripts.graphseek.ev_plans import ev_plan

@@ -16,7 +16,7 @@ from typing import Any
 from egotools import ClientError
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError
-from planners.finding.tool_finder import Finder
+from planners.calls.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent_events import AgentEvent, event_json
 from scripts.account.kept_rows import KeptRows

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planners.finding.tool_finder import Finder
+from planners.calls.tool_finder import Finder
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import CORE
 from planners.graphseek.agent_events import AgentEvent, StepBegun

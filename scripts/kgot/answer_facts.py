@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planners.graphs.property_graph import Scalar
+from planners.stores.property_graph import Scalar
 from scripts.kgot.oracle_prompt import ToolText, table_rows
 from scripts.kgot.oracle_writes import Fact
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inference.encoder import Encoder
 from ontology.json_object import canonical_text
-from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.property_graph import GraphState, InsertNode, Language, Operation, QueryLimits, QueryRows, Value
 from planners.kgot.kgot_task import MadeCall, TaskView
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.property_graph import GraphState, InsertNode, Language, Operation, QueryLimits, QueryRows, Value
 
 __all__ = ["CHUNK_CHARS", "NearestChunks", "NotesWriter"]
 
@@ -52,7 +52,7 @@ class NotesWriter:
 
 
 class NearestChunks:
-    """Implements :class:`planners.graphs.property_graph.PropertyGraph`: keeps all notes and shows those nearest to the task.
+    """Implements :class:`planners.stores.property_graph.PropertyGraph`: keeps all notes and shows those nearest to the task.
 
     :param question: of the task.
     """
@@ -75,7 +75,7 @@ class NearestChunks:
     async def query(
         self, text: str, parameters: Mapping[str, Value] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
-        """See :class:`planners.graphs.memory_graph.MemoryGraph`."""
+        """See :class:`planners.stores.memory_graph.MemoryGraph`."""
         return await self._graph.query(text, parameters, limits)
 
     async def state(self) -> GraphState:

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from inference.chat import ChatModel
-from planners.graphs.open_graph import open_graph
-from planners.graphs.property_graph import GraphState
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings, RetrieveKind
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.stores.open_graph import open_graph
+from planners.stores.property_graph import GraphState
 from scripts.account.kept_rows import KeptRows
 from scripts.kgot.account_tasks import AccountTask
 from scripts.kgot.answer_verdict import verdict_of

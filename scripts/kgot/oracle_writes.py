@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from planners.graphs.property_graph import Scalar
+from planners.stores.property_graph import Scalar
 
 __all__ = ["Fact", "Written", "answer_query", "written"]
 

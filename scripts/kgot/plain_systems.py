@@ -13,7 +13,7 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.chat import ChatModel, Message, Sample
 from ontology.errors import EgotoolsError
-from planners.finding.tool_finder import Finder
+from planners.calls.tool_finder import Finder
 
 __all__ = ["PlainLimits", "call_tools_plainly", "zero_shot"]
 

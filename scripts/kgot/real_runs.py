@@ -18,14 +18,14 @@ from inference import DEFAULT_ENCODER, load_encoder
 from inference.chat import GREEDY, ChatModel, Message
 from inference.encoder import Encoder
 from ontology.errors import EgotoolsError
-from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.open_graph import open_graph
-from planners.graphs.property_graph import GraphState, PropertyGraph
 from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import KgotEvent, event_json
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, TaskView
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.open_graph import open_graph
+from planners.stores.property_graph import GraphState, PropertyGraph
 from scripts.account.kept_rows import KeptRows
 from scripts.account.tallied_model import TalliedModel
 from scripts.kgot.account_tasks import AccountTask

@@ -11,11 +11,8 @@ from typing import Any
 from egotools import Tool
 from egotools.calling.tool_answer import ToolAnswer
 from inference.chat import GREEDY, Completion, Message, Sample
-from planners.calling.sandbox import Sandbox
-from planners.finding.tool_finder import FoundTool, FoundTools
-from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.open_graph import open_graph
-from planners.graphs.property_graph import PropertyGraph
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.kgot.batch.task_batch import run_batch
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import TaskResult
@@ -23,6 +20,9 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.open_graph import open_graph
+from planners.stores.property_graph import PropertyGraph
 from scripts.account.ratio import Ratio
 from scripts.kgot.graph_speed import NODES, task_operations
 

@@ -8,8 +8,8 @@ from itertools import cycle
 from typing import Any
 
 from egotools import Tool
-from planners.finding.prompt_tokens import PromptTokens
-from planners.finding.tool_finder import FoundTool, FoundTools, ToolFinder
+from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.tool_finder import FoundTool, FoundTools, ToolFinder
 from planners.kgot.llm.llm_tool_chooser import tools_text
 from planners.kgot.tools.tool_set import NAMESPACE
 from scripts.bench_sets import ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import InvalidArgumentError
-from planners.finding.tool_finder import ToolFinder
+from planners.calls.tool_finder import ToolFinder
 from planners.graphseek.agent.question_run import AnsweredQuestion
 from planners.graphseek.agent.recorded_question import replay_question
 from planners.graphseek.agent_events import AgentEvent

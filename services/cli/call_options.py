@@ -18,7 +18,7 @@ from services.cli.credentials import read_credentials, read_references
 
 if TYPE_CHECKING:
     from egotools.calling.mcp_invoker import McpAddress
-    from planners.calling.tool_access import ToolAccess
+    from planners.calls.tool_access import ToolAccess
 
 __all__ = ["NO_CALL_OPTIONS", "CallOptions", "PlanCalls"]
 
@@ -73,8 +73,8 @@ class CallOptions:
         :param yes: whether calls that no rule of the policy names are confirmed already.
         :raises InvalidArgumentError: for a text in another form, and a policy with faults.
         """
-        from planners.calling.call_policy import CallPolicy, read_policy
-        from planners.calling.tool_access import ToolAccess
+        from planners.calls.call_policy import CallPolicy, read_policy
+        from planners.calls.tool_access import ToolAccess
 
         try:
             networks = parse_networks(self.allow_networks)

@@ -24,7 +24,7 @@ from egotools.calling.tool_request import McpCall, ToolRequest
 from egotools.client_errors import ClientError, MissingPackageError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
 from ontology.files import read_bounded
-from planners.calling.fenced_answer import fence_answer
+from planners.calls.fenced_answer import fence_answer
 from services.cli.call_options import NO_CALL_OPTIONS, CallOptions
 from services.cli.command_error import command_error
 from services.cli.console import print_json, stderr, stdout
@@ -35,7 +35,7 @@ from services.cli.show_call import shown_answer, shown_request
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from planners.calling.tool_access import ToolAccess
+    from planners.calls.tool_access import ToolAccess
 
 __all__ = ["call"]
 
@@ -119,9 +119,9 @@ async def _answer(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
 
     :param text: the request, where it was not shown yet.
     """
-    from planners.calling.consent import ConsentingInvoker
-    from planners.calling.protocol_invoker import ProtocolInvoker
-    from planners.calling.python_invoker import PythonInvoker
+    from planners.calls.consent import ConsentingInvoker
+    from planners.calls.protocol_invoker import ProtocolInvoker
+    from planners.calls.python_invoker import PythonInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:

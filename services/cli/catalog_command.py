@@ -17,8 +17,8 @@ from services.cli.options import Json, command
 from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.graphs.graph_schema import GraphSchema
     from planners.graphseek.catalog.catalog_check import CatalogFinding
+    from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["catalog_app"]
 

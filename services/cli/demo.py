@@ -118,10 +118,10 @@ def _told(answer: Response, slots: Sequence[Slot]) -> str:
 
 def _show_plan(folder: Path, store: Path) -> None:
     """Plan a request, and call the tools over HTTP: words, query graph, tools found by need, calls, answer."""
-    from planners.calling.call_limits import CallLimits
-    from planners.calling.consent import never
-    from planners.calling.tool_access import ToolAccess
-    from planners.dfs.domain import read_domain
+    from planners.calls.call_limits import CallLimits
+    from planners.calls.consent import never
+    from planners.calls.tool_access import ToolAccess
+    from planners.query.domain import read_domain
     from services.cli.walk import Walk, walk
 
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)

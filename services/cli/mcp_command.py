@@ -25,7 +25,7 @@ from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 if TYPE_CHECKING:
     from egotools import AsyncClient
-    from planners.calling.tool_access import ToolAccess
+    from planners.calls.tool_access import ToolAccess
 
 __all__ = ["mcp"]
 

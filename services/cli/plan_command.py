@@ -20,7 +20,7 @@ from services.cli.plan_tools import plan_tools
 from services.jobs.plans import DEFAULT_STORE, ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.finding.counted_model import CountedModel
+    from planners.calls.counted_model import CountedModel
 
 __all__ = ["DOMAIN_MODULES", "NOT_WHOLE", "plan"]
 
@@ -116,8 +116,8 @@ def plan(
         return
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
-    from planners.calling.call_limits import CallLimits
-    from planners.dfs.domain import read_domain
+    from planners.calls.call_limits import CallLimits
+    from planners.query.domain import read_domain
     from services.cli.ask_at_terminal import ask_at_terminal
     from services.cli.show_walk import show_walk, walk_to_json
     from services.cli.walk import Walk, read_graph, replay_walk, walk
@@ -188,8 +188,8 @@ def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
 
 
 def _counted(endpoint: ChatEndpoint) -> CountedModel:
-    from planners.finding.counted_model import CountedModel
-    from planners.finding.prompt_tokens import PromptTokens
+    from planners.calls.counted_model import CountedModel
+    from planners.calls.prompt_tokens import PromptTokens
     from services.jobs.model_factory import open_chat
 
     return CountedModel(open_chat(endpoint, needed_by="--parser llm.v1"), PromptTokens())

@@ -142,8 +142,8 @@ async def ask_plan(
 
 
 def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
-    from planners.calling.call_limits import CallLimits
-    from planners.dfs.domain import read_domain
+    from planners.calls.call_limits import CallLimits
+    from planners.query.domain import read_domain
     from services.cli.plan_command import DOMAIN_MODULES
     from services.cli.walk_plan import walk_plan
     from services.web.own_server import client_maker

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_census import TYPE_PROPERTIES
 from planners.graphseek.agent_events import (
     AgentEvent,
     AnswerRejected,
@@ -21,6 +20,7 @@ from planners.graphseek.agent_events import (
     StepBegun,
     SubtaskBegun,
 )
+from planners.stores.graph_census import TYPE_PROPERTIES
 from services.cli.console import plain, stdout, table
 
 __all__ = ["AskPrinter", "show_end", "show_page"]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from planners.journal.account import RunAccount
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import (
     CallMade,
@@ -24,7 +25,6 @@ from planners.kgot.kgot_events import (
     Written,
 )
 from planners.kgot.step_makers import Insert, Vote
-from planners.runs.account import RunAccount
 from services.cli.console import plain, stdout
 
 __all__ = ["SolvePrinter", "show_outcome"]

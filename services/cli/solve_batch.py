@@ -11,15 +11,15 @@ from pathlib import Path
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
-from planners.calling.consent import Ask, always, never
-from planners.calling.tool_access import ToolAccess
+from planners.calls.consent import Ask, always, never
+from planners.calls.tool_access import ToolAccess
+from planners.journal.run_journal import RunJournal
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import BatchReport, batch_report
 from planners.kgot.batch.task_batch import finished_before, journal_path, run_batch, solve_in_folder
 from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.recorded_run import SolveParts
-from planners.runs.run_journal import RunJournal
 from services.cli.command_error import command_error
 from services.cli.console import plain, print_json, stderr, stdout
 from services.cli.solve_options import BatchOptions

@@ -122,7 +122,7 @@ def solve(
         from services.cli.solve_batch import solve_batch
 
         return solve_batch(plan, catalogue, access, batch, on=on, as_json=as_json)
-    from planners.calling.clean_values import clean_text
+    from planners.calls.clean_values import clean_text
     from planners.kgot.kgot_task import KgotTask
     from services.cli import solve_run
 
@@ -263,7 +263,7 @@ def _outcome_error(run: KgotRun) -> EgotoolsError | None:
 
 
 def _to_json(solved: Solved) -> dict[str, Any]:
-    from planners.runs.recorded_graph import state_json
+    from planners.journal.recorded_graph import state_json
 
     run = solved.run
     return {

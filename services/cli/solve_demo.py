@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 import planners.kgot
+from planners.journal.run_journal import read_run_journal
 from planners.kgot.batch.answer_match import answer_matches
 from planners.kgot.batch.task_file import read_tasks
 from planners.kgot.recorded_run import header_of
-from planners.runs.run_journal import read_run_journal
 from services.cli import solve_run
 from services.cli.console import plain, stdout
 from services.cli.show_solve import SolvePrinter, show_outcome

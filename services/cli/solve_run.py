@@ -11,16 +11,16 @@ from typing import Any
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
-from planners.calling.consent import Ask
-from planners.calling.tool_access import ToolAccess
+from planners.calls.consent import Ask
+from planners.calls.tool_access import ToolAccess
+from planners.journal.account import RunAccount, account_of
+from planners.journal.record_forms import check_records
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import OtherRunError, header_of, replay_recorded, solve_recorded
 from planners.kgot.run_header import settings_of
-from planners.runs.account import RunAccount, account_of
-from planners.runs.record_forms import check_records
-from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from services.cli.tools_client import tools_client
 from services.jobs.integrated_store import integrated_store
 from services.jobs.solve_parts import SolveTools, open_solve_parts

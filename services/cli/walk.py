@@ -18,20 +18,20 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.first_error import first_error
-from planners.calling.call_limits import CallLimits
-from planners.calling.consent import Ask, always
-from planners.calling.tool_access import ToolAccess
+from planners.calls.call_limits import CallLimits
+from planners.calls.consent import Ask, always
+from planners.calls.counted_model import CountedModel
+from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
-from planners.dfs.parsing.request_parser import ParsedRequest
 from planners.dfs.resolver import Step
 from planners.dfs.tool_choice import Choice
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.counted_model import CountedModel
-from planners.finding.tool_finder import Finder, ToolFinder
-from planners.runs.account import RunAccount, account_of
-from planners.runs.recorded_calls import RecordingInvoker, ReplayInvoker
-from planners.runs.recorded_finds import RecordedFinder
-from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.journal.account import RunAccount, account_of
+from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
+from planners.journal.recorded_finds import RecordedFinder
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.query.parsing.request_parser import ParsedRequest
 from services.cli.tools_client import tools_client
 
 __all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]
@@ -167,7 +167,7 @@ def _parsed(asked: Walk) -> ParsedRequest:
         return ParsedRequest(asked.graph)
     if not asked.request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-    from planners.dfs.parsing.parser_registry import load_parser
+    from planners.query.parsing.parser_registry import load_parser
 
     return load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
 

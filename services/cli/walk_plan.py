@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
 
-from planners.calling.call_limits import CallLimits
-from planners.calling.tool_access import ToolAccess
+from planners.calls.call_limits import CallLimits
+from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_finder import Documents, ToolFinder
 from planners.dfs.answer_graph import answer_graph
-from planners.dfs.domain import Domain
-from planners.dfs.parsing.parser_registry import load_parser
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.tool_finder import Documents, ToolFinder
+from planners.query.domain import Domain
+from planners.query.parsing.parser_registry import load_parser
 from services.web.observed_plan import observed
 from services.web.outlasting import in_thread
 from services.web.page_context import OpenClient

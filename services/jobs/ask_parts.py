@@ -9,8 +9,7 @@ from pathlib import Path
 
 from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError
-from planners.finding.tool_finder import Finder
-from planners.graphs.graph_schema import GraphSchema
+from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
@@ -26,7 +25,8 @@ from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Question, TurnMaker
-from planners.runs.run_journal import RunJournal
+from planners.journal.run_journal import RunJournal
+from planners.stores.graph_schema import GraphSchema
 from services.jobs.question_graph import open_question_graph
 from services.jobs.user_folders import versions_folder
 

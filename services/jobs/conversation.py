@@ -22,7 +22,7 @@ from planners.graphseek.agent.recorded_question import (
 )
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
-from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 
 __all__ = ["ConversationTurn", "conversation_turns", "next_turn"]
 

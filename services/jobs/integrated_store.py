@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ontology.files import write_file
-from planners.calling.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from services.jobs.cached_store import cached_store

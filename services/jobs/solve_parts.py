@@ -15,14 +15,14 @@ from inference.budget import Budget
 from inference.chat import ChatModel
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError
-from planners.calling.call_limits import CallLimits
-from planners.calling.consent import Ask, always
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.calling.tool_access import ToolAccess
-from planners.finding.joined_finder import JoinedFinder
-from planners.finding.tool_finder import Finder, ToolFinder
-from planners.graphs.open_graph import open_graph
+from planners.calls.call_limits import CallLimits
+from planners.calls.consent import Ask, always
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.joined_finder import JoinedFinder
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_finder import Finder, ToolFinder
+from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
@@ -30,7 +30,7 @@ from planners.kgot.tools.extract_zip import unpack_again
 from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
-from planners.runs.run_journal import RunJournal
+from planners.stores.open_graph import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_plan import ModelAddress, SolvePlan, backend_factory

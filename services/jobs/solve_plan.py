@@ -12,8 +12,8 @@ from planners.kgot.kgot_settings import KgotSettings
 from services.jobs.plans import ChatEndpoint
 
 if TYPE_CHECKING:
-    from planners.graphs.property_graph import Language
     from planners.kgot.step_makers import BackendFactory, StepMakers
+    from planners.stores.property_graph import Language
 
 __all__ = ["ModelAddress", "SolvePlan", "backend_factory"]
 
@@ -30,7 +30,7 @@ class ModelAddress:
 class SolvePlan:
     """How tasks are solved. It can be sent to another process.
 
-    :param graph: address of the store of each run, see :data:`planners.graphs.open_graph.GRAPH_ADDRESSES`.
+    :param graph: address of the store of each run, see :data:`planners.stores.open_graph.GRAPH_ADDRESSES`.
     :param endpoint: of the graph executor, with the budget of all models. It needs a model.
     :param tool_model: of the tool executor; that of the graph executor where it is none.
     :param search: address of a search engine for the web tools.

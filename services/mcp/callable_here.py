@@ -8,7 +8,7 @@ from egotools import RankedTool, Tool, ToolRequestError
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
 from egotools.search_tool import slug
-from planners.calling.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess
 
 __all__ = ["why_not_callable"]
 

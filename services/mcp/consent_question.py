@@ -21,7 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from egotools import OverloadedError, PermissionDeniedError, Tool, ToolRequestError
 from egotools.calling.call_url import base_url
 from egotools.calling.not_confirmed import NOT_CONFIRMED
-from planners.calling.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 
 __all__ = ["ASKED_IN", "ConsentQuestions", "InputNeeded", "called_where"]

@@ -1,6 +1,6 @@
 """The page on planning is true: its commands run in their order and print what is shown.
 
-The accuracy of the parser on it is compared where it is measured: ``tests/planners/dfs/parsing/test_accuracy.py``.
+The accuracy of the parser on it is compared where it is measured: ``tests/planners/query/parsing/test_accuracy.py``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from tests.golden.surfaces import invoke, steady
 __all__ = ["PLANNED"]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_WALKS = _ROOT / "planners" / "dfs" / "requests"
+_WALKS = _ROOT / "planners" / "query" / "requests"
 _QUESTIONS = _ROOT / "planners" / "graphseek" / "tasks" / "tool_graph.jsonl"
 _TIMED = {
     "at",

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from egotools import AsyncClient
 from egotools.v1 import admin_pb2, egotools_pb2
-from planners.calling.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess
 from services.cli.app import app
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_settings import McpSettings

@@ -10,8 +10,8 @@ import pytest
 from inference import ChatModel, Message, RetryPolicy, Sample, ScriptedChat
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from planners.finding.counted_model import CountedModel
-from planners.finding.prompt_tokens import PromptTokens
+from planners.calls.counted_model import CountedModel
+from planners.calls.prompt_tokens import PromptTokens
 from research.llm_cost import CostLedger, CountedChat
 
 ASK = [Message("user", "list the suppliers")]

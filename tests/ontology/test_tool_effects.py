@@ -9,7 +9,7 @@ import pytest
 
 from egotools import Argument, Call, Parameter, Tool
 from ontology.tool_effects import effect_of, known_effect_of
-from tests.planners.calling.tools import NOTHING, http, mcp, python, tool
+from tests.planners.calls.tools import NOTHING, http, mcp, python, tool
 
 
 def only_reads(given: Tool) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.stores import BuiltStore
-from tests.planners.graphs.neo4j_server import running_neo4j
+from tests.planners.stores.neo4j_server import running_neo4j
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from planners.dfs.execution.candidate_sets import Pairs
-from planners.dfs.query_graph import EdgeConstraint
+from planners.query.query_graph import EdgeConstraint
 
 __all__ = ["Link", "links_of", "make_consistent"]
 

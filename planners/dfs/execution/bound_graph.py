@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ontology.errors import EgotoolsError
-from planners.dfs.domain import Domain, EntityType
 from planners.dfs.execution.carried_fields import ResolveDate
 from planners.dfs.execution.day_intervals import interval_id
-from planners.dfs.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 from planners.dfs.resolver import Step
+from planners.query.domain import Domain, EntityType
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
 __all__ = ["SELF", "BoundGraph", "bind"]
 

@@ -10,7 +10,7 @@ from planners.dfs.execution.metered_resolver import MeteredResolver
 from planners.dfs.execution.row_estimates import RowEstimates
 from planners.dfs.execution.search_tree import Own, SearchTree, Task
 from planners.dfs.execution.together import together
-from planners.dfs.query_graph import EdgeConstraint
+from planners.query.query_graph import EdgeConstraint
 
 __all__ = ["BranchOrder", "PaperOrder", "SelectiveOrder", "selective_order"]
 

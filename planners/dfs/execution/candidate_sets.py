@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 
 from planners.dfs.execution.execution_events import MOST_SHOWN, Intersected, Observe, SetResolved
-from planners.dfs.query_graph import EdgeConstraint
 from planners.dfs.resolver import Entity
+from planners.query.query_graph import EdgeConstraint
 
 __all__ = ["CandidateSets", "Pairs"]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from typing import TypeAlias
 
-from planners.dfs.domain import FieldType
 from planners.dfs.execution.day_intervals import interval_id, read_interval
-from planners.dfs.field_comparison import compare
-from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity
+from planners.query.domain import FieldType
+from planners.query.field_comparison import compare
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["ResolveDate", "carry_all", "meets"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from planners.dfs.query_graph import Constraint, EdgeConstraint
 from planners.dfs.resolver import Entity
+from planners.query.query_graph import Constraint, EdgeConstraint
 
 __all__ = ["Call", "Execution", "Missing", "Totals", "words_of"]
 

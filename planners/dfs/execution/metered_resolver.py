@@ -14,8 +14,8 @@ from planners.dfs.execution.busy_time import BusyTime
 from planners.dfs.execution.execution import Call, words_of
 from planners.dfs.execution.execution_events import Called, Observe
 from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Resolver, Step
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["MeteredResolver"]
 

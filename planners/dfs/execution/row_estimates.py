@@ -14,7 +14,7 @@ from typing import TypeAlias
 from planners.dfs.execution.bound_graph import BoundGraph
 from planners.dfs.execution.day_intervals import read_interval
 from planners.dfs.execution.search_tree import Branch, Own, SearchTree, Task
-from planners.dfs.query_graph import FilterConstraint
+from planners.query.query_graph import FilterConstraint
 
 __all__ = ["Counts", "Estimate", "RowEstimates"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from planners.dfs.query_graph import EdgeConstraint, QueryGraph
+from planners.query.query_graph import EdgeConstraint, QueryGraph
 
 __all__ = ["Branch", "Own", "SearchTree", "Task", "distances", "search_tree"]
 

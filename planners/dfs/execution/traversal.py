@@ -22,8 +22,8 @@ from planners.dfs.execution.execution_events import BranchFailed, EdgeTraversed,
 from planners.dfs.execution.metered_resolver import MeteredResolver
 from planners.dfs.execution.search_tree import Branch, Own, SearchTree, Task
 from planners.dfs.execution.together import together
-from planners.dfs.query_graph import Constraint, EdgeConstraint
 from planners.dfs.resolver import Entity
+from planners.query.query_graph import Constraint, EdgeConstraint
 
 __all__ = ["Traversal"]
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from inference.chat import ChatModel
 from ontology.errors import StatementError, StorageError
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.readable_graph import ReadableGraph
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import process_sandbox
 from planners.graphseek.adapt.version_contract import contract_of
@@ -22,6 +20,8 @@ from planners.graphseek.adapt.version_proposal import VersionMaker, VersionReque
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.turn import Fault, Invocation, StepRecord
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["Adaptation", "OperatorAdapter"]
 

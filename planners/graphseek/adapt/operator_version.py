@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 from pydantic import ConfigDict, TypeAdapter
 
 from ontology.json_object import canonical_text
-from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.results.result import ResultColumn
+from planners.stores.readable_graph import CypherDialect
 
 __all__ = ["VERSION", "OperatorVersion", "VersionStatus", "version_lines"]
 

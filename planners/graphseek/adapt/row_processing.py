@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ontology.errors import StatementError
-from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.calls.sandbox import Sandbox, SandboxLimits
 
 __all__ = ["process_sandbox", "processed_rows"]
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ontology.errors import StatementError
-from planners.graphs.cypher.cypher_allow_list import allowed_cypher, in_name_position
-from planners.graphs.cypher.cypher_patterns import cypher_patterns
-from planners.graphs.cypher.cypher_tokens import CypherToken
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.table_arguments import nearest_hint
+from planners.stores.cypher.cypher_allow_list import allowed_cypher, in_name_position
+from planners.stores.cypher.cypher_patterns import cypher_patterns
+from planners.stores.cypher.cypher_tokens import CypherToken
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["check_template"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ontology.errors import StatementError
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.results.result import ResultColumn
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OperatorContract", "check_columns", "check_parameters", "contract_of"]
 

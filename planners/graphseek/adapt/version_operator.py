@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ontology.errors import StatementError
-from planners.calling.sandbox import Sandbox
-from planners.graphs.cypher.cypher_tokens import cypher_tokens
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import QueryLimits, Value
-from planners.graphs.readable_graph import ReadableGraph
+from planners.calls.sandbox import Sandbox
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import processed_rows
 from planners.graphseek.adapt.template_check import check_template
@@ -24,6 +20,10 @@ from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.results.result import Result, ResultColumn
+from planners.stores.cypher.cypher_tokens import cypher_tokens
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.property_graph import QueryLimits, Value
+from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["VersionOperator", "check_version", "tried_version"]
 

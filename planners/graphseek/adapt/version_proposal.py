@@ -12,12 +12,9 @@ from typing import Any
 from inference.chat import ChatModel, Message
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.errors import EgotoolsError
-from planners.calling.clean_values import clean_text, cleaned
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import QueryLimits
-from planners.graphs.readable_graph import ReadableGraph
+from planners.calls.clean_values import clean_text, cleaned
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.version_contract import OperatorContract
 from planners.graphseek.adapt.version_operator import VersionOperator, check_version, tried_version
@@ -28,8 +25,11 @@ from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.prompts.graphseek_prompt import graphseek_prompt
 from planners.graphseek.turn import Fault
-from planners.runs.metered_model import MeteredModel
-from planners.runs.model_thread import on_a_thread
+from planners.journal.metered_model import MeteredModel
+from planners.journal.model_thread import on_a_thread
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.property_graph import QueryLimits
+from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["VersionMaker", "VersionRequest"]
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter
 
 from ontology.errors import EgotoolsError, ModelError, NotFoundError, StatementError, StorageError
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.agent.question_parts import QuestionParts, needed
 from planners.graphseek.agent_events import Faulted, HandleRecomputed, Invoked, QueryRun, ResultKept
 from planners.graphseek.dialects.cypher_text import Compiled
@@ -21,8 +20,9 @@ from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.results.result_record import order_of
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Fault, Invocation, Outcome, StepRecord, known_handles
-from planners.runs.recorded_steps import StepRecorder
-from planners.runs.step_log import emit, in_order
+from planners.journal.recorded_steps import StepRecorder
+from planners.journal.step_log import emit, in_order
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["InvocationExecutor", "RunSubtask"]
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import StructuredChat, StructuredRequest, UnusableAnswerError
-from planners.calling.clean_values import cleaned
-from planners.calling.fence_marks import FenceMarks
-from planners.finding.prompt_tokens import PromptTokens
+from planners.calls.clean_values import cleaned
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.earlier_turns import history_text
 from planners.graphseek.agent.trace_text import trace_text
@@ -33,8 +33,8 @@ from planners.graphseek.turn import (
     UnusableTurnError,
     known_handles,
 )
-from planners.runs.metered_model import MeteredModel
-from planners.runs.model_thread import on_a_thread
+from planners.journal.metered_model import MeteredModel
+from planners.journal.model_thread import on_a_thread
 
 __all__ = ["LlmTurns"]
 

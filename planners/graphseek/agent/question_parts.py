@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ontology.errors import InvalidArgumentError
-from planners.finding.tool_finder import Finder
-from planners.graphs.readable_graph import ReadableGraph
+from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import TurnMaker
+from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["QuestionParts", "needed"]
 

@@ -11,8 +11,7 @@ from pydantic import TypeAdapter
 
 from egotools.client_errors import ClientError
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError, StorageError
-from planners.calling.clean_values import clean_text
-from planners.graphs.graph_schema import GraphSchema
+from planners.calls.clean_values import clean_text
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.agent.invocation_executor import InvocationExecutor
@@ -44,8 +43,9 @@ from planners.graphseek.turn import (
     Turn,
     UnusableTurnError,
 )
-from planners.runs.recorded_steps import StepRecorder, Unrecorded
-from planners.runs.step_log import also_told_to, emit, told_to, unheard
+from planners.journal.recorded_steps import StepRecorder, Unrecorded
+from planners.journal.step_log import also_told_to, emit, told_to, unheard
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["CORE", "AnsweredQuestion", "answer_question", "check_question"]
 

@@ -21,13 +21,13 @@ from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question, check_question
 from planners.graphseek.agent_events import AgentEvent, ModelAsked, event_json, event_of
 from planners.graphseek.turn import Question
-from planners.runs.branched_journal import branch_journal
-from planners.runs.journal_index import request_key
-from planners.runs.journal_lines import DAMAGED, RunRecord
-from planners.runs.record_forms import check_records
-from planners.runs.recorded_steps import RecordedSteps
-from planners.runs.run_journal import RunJournal, seconds_since
-from planners.runs.step_log import unheard
+from planners.journal.branched_journal import branch_journal
+from planners.journal.journal_index import request_key
+from planners.journal.journal_lines import DAMAGED, RunRecord
+from planners.journal.record_forms import check_records
+from planners.journal.recorded_steps import RecordedSteps
+from planners.journal.run_journal import RunJournal, seconds_since
+from planners.journal.step_log import unheard
 
 __all__ = [
     "answer_recorded",

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.adapt.operator_adapter import Adaptation
 from planners.graphseek.agent.question_parts import QuestionParts, needed
 from planners.graphseek.agent_events import OperatorAdapted
 from planners.graphseek.turn import Fault, StepRecord
-from planners.runs.recorded_steps import StepRecorder
-from planners.runs.step_log import emit
+from planners.journal.recorded_steps import StepRecorder
+from planners.journal.step_log import emit
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["RunAdaptation", "with_approved"]
 

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 from ontology.errors import InvalidArgumentError
 from ontology.names import canonical_name
-from planners.graphs.graph_schema import GraphSchema, PropertyKey
 from planners.graphseek.catalog.descriptor_faults import text_fault
 from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, SemanticCatalog
+from planners.stores.graph_schema import GraphSchema, PropertyKey
 
 __all__ = ["CatalogFinding", "FindingKind", "accept", "check_catalog"]
 

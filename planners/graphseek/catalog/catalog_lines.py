@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ontology.names import words
-from planners.graphs.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.graphseek.catalog.descriptor_faults import cleaned_text
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, RelationshipDescriptor
+from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
 
 __all__ = ["full_node", "full_relationship", "lean_node", "lean_relationship"]
 

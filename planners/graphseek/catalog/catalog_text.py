@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ontology.names import words
-from planners.finding.prompt_tokens import PromptTokens
-from planners.graphs.graph_schema import GraphSchema, RelationshipType
+from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.catalog.catalog_lines import full_node, full_relationship, lean_node, lean_relationship
 from planners.graphseek.catalog.catalog_words import Named, named_in
 from planners.graphseek.catalog.descriptor_faults import cleaned_text
@@ -19,6 +18,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     RelationshipDescriptor,
     SemanticCatalog,
 )
+from planners.stores.graph_schema import GraphSchema, RelationshipType
 
 __all__ = ["MOST_TOKENS", "CatalogForm", "catalog_text"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ontology.names import noun_lemma, verb_lemma, words
-from planners.graphs.graph_schema import GraphSchema, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
+from planners.stores.graph_schema import GraphSchema, PropertyKey
 
 __all__ = ["Named", "named_in", "told_words"]
 

@@ -19,8 +19,7 @@ from inference.structured_chat import (
 )
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
-from planners.calling.fence_marks import FenceMarks
-from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
+from planners.calls.fence_marks import FenceMarks
 from planners.graphseek.catalog.catalog_lines import full_node, full_relationship
 from planners.graphseek.catalog.descriptor_faults import MOST_CHARACTERS, cleaned_text, shortened_text, text_fault
 from planners.graphseek.catalog.rules_draft import draft_by_rules
@@ -31,6 +30,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.prompts.graphseek_prompt import prompt_parts
+from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 __all__ = ["LlmDraft", "draft_by_llm"]
 

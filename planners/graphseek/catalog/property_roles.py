@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ontology.names import noun_lemma, words
-from planners.graphs.graph_schema import NodeType, PropertyKey, RelationshipType
 from planners.graphseek.catalog.semantic_catalog import Role
+from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
 
 __all__ = ["is_category", "roles_of", "said_of_plan", "told_name", "unit_of"]
 

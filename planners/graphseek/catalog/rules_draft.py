@@ -9,14 +9,6 @@ from typing import Final
 
 from ontology.names import canonical_name, expand, words
 from ontology.ontology import Ontology, Predicate
-from planners.graphs.graph_schema import (
-    Degrees,
-    GraphSchema,
-    NodeType,
-    PropertyKey,
-    RelationshipEnds,
-    RelationshipType,
-)
 from planners.graphseek.catalog.catalog_words import told_words
 from planners.graphseek.catalog.descriptor_faults import cleaned_text, shortened_text, text_fault
 from planners.graphseek.catalog.property_roles import is_category, roles_of, said_of_plan, told_name, unit_of
@@ -27,6 +19,14 @@ from planners.graphseek.catalog.semantic_catalog import (
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
+)
+from planners.stores.graph_schema import (
+    Degrees,
+    GraphSchema,
+    NodeType,
+    PropertyKey,
+    RelationshipEnds,
+    RelationshipType,
 )
 
 __all__ = ["draft_by_rules"]

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import planners.graphseek.catalog.shipped
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.catalog_yaml import read_catalog
 from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, SemanticCatalog
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OWN_SHARE", "catalog_for", "described_share", "shipped_catalogs"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planners.graphs.graph_schema import GraphSchema, NodeType
-from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.cypher_text import CypherText, IdsOfTypes, Steps
+from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.readable_graph import CypherDialect
 
 __all__ = ["BoltDialect"]
 

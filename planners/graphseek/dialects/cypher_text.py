@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ontology.errors import InvalidArgumentError
-from planners.graphs.cypher_names import quoted_name
-from planners.graphs.graph_schema import GraphSchema, NodeType
-from planners.graphs.property_graph import Value
-from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.results.result import ResultColumn
+from planners.stores.cypher_names import quoted_name
+from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.property_graph import Value
+from planners.stores.readable_graph import CypherDialect
 
 __all__ = ["Compiled", "CypherText", "Dialect", "IdsOfTypes", "Steps"]
 

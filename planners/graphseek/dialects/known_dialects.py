@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planners.graphs.readable_graph import CypherDialect
 from planners.graphseek.dialects.bolt_dialect import BoltDialect
 from planners.graphseek.dialects.cypher_text import Dialect
 from planners.graphseek.dialects.ladybug_dialect import LadybugDialect
+from planners.stores.readable_graph import CypherDialect
 
 __all__ = ["DIALECTS"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.neighbour_reach import MOST_HOPS
 from planners.graphseek.operators.property_filter import filter_schema
 from planners.graphseek.operators.table_arguments import MOST_ROWS, object_schema
 from planners.graphseek.operators.value_aggregation import aggregation_schema
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["ArgumentForms"]
 

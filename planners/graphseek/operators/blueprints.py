@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import Properties
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Dialect
 from planners.graphseek.operators import subgraph
@@ -20,6 +18,8 @@ from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.operators.time_conditions import plan_values
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.property_graph import Properties
 
 __all__ = ["OPERATOR", "compile_query"]
 

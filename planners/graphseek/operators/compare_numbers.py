@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema, NodeType
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -17,6 +16,7 @@ from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import COUNT, Aggregation, aggregation_text, parse_aggregations
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema, NodeType
 
 __all__ = ["OPERATOR", "compile_query"]
 

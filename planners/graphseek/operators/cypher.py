@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planners.graphs.cypher.cypher_allow_list import allowed_cypher
-from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import table_of
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
+from planners.stores.cypher.cypher_allow_list import allowed_cypher
+from planners.stores.property_graph import QueryLimits
 
 __all__ = ["OPERATOR"]
 

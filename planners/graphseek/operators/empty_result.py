@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planners.graphs.graph_schema import NodeType
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.graph_query import Explain, TableQuery, fetch_rows
 from planners.graphseek.operators.neighbour_reach import End, Reach, match_reach, parse_end, reversed_direction
@@ -15,6 +14,7 @@ from planners.graphseek.operators.node_selection import Selection
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Filter
 from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
+from planners.stores.graph_schema import NodeType
 
 __all__ = ["explain_empty"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -16,6 +15,7 @@ from planners.graphseek.operators.operator import Operator, OperatorContext, Ope
 from planners.graphseek.operators.text_nearness import NEAR, near_names, nearness
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey
 
 __all__ = ["OPERATOR", "compile_query"]
 

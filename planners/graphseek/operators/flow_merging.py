@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from planners.graphs.property_graph import Properties, Value
 from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
+from planners.stores.property_graph import Properties, Value
 
 __all__ = ["MERGED", "flows_into", "merged_flows"]
 

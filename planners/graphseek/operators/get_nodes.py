@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -28,6 +27,7 @@ from planners.graphseek.operators.property_filter import Filter, property_of
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import COUNT, column_type, parse_aggregations
 from planners.graphseek.results.result import Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OPERATOR", "compile_query"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from planners.graphs.graph_schema import GraphSchema, RelationshipType
 from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
 from planners.graphseek.operators.graph_query import fetch_rows
 from planners.graphseek.operators.neighbour_reach import Reach, steps_of
@@ -13,6 +12,7 @@ from planners.graphseek.operators.node_naming import NodeReader, node_column, wi
 from planners.graphseek.operators.node_selection import Selection, match_selection
 from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.results.result import ResultColumn, ResultEdge, ResultNode
+from planners.stores.graph_schema import GraphSchema, RelationshipType
 
 __all__ = ["MOST_EDGES", "MOST_NODES", "edges_among", "nodes_of"]
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from ontology.errors import StatementError
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled, Dialect
 from planners.graphseek.operators.neighbour_reach import End, Reach
 from planners.graphseek.operators.node_selection import Selection, resolve_selection
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.property_graph import QueryLimits
 
 __all__ = [
     "DEFAULT_ROWS",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planners.graphs.property_graph import Properties
 from planners.graphseek.operators.graph_query import as_cell, table_of
 from planners.graphseek.operators.node_naming import node_column
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
@@ -13,6 +12,7 @@ from planners.graphseek.operators.row_types import column_of
 from planners.graphseek.operators.table_arguments import MOST_ROWS, nearest_hint, stored
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn
+from planners.stores.property_graph import Properties
 
 __all__ = ["OPERATOR", "node_rows"]
 

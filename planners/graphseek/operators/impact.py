@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -23,6 +22,7 @@ from planners.graphseek.operators.node_selection import parse_selection
 from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OPERATOR", "compile_query"]
 

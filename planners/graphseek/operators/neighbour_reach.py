@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.dialects.cypher_text import CypherText, Steps
 from planners.graphseek.operators.node_selection import (
     Selection,
@@ -20,6 +19,7 @@ from planners.graphseek.operators.node_selection import (
 )
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Filter, filter_conditions, parse_filters
+from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 __all__ = [
     "MOST_HOPS",

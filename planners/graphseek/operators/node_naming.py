@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ontology.names import words
-from planners.graphs.graph_schema import GraphSchema, NodeType
-from planners.graphs.property_graph import Properties, Value
 from planners.graphseek.catalog.property_roles import roles_of
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, RelationshipDescriptor, Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.property_filter import Owner
 from planners.graphseek.results.result import ResultColumn, ResultNode
 from planners.graphseek.results.result_record import with_tuples
+from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.property_graph import Properties, Value
 
 __all__ = [
     "NodeReader",

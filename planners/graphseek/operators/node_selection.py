@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
 from planners.graphseek.operators.property_filter import Filter, filter_conditions, parse_filters
 from planners.graphseek.operators.table_arguments import nearest_hint, stored
 from planners.graphseek.results.result import ResultColumn
+from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 __all__ = [
     "Selection",

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled, Dialect
 from planners.graphseek.dialects.known_dialects import DIALECTS
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.readable_graph import ReadableGraph
 
 __all__ = ["Group", "Operator", "OperatorContext", "OperatorFault"]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from ontology.errors import InvalidArgumentError
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek import operators
 from planners.graphseek.operators.operator import Group, Operator
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["NAMESPACE", "known_operators", "operator_documents"]
 

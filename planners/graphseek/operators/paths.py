@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -22,6 +21,7 @@ from planners.graphseek.operators.node_selection import (
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import GraphPart, Result, ResultColumn, ResultEdge
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OPERATOR", "compile_query"]
 

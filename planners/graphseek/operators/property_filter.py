@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from planners.graphs.graph_schema import NodeType, PropertyKey, RelationshipType
-from planners.graphs.property_graph import Scalar
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.table_arguments import nearest_hint, object_schema
+from planners.stores.graph_schema import NodeType, PropertyKey, RelationshipType
+from planners.stores.property_graph import Scalar
 
 __all__ = ["Filter", "Owner", "filter_conditions", "filter_schema", "parse_filters", "property_of"]
 

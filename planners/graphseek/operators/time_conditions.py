@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from planners.graphs.graph_schema import PropertyKey
-from planners.graphs.property_graph import Scalar
 from planners.graphseek.catalog.semantic_catalog import Role, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.node_naming import described_by, properties_with_role
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Owner
+from planners.stores.graph_schema import PropertyKey
+from planners.stores.property_graph import Scalar
 
 __all__ = ["TimeAsked", "TimeValues", "plan_values", "time_conditions"]
 

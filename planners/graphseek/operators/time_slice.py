@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, RelationshipType
 from planners.graphseek.catalog.semantic_catalog import TIME_ROLES, SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -30,6 +29,7 @@ from planners.graphseek.operators.time_conditions import TimeAsked, TimeValues, 
 from planners.graphseek.operators.traverse import return_nodes
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
+from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 __all__ = ["OPERATOR", "compile_query"]
 

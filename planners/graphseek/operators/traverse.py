@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import CypherText, Dialect
 from planners.graphseek.operators.argument_forms import ArgumentForms
@@ -37,6 +36,7 @@ from planners.graphseek.operators.operator import Operator, OperatorContext, Ope
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.operators.value_aggregation import column_type
 from planners.graphseek.results.result import Cell, Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["OPERATOR", "compile_query", "return_nodes"]
 

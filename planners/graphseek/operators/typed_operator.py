@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.argument_forms import ArgumentForms
 from planners.graphseek.operators.operator import Group, OperatorContext
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import Result, ResultColumn
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["TypedOperator"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planners.graphs.graph_schema import PropertyKey
 from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.operators.property_filter import Owner, property_of
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.result import ColumnType, ResultColumn
+from planners.stores.graph_schema import PropertyKey
 
 __all__ = ["COUNT", "Aggregation", "aggregation_schema", "aggregation_text", "column_type", "parse_aggregations"]
 

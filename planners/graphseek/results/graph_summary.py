@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planners.graphs.property_graph import Properties
 from planners.graphseek.results.result import GraphPart, ResultEdge, ResultNode
 from planners.graphseek.results.shown_cell import CUT, on_one_line, shown_text
 from planners.graphseek.results.table_summary import fits
+from planners.stores.property_graph import Properties
 
 __all__ = ["graph_summary"]
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from planners.graphs.property_graph import Properties, Scalar
+from planners.stores.property_graph import Properties, Scalar
 
 __all__ = [
     "Cell",

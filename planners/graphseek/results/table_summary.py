@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from planners.finding.prompt_tokens import PromptTokens
+from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.results.result import Cell
 from planners.graphseek.results.shown_cell import shown_cell, shown_text
 from planners.graphseek.results.table_census import MOST_DISTINCT, ColumnCensus, TableCensus

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ontology.names import is_verb, verb_lemma, words
-from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey
 from planners.graphseek.catalog.relation_phrases import is_active
 from planners.graphseek.catalog.semantic_catalog import (
     NodeDescriptor,
@@ -17,6 +16,7 @@ from planners.graphseek.catalog.semantic_catalog import (
 )
 from planners.graphseek.operators.node_naming import name_property, naming_properties
 from planners.graphseek.rules.question_tokens import Token, base_forms, noun_forms, tokens_of
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey
 
 __all__ = ["Lexicon", "Meaning", "PropertyOf", "RelationOf", "TypeOf", "ValueOf"]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.first_ones import find_ranked_stops, first_with_ties
@@ -22,6 +21,7 @@ from planners.graphseek.rules.said_question import UnreadableError
 from planners.graphseek.rules.set_finding import MOST_HOPS, EmptyError, Selected, SetFinding, without_value
 from planners.graphseek.rules.type_settling import TypeSettling
 from planners.graphseek.rules.value_presence import settle_presence
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["Planned", "plan_question"]
 

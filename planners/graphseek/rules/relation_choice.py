@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ontology.names import words
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, RelationOf
 from planners.graphseek.rules.question_reading import Reading, Relation, Stop
 from planners.graphseek.rules.question_tokens import base_forms
 from planners.graphseek.rules.said_question import UnreadableError
 from planners.graphseek.rules.schema_routes import Hop, Route, routes_between
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["RelationChoice", "Said", "TwoReadingsError", "UnconnectedError"]
 

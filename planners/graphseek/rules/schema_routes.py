@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planners.graphs.graph_schema import GraphSchema
 from planners.graphseek.operators.neighbour_reach import Direction
+from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["Hop", "Route", "routes_between"]
 

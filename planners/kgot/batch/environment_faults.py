@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planners.journal.run_journal import RunJournal, RunRecord
 from planners.kgot.tools.tool_set import NOT_INSTALLED
-from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = ["lacks_something"]
 

@@ -15,11 +15,11 @@ from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
+from planners.journal.record_forms import check_records
+from planners.journal.run_journal import RunJournal, open_run_journal
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import TaskResult, task_result
 from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
-from planners.runs.record_forms import check_records
-from planners.runs.run_journal import RunJournal, open_run_journal
 
 __all__ = [
     "OpenParts",

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from planners.journal.account import ModelUse, ToolUse, account_of
+from planners.journal.run_journal import RunJournal, RunRecord
 from planners.kgot.batch.environment_faults import lacks_something
 from planners.kgot.recorded_run import run_is_ended
-from planners.runs.account import ModelUse, ToolUse, account_of
-from planners.runs.run_journal import RunJournal, RunRecord
 
 __all__ = ["ShownTool", "TaskResult", "task_result"]
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
-from planners.graphs.property_graph import (
+from planners.kgot.llm.model_asker import closed_object
+from planners.stores.property_graph import (
     DeleteEdge,
     DeleteNode,
     InsertEdge,
@@ -19,7 +20,6 @@ from planners.graphs.property_graph import (
     Statement,
     Value,
 )
-from planners.kgot.llm.model_asker import closed_object
 
 __all__ = ["OPERATIONS_SCHEMA", "operation_text", "read_operations"]
 

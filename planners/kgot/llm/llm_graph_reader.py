@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
-from planners.graphs.property_graph import Language
 from planners.kgot.kgot_task import TaskView
 from planners.kgot.llm.model_asker import ModelAsker, closed_object
 from planners.kgot.llm.view_inputs import view_inputs
+from planners.stores.property_graph import Language
 
 __all__ = ["LlmGraphReader"]
 

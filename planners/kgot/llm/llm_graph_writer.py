@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
-from planners.graphs.property_graph import Language, Operation, Statement
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.llm.graph_json import OPERATIONS_SCHEMA, operation_text, read_operations
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.llm.model_asker import ModelAsker, closed_object
 from planners.kgot.llm.write_prompt import OPERATIONS, WRITE_GRAPH, write_inputs, write_language
+from planners.stores.property_graph import Language, Operation, Statement
 
 __all__ = ["LlmGraphWriter"]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from inference.chat import ChatModel
-from planners.calling.fence_marks import FenceMarks
-from planners.graphs.property_graph import Language
+from planners.calls.fence_marks import FenceMarks
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.llm_answerer import LlmAnswerer
 from planners.kgot.llm.llm_graph_reader import LlmGraphReader
@@ -13,6 +12,7 @@ from planners.kgot.llm.llm_next_step import LlmNextStep
 from planners.kgot.llm.llm_tool_chooser import LlmToolChooser
 from planners.kgot.llm.model_asker import ModelAsker
 from planners.kgot.step_makers import StepMakers
+from planners.stores.property_graph import Language
 
 __all__ = ["llm_makers"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inference.structured_chat import UnusableAnswerError
-from planners.finding.tool_finder import FoundTools
+from planners.calls.tool_finder import FoundTools
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import TaskView
 from planners.kgot.llm.model_asker import ModelAsker, closed_object

@@ -10,14 +10,14 @@ from typing import Any, TypeVar, cast
 from inference.chat import GREEDY, ChatModel, Sample
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
 from ontology.json_object import canonical_text
-from planners.calling.fence_marks import FenceMarks
+from planners.calls.fence_marks import FenceMarks
+from planners.journal.metered_model import MeteredModel
+from planners.journal.model_thread import on_a_thread
 from planners.kgot.kgot_events import Executor, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.llm.json_repair import repaired_json
 from planners.kgot.prompts.kgot_prompt import prompt_messages, prompt_version, repair_text
 from planners.kgot.step_makers import UnusableStepError
-from planners.runs.metered_model import MeteredModel
-from planners.runs.model_thread import on_a_thread
 
 __all__ = ["ModelAsker", "closed_object"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planners.graphs.property_graph import Language
 from planners.kgot.kgot_task import MadeCall, TaskView
 from planners.kgot.llm.view_inputs import view_inputs
+from planners.stores.property_graph import Language
 
 __all__ = ["OPERATIONS", "WRITE_GRAPH", "write_inputs", "write_language"]
 

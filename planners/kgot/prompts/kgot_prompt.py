@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from inference.chat import Message
 from ontology.yaml_data import read_yaml
-from planners.calling.fence_marks import FenceMarks
+from planners.calls.fence_marks import FenceMarks
 from planners.kgot.kgot_settings import PromptFormat
 
 __all__ = ["prompt_messages", "prompt_version", "repair_text"]

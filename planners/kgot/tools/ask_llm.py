@@ -7,9 +7,9 @@ from typing import Any
 from egotools import ToolRequestError
 from inference.chat import ChatModel, Message
 from ontology.errors import UnsupportedError
-from planners.calling.fence_marks import FenceMarks
+from planners.calls.fence_marks import FenceMarks
+from planners.journal.model_thread import on_a_thread
 from planners.kgot.tools.tool_set import ToolSet
-from planners.runs.model_thread import on_a_thread
 
 __all__ = ["LlmTool", "register_ask_llm"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from egotools import ClientError
 from ontology.errors import DocumentError, EgotoolsError, TooLargeError, UnsupportedError
+from planners.journal.run_journal import RunJournal
 from planners.kgot.tools.file_kinds import CONVERTED, TEXTS, file_kind
 from planners.kgot.tools.inspect_file import FileInspector
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import NAMESPACE, ToolSet
 from planners.kgot.tools.zip_checks import ZipLimits, checked_members, opened_zip
-from planners.runs.run_journal import RunJournal
 
 __all__ = ["ZipExtractor", "register_extract_zip", "unpack_again"]
 

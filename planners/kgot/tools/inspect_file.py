@@ -12,7 +12,7 @@ from typing import Any
 from egotools import ToolRequestError
 from ontology.errors import DocumentError, MissingExtraError, TooLargeError
 from ontology.extras import how_to_install
-from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools.ask_llm import LlmTool
 from planners.kgot.tools.file_kinds import CONVERTED, decoded, file_kind
 from planners.kgot.tools.task_files import TaskFiles

@@ -13,7 +13,7 @@ from egotools.calling.invoker import ToolInvoker
 from egotools.integrations.tool_source import Offer
 from ontology.errors import EgotoolsError, ToolCallError
 from ontology.tool_effects import Effect
-from planners.calling.fenced_answer import fence_answer
+from planners.calls.fenced_answer import fence_answer
 from planners.kgot.tools.integrated_tool import MAX_DESCRIPTION
 from planners.kgot.tools.tool_set import ToolSet
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from egotools.calling.tool_answer import ToolAnswer
-from planners.calling.sandbox import Sandbox
+from planners.calls.sandbox import Sandbox
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 

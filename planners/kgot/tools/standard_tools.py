@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inference.chat import ChatModel
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
 from planners.kgot.tools.ask_llm import LlmTool, register_ask_llm
 from planners.kgot.tools.extract_zip import register_extract_zip
 from planners.kgot.tools.inspect_file import FileInspector, register_inspect_file

@@ -123,7 +123,7 @@ class ToolSet:
     def invoker(self, inner: ToolInvoker | None = None) -> ToolInvoker:
         """Return what answers calls of these tools itself, and hands on all others.
 
-        It asks nobody for consent: hand it to :meth:`planners.calling.tool_access.ToolAccess.calling`, which does. A catalogue that
+        It asks nobody for consent: hand it to :meth:`planners.calls.tool_access.ToolAccess.calling`, which does. A catalogue that
         says of a tool that it does less than it was registered with is not believed.
 
         :param inner: None: others are refused.

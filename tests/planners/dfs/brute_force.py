@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from planners.dfs.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.query_graph import EdgeConstraint, FilterConstraint, QueryGraph
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, meets, within
 
 Assignment = Mapping[str, str]

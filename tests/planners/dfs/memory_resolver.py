@@ -9,9 +9,9 @@ from datetime import date
 from typing import Any
 
 from ontology.errors import ToolCallError
-from planners.dfs.domain import Domain
-from planners.dfs.query_graph import FilterConstraint
 from planners.dfs.resolver import Entity, Step
+from planners.query.domain import Domain
+from planners.query.query_graph import FilterConstraint
 
 
 def day(text: str) -> str:

@@ -27,8 +27,8 @@ from planners.dfs.execution.execution_events import (
 from planners.dfs.execution.execution_json import event_json, execution_json
 from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.executor import execute
-from planners.dfs.query_graph import FilterConstraint, QueryGraph
 from planners.dfs.resolver import Entity, Step
+from planners.query.query_graph import FilterConstraint, QueryGraph
 from tests.harness.waiting import until
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range
 from tests.planners.dfs.personal_tables import DOMAIN, graph_of, personal_tables

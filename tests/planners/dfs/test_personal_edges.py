@@ -11,11 +11,11 @@ import pytest
 from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import load_encoder
 from planners import personal
-from planners.calling.python_invoker import PythonInvoker
-from planners.dfs.domain import read_domain
+from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_finder import ToolFinder
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.tool_finder import ToolFinder
+from planners.query.domain import read_domain
 from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of
 

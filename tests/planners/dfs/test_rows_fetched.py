@@ -9,7 +9,7 @@ import pytest
 from planners.dfs.execution.execution import Execution
 from planners.dfs.execution.executor_settings import ExecutorSettings
 from planners.dfs.executor import execute
-from planners.dfs.query_graph import QueryGraph
+from planners.query.query_graph import QueryGraph
 from tests.harness.waiting import bounded_work
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range
 from tests.planners.dfs.paper_rows import paper_rows

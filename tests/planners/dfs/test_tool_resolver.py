@@ -19,13 +19,13 @@ from egotools import AsyncClient, Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from ontology.errors import BudgetExceededError, EgotoolsError, ToolCallError
-from planners.calling.call_limits import CallLimits, LimitedInvoker
-from planners.calling.python_invoker import PythonInvoker
-from planners.dfs.domain import Domain, read_domain
-from planners.dfs.query_graph import FilterConstraint
+from planners.calls.call_limits import CallLimits, LimitedInvoker
+from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
 from planners.dfs.resolver import Entity, Step
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.tool_finder import Finder, FoundTool, FoundTools, ToolFinder
+from planners.query.domain import Domain, read_domain
+from planners.query.query_graph import FilterConstraint
 from tests.harness.servers import client_of
 from tests.harness.waiting import until
 from tests.planners.dfs.library_tools import Library

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ontology.json_object import canonical_text
+from planners.journal.run_journal import RunJournal
 from planners.kgot.recorded_run import _event_of
-from planners.runs.run_journal import RunJournal
 
 __all__ = ["event_lines"]
 

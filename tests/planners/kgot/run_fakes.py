@@ -14,15 +14,15 @@ from egotools.calling.tool_answer import ToolAnswer
 from inference import OpenAIChat, RetryPolicy
 from inference.budget import Budget
 from ontology.errors import StatementError
-from planners.calling.sandbox import Sandbox, SandboxResult
-from planners.finding.tool_finder import FoundTool, FoundTools
-from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 __all__ = ["KEY", "FakeFinder", "FakeInvoker", "FakeSandbox", "FakeTextGraph", "Ran", "StepServer", "run_task", "tool"]

@@ -8,10 +8,10 @@ import pytest
 
 from egotools import UnavailableError
 from ontology.errors import StorageError
-from planners.calling.call_policy import CallPolicy
-from planners.calling.consent import ConsentingInvoker, never
-from planners.graphs.property_graph import InsertNode, Statement
+from planners.calls.call_policy import CallPolicy
+from planners.calls.consent import ConsentingInvoker, never
 from planners.kgot.kgot_events import CallMade, Dropped, GraphChanged, ToolsFound, Written
+from planners.stores.property_graph import InsertNode, Statement
 from tests.planners.kgot.run_fakes import (
     INSERT,
     FakeFinder,

@@ -14,12 +14,12 @@ import pytest
 from egotools import Tool
 from egotools.calling.tool_answer import TOO_DEEP, ToolAnswer
 from inference.chat import Completion
-from planners.calling.sandbox import Sandbox, SandboxResult
-from planners.graphs.property_graph import GraphState, Operation
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, event_json
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from planners.kgot.step_makers import Insert
-from planners.runs.run_journal import open_run_journal, read_run_journal
+from planners.stores.property_graph import GraphState, Operation
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeTextGraph, StepServer, run_task, tool
 from tests.planners.kgot.warehouse_solve import TASK, OneFinder, WarehouseModel, make, parts

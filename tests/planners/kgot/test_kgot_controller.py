@@ -12,12 +12,12 @@ import pytest
 from egotools import UnavailableError
 from inference.budget import Budget
 from ontology.errors import StorageError
-from planners.graphs.property_graph import GraphState, InsertNode
 from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import Dropped, Ended, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
+from planners.stores.property_graph import GraphState, InsertNode
 from tests.harness.http_server import DRIPS, Reply
 from tests.planners.kgot.run_fakes import (
     INSERT,

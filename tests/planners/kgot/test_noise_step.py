@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planners.graphs.memory_graph import MemoryGraph
-from planners.graphs.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph
 from planners.kgot.kgot_events import GraphChanged, NoiseRemoved
 from planners.kgot.kgot_settings import NoiseKind
+from planners.stores.memory_graph import MemoryGraph
+from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeTextGraph, StepServer, run_task, tool
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")

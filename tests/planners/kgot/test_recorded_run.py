@@ -18,19 +18,19 @@ import pytest
 
 from inference.chat import Completion, Message
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError, StorageError
-from planners.calling.sandbox import Sandbox, SandboxResult
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 from planners.kgot.kgot_events import CallMade, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import replay_recorded, run_is_ended, solve_recorded
 from planners.kgot.step_makers import StepMakers
-from planners.runs.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until
+from tests.planners.journal import warehouse_tools
 from tests.planners.kgot import warehouse_solve
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, WarehouseModel, make, parts
-from tests.planners.runs import warehouse_tools
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
 

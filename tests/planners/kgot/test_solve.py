@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import StorageError
-from planners.calling.sandbox import SandboxResult
-from planners.graphs.property_graph import InsertNode
+from planners.calls.sandbox import SandboxResult
 from planners.kgot.kgot_events import Computed, Dropped, Parsed, Queried
+from planners.stores.property_graph import InsertNode
 from tests.planners.kgot.run_fakes import INSERT, FakeSandbox, FakeTextGraph, Ran, StepServer, run_task
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")

@@ -17,18 +17,18 @@ from typing import Any
 from egotools import Tool
 from inference.budget import Budget
 from inference.chat import ChatModel, Completion, Message
-from planners.calling.python_invoker import PythonInvoker
-from planners.calling.sandbox import Sandbox
-from planners.finding.tool_finder import FoundTool, FoundTools
-from planners.graphs.memory_graph import MemoryGraph
+from planners.calls.python_invoker import PythonInvoker
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_finder import FoundTool, FoundTools
+from planners.journal.run_journal import RunJournal, RunRecord, open_run_journal
 from planners.kgot.kgot_controller import KgotRun
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.llm.llm_makers import llm_makers
 from planners.kgot.recorded_run import SolveParts, solve_recorded
 from planners.kgot.step_makers import StepMakers
-from planners.runs.run_journal import RunJournal, RunRecord, open_run_journal
-from tests.planners.runs.warehouse_run import MODULE, tool
+from planners.stores.memory_graph import MemoryGraph
+from tests.planners.journal.warehouse_run import MODULE, tool
 
 TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
 SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)

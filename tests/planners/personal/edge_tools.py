@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from datagen.personal import TruthTables
-from planners.dfs.domain import Domain, Lookup, read_domain
 from planners.personal import personal_tools
+from planners.query.domain import Domain, Lookup, read_domain
 
 DOMAIN: Domain = read_domain("personal")
 # By the domain's signature: the tools that a resolver has to find, forward and backward.

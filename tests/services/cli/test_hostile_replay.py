@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planners.runs.run_journal import open_run_journal
+from planners.journal.run_journal import open_run_journal
 from tests.harness.commands import Run
 
 HEADER: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planners.runs.run_journal import read_run_journal
+from planners.journal.run_journal import read_run_journal
 from tests.conftest import ROOT
 from tests.harness.commands import Run
 from tests.planners.conftest import library_store

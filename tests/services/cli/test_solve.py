@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from planners.runs.run_journal import read_run_journal
+from planners.journal.run_journal import read_run_journal
 from services.cli.solve_demo import RECORDED_RUN
 from tests.conftest import ROOT
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
+from tests.planners.journal import warehouse_tools
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import StepServer
-from tests.planners.runs import warehouse_tools
 
 QUESTION = "What is the amount of the sale?"
 CALL = {"tool": "kgot/inspect_file", "arguments": {"file": "sales.csv"}}

@@ -11,12 +11,12 @@ import pytest
 
 from egotools.calling.http_invoker import HttpInvoker
 from inference import HashingEncoder
+from planners.calls.tool_finder import ToolFinder
 from planners.dfs.answer_graph import date_resolver
-from planners.dfs.domain import read_domain
 from planners.dfs.executor import execute
-from planners.dfs.request_set import request_set
 from planners.dfs.tool_resolver import ToolResolver
-from planners.finding.tool_finder import ToolFinder
+from planners.query.domain import read_domain
+from planners.query.request_set import request_set
 from services.company.company_facts import read_facts
 from tests.conftest import ROOT
 from tests.harness.commands import Run
@@ -25,7 +25,7 @@ from tests.harness.http_server import Loopback, Reply
 from tests.harness.servers import client_of
 from tests.harness.stores import BuiltStore
 
-_REQUESTS = ROOT / "planners" / "dfs" / "requests" / "enterprise.jsonl"
+_REQUESTS = ROOT / "planners" / "query" / "requests" / "enterprise.jsonl"
 _SYSTEMS = ("finance", "hr", "procurement", "sales", "travel")
 
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from egotools import AsyncClient, Tool
-from planners.calling.consent import never
-from planners.calling.sandbox import Sandbox
-from planners.calling.tool_access import ToolAccess
-from planners.finding.joined_finder import JoinedFinder
+from planners.calls.consent import never
+from planners.calls.joined_finder import JoinedFinder
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import ToolAccess
+from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.runs.run_journal import open_run_journal
 from services.jobs.plans import ChatEndpoint
 from services.jobs.solve_parts import SolveTools, open_solve_parts
 from services.jobs.solve_plan import SolvePlan
 from tests.harness.http_server import Loopback, Reply
-from tests.planners.calling.tools import NOTHING, http
+from tests.planners.calls.tools import NOTHING, http
 from tests.planners.kgot.run_fakes import FakeFinder, tool
 from tests.planners.kgot.tools.task_documents import zipped
 

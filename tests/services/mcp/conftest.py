@@ -18,7 +18,7 @@ from mcp import Client
 from egotools import AsyncClient
 from egotools.calling.mcp_invoker import McpAddress
 from inference import load_encoder
-from planners.calling.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess
 from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token

@@ -9,8 +9,8 @@ import pytest
 from mcp import Client
 
 from egotools.calling.mcp_invoker import McpAddress
-from planners.calling.call_policy import CallPolicy, CallRule
-from planners.calling.tool_access import ToolAccess
+from planners.calls.call_policy import CallPolicy, CallRule
+from planners.calls.tool_access import ToolAccess
 from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.conftest import ACCESS, ERAS, User, connected, gateway, text_of
 from tests.services.mcp.hostile_server import ORDER

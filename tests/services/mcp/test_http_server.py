@@ -20,7 +20,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from egotools import AsyncClient
 from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
-from planners.calling.tool_access import ToolAccess
+from planners.calls.tool_access import ToolAccess
 from services.mcp import mcp_http_server
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from planners.calling.fence_marks import FenceMarks
-from planners.finding.tool_finder import Finder
-from planners.graphs.property_graph import QueryLimits
-from planners.graphs.readable_graph import ReadableGraph
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.tool_finder import Finder
 from planners.graphseek.adapt.operator_adapter import OperatorAdapter
 from planners.graphseek.adapt.operator_version import OperatorVersion
 from planners.graphseek.adapt.row_processing import process_sandbox
@@ -26,6 +24,8 @@ from planners.graphseek.agent_events import AgentEvent
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
+from planners.stores.property_graph import QueryLimits
+from planners.stores.readable_graph import ReadableGraph
 from tests.planners.graphseek.agent.http_run import CATALOG, calls
 from tests.planners.graphseek.agent.small_ev import NODES, write_small_ev
 from tests.planners.kgot.run_fakes import StepServer

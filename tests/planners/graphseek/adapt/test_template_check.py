@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ontology.errors import StatementError
-from planners.graphs.graph_schema import (
+from planners.graphseek.adapt.template_check import check_template
+from planners.stores.graph_schema import (
     GraphSchema,
     NodeType,
     PropertyKey,
@@ -13,7 +14,6 @@ from planners.graphs.graph_schema import (
     RelationshipType,
     TypeMark,
 )
-from planners.graphseek.adapt.template_check import check_template
 
 
 def _node(name: str, mark: TypeMark, *properties: str) -> NodeType:

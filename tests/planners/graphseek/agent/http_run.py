@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from inference.budget import Budget
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.llm_turns import LlmTurns
 from planners.graphseek.agent.question_parts import QuestionParts
@@ -18,6 +17,7 @@ from planners.graphseek.catalog.semantic_catalog import PropertyDescriptor, Rela
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question
+from planners.stores.readable_graph import ReadableGraph
 from tests.planners.kgot.run_fakes import StepServer
 
 CATALOG = SemanticCatalog(

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 from planners.graphseek.agent.answer_claims import claims_of
 from planners.graphseek.agent.grounding import ungrounded
 from planners.graphseek.catalog.semantic_catalog import NodeDescriptor, PropertyDescriptor, SemanticCatalog
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepRecord
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType, TypeMark
 
 ROWS = (
     ("BM-9003", "Factory Alpha - Northern Division", 99.41998455706677, 829, 0.125),

@@ -12,7 +12,7 @@ import pytest
 from egotools import Tool
 from egotools.client_errors import client_error_of
 from ontology.errors import InvalidArgumentError
-from planners.finding.tool_finder import FoundTool, FoundTools
+from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.agent_events import (

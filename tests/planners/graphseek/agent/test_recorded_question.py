@@ -31,8 +31,8 @@ from planners.graphseek.operators.operator import Operator, OperatorContext
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Question, StepView, Turn
-from planners.runs.run_journal import open_run_journal, read_run_journal
-from planners.runs.step_log import emit
+from planners.journal.run_journal import open_run_journal, read_run_journal
+from planners.journal.step_log import emit
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
 QUESTION = Question(text="Which?")

@@ -7,9 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from planners.graphs.graph_schema import GraphSchema, NodeType, PropertyKey, TypeMark
-from planners.graphs.property_graph import QueryLimits, Value
-from planners.graphs.readable_graph import CypherDialect, RowStream
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
@@ -18,6 +15,9 @@ from planners.graphseek.operators.operator import Group, Operator, OperatorConte
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
+from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, TypeMark
+from planners.stores.property_graph import QueryLimits, Value
+from planners.stores.readable_graph import CypherDialect, RowStream
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planners.graphs.graph_schema import (
+from planners.stores.graph_schema import (
     Degrees,
     GraphSchema,
     NodeType,

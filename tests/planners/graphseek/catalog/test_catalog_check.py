@@ -7,7 +7,6 @@ import dataclasses
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphs.graph_schema import GraphSchema, RelationshipType
 from planners.graphseek.catalog.catalog_check import accept, check_catalog
 from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.graphseek.catalog.semantic_catalog import (
@@ -17,6 +16,7 @@ from planners.graphseek.catalog.semantic_catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.catalog.shipped_catalogs import shipped_catalogs
+from planners.stores.graph_schema import GraphSchema, RelationshipType
 from tests.planners.graphseek.catalog.ev_schema import EV, key, node
 
 _SCHEMA = GraphSchema(

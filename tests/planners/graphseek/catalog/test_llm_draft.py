@@ -13,11 +13,11 @@ pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology.errors import ModelError
-from planners.calling.fence_marks import FenceMarks
-from planners.graphs.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
+from planners.calls.fence_marks import FenceMarks
 from planners.graphseek.catalog.catalog_check import check_catalog
 from planners.graphseek.catalog.llm_draft import LlmDraft, draft_by_llm
 from planners.graphseek.catalog.rules_draft import draft_by_rules
+from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.harness.chat import Body, ChatServer, Reply, chat_server
 from tests.planners.graphseek.catalog.ev_schema import key, node
 

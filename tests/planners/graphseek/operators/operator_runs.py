@@ -8,11 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from planners.graphs.bolt.bolt_reader import open_bolt_reader
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.ladybug.ladybug_reader import open_ladybug_reader
-from planners.graphs.property_graph import QueryLimits
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.argument_check import check_arguments
@@ -20,6 +15,11 @@ from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.operators.operator_registry import known_operators
 from planners.graphseek.results.result import GraphPart, Result
 from planners.graphseek.results.result_store import ResultStore
+from planners.stores.bolt.bolt_reader import open_bolt_reader
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
+from planners.stores.property_graph import QueryLimits
+from planners.stores.readable_graph import ReadableGraph
 from tests.planners.graphseek.operators.random_graph import RandomGraph, write_ladybug, write_neo4j
 
 OPERATORS = known_operators()

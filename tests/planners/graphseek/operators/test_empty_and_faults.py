@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from ontology.errors import StatementError
-from planners.graphs.property_graph import QueryLimits
 from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.results.result import Result
+from planners.stores.property_graph import QueryLimits
 from tests.planners.graphseek.operators.operator_runs import SECONDS, Runs, ladybug_runs
 from tests.planners.graphseek.operators.random_graph import Edge, RandomGraph
 from tests.planners.graphseek.operators.test_operator_oracle import CATALOG

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planners.finding.prompt_tokens import PromptTokens
+from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.operators.filter_table import OPERATOR as FILTER
 from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
 from planners.graphseek.operators.join_tables import OPERATOR as JOIN

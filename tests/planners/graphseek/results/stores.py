@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import cast
 
-from planners.graphs.graph_schema import GraphSchema
-from planners.graphs.readable_graph import ReadableGraph
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.operators.operator import OperatorContext
 from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
+from planners.stores.graph_schema import GraphSchema
+from planners.stores.readable_graph import ReadableGraph
 
 SCHEMA = GraphSchema(nodes=(), relationships=())
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planners.graphs.loading.graph_loading import load_graph
-from planners.graphs.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 from planners.graphseek.catalog.semantic_catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
 )
+from planners.stores.loading.graph_loading import load_graph
+from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 
 BOOKS: list[tuple[object, ...]] = [
     # key, title, pages, price, fee, genre, published, rare, quotes

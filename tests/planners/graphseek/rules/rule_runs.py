@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planners.graphs.open_readable import open_readable
 from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.agent.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
@@ -16,6 +15,7 @@ from planners.graphseek.results.result import Cell
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Question
+from planners.stores.open_readable import open_readable
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from planners.journal.account import ModelUse, ToolUse
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import batch_report
 from planners.kgot.batch.task_file import BatchTask
 from planners.kgot.batch.task_result import ShownTool, TaskResult
 from planners.kgot.kgot_task import KgotTask
-from planners.runs.account import ModelUse, ToolUse
 
 TASK = KgotTask(question="?")
 

@@ -15,7 +15,8 @@ import pytest
 from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.json_object import canonical_text
-from planners.calling.sandbox import Sandbox, SandboxResult
+from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.journal.run_journal import RunJournal, read_run_journal
 from planners.kgot.batch.task_batch import (
     finished_before,
     journal_path,
@@ -27,7 +28,6 @@ from planners.kgot.batch.task_file import BatchTask, read_tasks
 from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
-from planners.runs.run_journal import RunJournal, read_run_journal
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from planners.calling.fence_marks import FenceMarks
-from planners.calling.sandbox import Sandbox
-from planners.graphs.open_graph import open_graph
-from planners.graphs.property_graph import GraphState, Operation, Statement
+from planners.calls.fence_marks import FenceMarks
+from planners.calls.sandbox import Sandbox
 from planners.kgot.kgot_events import Dropped, Queried, Written
 from planners.kgot.llm.graph_json import read_operations
 from planners.kgot.prompts.kgot_prompt import prompt_messages
+from planners.stores.open_graph import open_graph
+from planners.stores.property_graph import GraphState, Operation, Statement
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")

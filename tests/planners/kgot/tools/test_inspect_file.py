@@ -11,7 +11,7 @@ import pytest
 from egotools import ToolRequestError
 from inference.scripted import ScriptedChat
 from ontology.errors import DocumentError, EgotoolsError, MissingExtraError, TooLargeError
-from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools import inspect_file as module
 from planners.kgot.tools.ask_llm import LlmTool
 from planners.kgot.tools.inspect_file import FileInspector

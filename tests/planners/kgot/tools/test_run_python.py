@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inference.scripted import ScriptedChat
-from planners.calling.sandbox import Sandbox, SandboxLimits
+from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.kgot.tools.ask_llm import LlmTool, register_ask_llm
 from planners.kgot.tools.run_python import PythonRunner, register_run_python
 from planners.kgot.tools.task_files import TaskFiles

@@ -17,11 +17,11 @@ from ontology.errors import (
     ModelError,
     UnsupportedError,
 )
-from planners.calling.call_limits import CallLimits
-from planners.calling.consent import always, never
-from planners.calling.sandbox import Sandbox
-from planners.calling.tool_access import ToolAccess
-from planners.finding.tool_finder import ToolFinder
+from planners.calls.call_limits import CallLimits
+from planners.calls.consent import always, never
+from planners.calls.sandbox import Sandbox
+from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_finder import ToolFinder
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet

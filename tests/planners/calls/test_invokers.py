@@ -1,0 +1,331 @@
+"""Every invoker does the same for its caller; each is called with a real function, server or session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import Call, ClientDeadlineError, OverloadedError, Tool, ToolRequestError, UnavailableError
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import ToolInvoker
+from egotools.calling.mcp_invoker import McpAddress, McpInvoker
+from planners.calls.protocol_invoker import ProtocolInvoker
+from planners.calls.python_invoker import PythonInvoker
+from tests.conftest import ROOT
+from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.waiting import LIMIT_S, until, wait_until
+from tests.planners.calls import shop_tools
+from tests.planners.calls.tools import MODULE, NOTHING, http, mcp, python, tool
+
+_MCP = """
+import asyncio, sys, uvicorn
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+server = MCPServer("warehouse")
+
+
+@server.tool()
+def book(material: str, amount: int = 1) -> dict:
+    if material == "gold":
+        raise ToolError("there is no gold")
+    return {"booked": material, "amount": amount}
+
+
+@server.tool()
+async def wait() -> str:
+    await asyncio.Event().wait()
+
+
+@server.tool()
+def flood() -> list[str]:
+    return ["x" * 1_000] * 2_000
+
+
+uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to call the shop's tools."""
+
+    invoker: Callable[..., ToolInvoker]
+    tool: Callable[..., Tool]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def released() -> Iterator[None]:
+    shop_tools.RELEASE.clear()
+    yield
+    shop_tools.RELEASE.set()
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A running MCP server, as the address of a session."""
+    script = tmp_path_factory.mktemp("mcp") / "warehouse_server.py"
+    script.write_text(_MCP, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def listening() -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    with subprocess.Popen([sys.executable, str(script), str(port)], stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            wait_until(listening, process=server)
+            yield f"mcp+http://127.0.0.1:{port}/mcp"
+        finally:
+            server.kill()
+            server.wait(timeout=LIMIT_S)
+
+
+def _reply(arrived: Arrived) -> Reply:
+    if arrived.path == "/flood":
+        return Reply(body=json.dumps(shop_tools.flood()).encode())
+    if arrived.path == "/wait":
+        return Reply(body=b"x" * 100_000, dribble_s=0.05)
+    given: dict[str, Any] = json.loads(arrived.body)
+    if given["material"] == "gold":
+        return Reply(status=404, body=b'{"error": "there is no gold"}')
+    return Reply(body=json.dumps({"booked": given["material"], "amount": given.get("amount", 1)}).encode())
+
+
+@pytest.fixture(params=["python", "http", "mcp", "by protocol"])
+def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    def python_invoker(**limits: Any) -> ToolInvoker:
+        return PythonInvoker([MODULE], **limits)
+
+    match request.param:
+        case "python":
+            yield Kind(python_invoker, python)
+        case "by protocol":
+            yield Kind(lambda **limits: ProtocolInvoker({"python": python_invoker(**limits)}), python)
+        case "http":
+            with Loopback(_reply) as server:
+                yield Kind(lambda **limits: HttpInvoker(servers={"shop": server.url}, **limits), http)
+        case _:
+            addresses = {"warehouse": McpAddress(session=request.getfixturevalue("warehouse"))}
+            yield Kind(lambda **limits: McpInvoker(addresses, **limits), mcp)
+
+
+class TestEveryInvoker:
+    async def test_the_body_is_json_values(self, kind: Kind) -> None:
+        answer = await kind.invoker().invoke(kind.tool("book"), {"material": "steel", "amount": 7})
+        assert (answer.ok, answer.body) == (True, {"booked": "steel", "amount": 7})
+        assert 20 < answer.size < 500
+
+    async def test_what_the_tool_refuses_is_an_answer(self, kind: Kind) -> None:
+        answer = await kind.invoker().invoke(kind.tool("book"), {"material": "gold"})
+        assert not answer.ok
+        assert "no gold" in str(answer.body)
+
+    @pytest.mark.parametrize("arguments", [{}, {"material": 7}, {"material": "steel", "colour": "red"}])
+    async def test_wrong_arguments_are_refused_before_the_call(self, kind: Kind, arguments: dict[str, Any]) -> None:
+        if arguments.get("colour"):
+            with pytest.raises(ToolRequestError, match="colour"):
+                await kind.invoker().invoke(kind.tool("book"), arguments)
+        else:
+            with pytest.raises(ToolRequestError, match="material"):
+                await kind.invoker().invoke(kind.tool("book"), arguments)
+
+    async def test_calls_may_overlap(self, kind: Kind) -> None:
+        invoker, booking = kind.invoker(), kind.tool("book")
+        answers = await asyncio.gather(*(invoker.invoke(booking, {"material": f"m{n}"}) for n in range(20)))
+        assert [answer.body["booked"] for answer in answers] == [f"m{n}" for n in range(20)]
+
+    async def test_a_call_that_takes_too_long_is_given_up(self, kind: Kind) -> None:
+        with pytest.raises(ClientDeadlineError, match="may have done its work"):
+            await kind.invoker(timeout_s=0.5).invoke(kind.tool("wait", NOTHING), {})
+
+    async def test_an_answer_that_is_too_large_is_not_taken(self, kind: Kind) -> None:
+        with pytest.raises(OverloadedError, match="10,000 bytes"):
+            await kind.invoker(max_bytes=10_000).invoke(kind.tool("flood", NOTHING), {})
+
+    async def test_a_tool_of_another_protocol_is_refused(self, kind: Kind) -> None:
+        other = tool(Call(protocol="aws", service="ec2", operation="DescribeInstances"))
+        with pytest.raises(ToolRequestError, match="protocol"):
+            await kind.invoker().invoke(other, {"material": "x"})
+
+
+class TestPython:
+    @pytest.mark.parametrize(
+        "name",
+        ["os.getcwd", "getcwd", "_secret", "Shop._secret", "nothing", "RELEASE", "RELEASE.set", "book.__globals__"],
+    )
+    async def test_nothing_but_the_modules_own_functions_is_called(self, name: str) -> None:
+        with pytest.raises(ToolRequestError, match="no such function of its own"):
+            await PythonInvoker([MODULE]).invoke(python(name, NOTHING), {})
+
+    async def test_no_other_module_is_imported(self) -> None:
+        with pytest.raises(ToolRequestError, match="allowed: tests") as caught:
+            await PythonInvoker([MODULE]).invoke(python("getcwd", NOTHING, module="os"), {})
+        assert caught.value.subject == "os:getcwd"
+
+    async def test_a_module_that_is_not_there(self) -> None:
+        with pytest.raises(ToolRequestError, match="ModuleNotFoundError"):
+            await PythonInvoker(["no.such"]).invoke(python("x", NOTHING, module="no.such"), {})
+
+    async def test_an_object_stands_for_its_module(self) -> None:
+        invoker = PythonInvoker([], objects={MODULE: shop_tools.Shop("Ulm")})
+        answer = await invoker.invoke(python("book"), {"material": "steel"})
+        assert answer.body == {"booked": "steel", "amount": 1, "at": "Ulm"}
+        with pytest.raises(ToolRequestError, match="no such function"):
+            await invoker.invoke(python("_secret", NOTHING), {})
+
+    async def test_a_coroutine_function_is_awaited(self) -> None:
+        answer = await PythonInvoker([MODULE]).invoke(python("later"), {"material": "steel"})
+        assert answer.body == "steel"
+
+    async def test_values_become_json(self) -> None:
+        answer = await PythonInvoker([MODULE]).invoke(python("count", NOTHING), {})
+        assert answer.body == {"1": [1, 2], "nan": None, "half": 0.5, "three": 3}
+        unlike = await PythonInvoker([MODULE]).invoke(python("unlike_json", NOTHING), {})
+        assert (unlike.ok, "the type object is none of JSON" in unlike.body) == (False, True)
+
+    async def test_a_function_that_ends_the_process_does_not(self) -> None:
+        answer = await PythonInvoker([MODULE]).invoke(python("stop", NOTHING), {})
+        assert (answer.ok, answer.body) == (False, "RuntimeError: SystemExit: 3")
+
+    async def test_threads_are_bounded_and_come_back(self) -> None:
+        invoker, waiting = PythonInvoker([MODULE], timeout_s=0.3), python("wait", NOTHING)
+        stuck = await asyncio.gather(*(invoker.invoke(waiting, {}) for _ in range(40)), return_exceptions=True)
+        assert all(isinstance(each, ClientDeadlineError) for each in stuck)
+        assert sum(thread.name == "tool" for thread in threading.enumerate()) <= 16
+        with pytest.raises(ClientDeadlineError):
+            await invoker.invoke(python("book"), {"material": "steel"})
+        shop_tools.RELEASE.set()
+        answers = []
+
+        async def call() -> None:
+            answers.append(await invoker.invoke(python("book"), {"material": "steel"}))
+
+        tasks = [asyncio.create_task(call())]
+        await until(lambda: answers)
+        await asyncio.gather(*tasks)
+        assert answers[0].ok
+
+    def test_a_function_that_hangs_does_not_keep_the_process(self) -> None:
+        script = (
+            "import asyncio\n"
+            "from planners.calls.python_invoker import PythonInvoker\n"
+            "from tests.planners.calls.tools import MODULE, NOTHING, python\n"
+            "async def main():\n"
+            "    try: await PythonInvoker([MODULE], timeout_s=0.1).invoke(python('wait', NOTHING), {})\n"
+            "    except Exception as error: print(type(error).__name__)\n"
+            "asyncio.run(main())\n"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT_S, check=True
+        )
+        assert ended.stdout == "ClientDeadlineError\n"
+
+
+class TestHttp:
+    @pytest.mark.parametrize(
+        ("body", "expected"), [(b"", None), (b"plain", "plain"), (b"\xff\xfe", "//4="), (b'{"a": [1]}', {"a": [1]})]
+    )
+    async def test_bodies(self, body: bytes, expected: object) -> None:
+        with Loopback(lambda arrived: Reply(body=body)) as server:
+            answer = await HttpInvoker(servers={"": server.url}).invoke(http("x", NOTHING, "GET"), {})
+        assert answer.body == expected
+
+    async def test_each_namespace_has_its_server(self) -> None:
+        with Loopback() as other, Loopback() as shop:
+            await HttpInvoker(servers={"": other.url, "shop": shop.url}).invoke(http("x", NOTHING, "GET"), {})
+            assert (len(other.arrived), len(shop.arrived)) == (0, 1)
+
+
+class TestMcp:
+    async def test_a_session_without_an_address(self) -> None:
+        with pytest.raises(ToolRequestError, match="'warehouse'"):
+            await McpInvoker({"other": McpAddress(session="mcp:x")}).invoke(mcp("book"), {"material": "x"})
+
+    async def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
+        invoker = McpInvoker({"": McpAddress(session=f"mcp:{tmp_path}/none", env={"TOKEN": "s3cret"})})
+        with pytest.raises(UnavailableError, match="no such command"):
+            await invoker.invoke(mcp("book"), {"material": "x"})
+        assert "s3cret" not in repr(McpAddress(session="mcp:x", env={"TOKEN": "s3cret"}))
+
+
+_COUNTER = f"""
+import json
+import os
+import sys
+
+sys.path.insert(0, {str(ROOT)!r})
+from tests.harness.plain_mcp import serve
+
+PROPERTIES = {{"visit": {{"characters": {{"type": "integer"}}}}, "leave": {{}}}}
+visits = 0
+
+
+def listed(_):
+    return {{
+        "tools": [
+            {{"name": name, "inputSchema": {{"type": "object", "properties": properties, "required": list(properties)}}}}
+            for name, properties in PROPERTIES.items()
+        ]
+    }}
+
+
+def call(params):
+    global visits
+    if params["name"] == "leave":
+        os._exit(1)
+    visits += 1
+    answer = {{"process": os.getpid(), "visits": visits, "text": "x" * params["arguments"]["characters"]}}
+    return {{"content": [{{"type": "text", "text": json.dumps(answer)}}], "structuredContent": answer}}
+
+
+serve("counter", listed, call)
+"""
+CHARACTERS = {"type": "object", "properties": {"characters": {"type": "integer"}}}
+
+
+class TestKeptSessions:
+    @pytest.fixture
+    def addresses(self, tmp_path: Path) -> dict[str, McpAddress]:
+        script = tmp_path / "counter.py"
+        script.write_text(_COUNTER, encoding="utf-8")
+        return {"warehouse": McpAddress(session=f"mcp:{sys.executable} {script}")}
+
+    async def test_calls_share_a_session_until_the_block_ends(self, addresses: dict[str, McpAddress]) -> None:
+        async with McpInvoker(addresses) as invoker:
+            calls = [invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1}) for _ in range(6)]
+            answers = [answer.body for answer in await asyncio.gather(*calls)]
+        assert sorted(each["visits"] for each in answers) == [1, 2, 3, 4, 5, 6]
+        (process,) = {each["process"] for each in answers}
+        await until(lambda: not Path(f"/proc/{process}").exists() if sys.platform == "linux" else True)
+
+    async def test_a_server_that_died_is_started_again(self, addresses: dict[str, McpAddress]) -> None:
+        async with McpInvoker(addresses) as invoker:
+            first = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1})
+            with pytest.raises(UnavailableError):
+                await invoker.invoke(mcp("leave", NOTHING), {})
+            second = await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1})
+        assert (first.body["visits"], second.body["visits"]) == (1, 1)
+        assert first.body["process"] != second.body["process"]
+
+    async def test_without_the_block_each_call_has_its_own(self, addresses: dict[str, McpAddress]) -> None:
+        invoker = McpInvoker(addresses)
+        answers = [await invoker.invoke(mcp("visit", CHARACTERS), {"characters": 1}) for _ in range(2)]
+        assert [answer.body["visits"] for answer in answers] == [1, 1]

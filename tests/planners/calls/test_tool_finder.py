@@ -1,0 +1,132 @@
+"""Finding tools at a real server: full documents, kept by snapshot; tools that are gone; prompt tokens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import AsyncClient, NotFoundError, Response, Tool
+from inference import HashingEncoder
+from inference.chat import Message
+from inference.scripted import ScriptedChat
+from planners.calls import tool_finder
+from planners.calls.counted_model import CountedModel
+from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.tool_finder import ToolFinder
+from retrieval.snapshot_engine import open_engine
+from services.jobs.build import build_snapshot
+from tests.harness.servers import client_of, serving
+
+REQUEST = "list the books that the given authors wrote"
+
+
+class Counting(AsyncClient):
+    """The client, with a count of the documents that are asked for, and tools that are gone."""
+
+    gone: frozenset[str] = frozenset()
+    asked: tuple[str, ...] = ()
+
+    async def get_tool(self, tool_id: str, **options: object) -> Tool:
+        self.asked = (*self.asked, tool_id)
+        if tool_id.rpartition("/")[2] in self.gone:
+            raise NotFoundError("there is no such tool", code="NOT_FOUND", subject=tool_id)
+        return await super().get_tool(tool_id, **options)  # type: ignore[arg-type]
+
+
+async def test_each_tool_has_its_document(library_store: Path) -> None:
+    async with client_of(library_store) as client:
+        found = await ToolFinder(client, k=5).find(REQUEST)
+    assert (found.request, len(found.tools), found.gone) == (REQUEST, 5, ())
+    assert [each.rank for each in found.tools] == [1, 2, 3, 4, 5]
+    right = next(each.tool for each in found.tools if each.tool.name == "list_books_of_authors")
+    assert right.input_schema["properties"]["author_ids"]["type"] == "array"
+    assert "books[].source_id" in [each.name for each in right.returns]
+    assert right.call.operation == "tests.planners.dfs.library_tools:list_books_of_authors"
+    assert {each.tool.snapshot_id for each in found.tools} == {found.snapshot_id}
+    assert all(each.explanation for each in found.tools)
+
+
+async def test_filters_narrow_the_catalogue(library_store: Path) -> None:
+    async with client_of(library_store) as client:
+        filters = {"id": ["tests.planners.dfs.library_tools/find_*"]}
+        found = await ToolFinder(client, filters=filters).find(REQUEST)
+    assert {each.tool.name for each in found.tools} == {"find_books", "find_authors"}
+
+
+async def test_the_server_may_choose_how_many(library_store: Path) -> None:
+    asked: list[tuple[int, bool]] = []
+
+    class Asking(AsyncClient):
+        async def retrieve(self, query: str = "", k: int = 10, *rest: Any, **options: Any) -> Response:
+            asked.append((k, bool(options["auto_k"])))
+            return await super().retrieve(query, k, *rest, **options)
+
+    async with serving(library_store) as server, Asking(server.address) as client:
+        chosen = await ToolFinder(client, k=8, auto_k=True).find(REQUEST)
+        await ToolFinder(client, k=8).find(REQUEST)
+    assert asked == [(8, True), (8, False)]
+    assert 1 <= len(chosen.tools) <= 8
+
+
+async def test_documents_are_read_once_for_a_snapshot(library_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(library_store) as server, Counting(server.address) as client:
+        finder = ToolFinder(client, k=4)
+        first = await finder.find(REQUEST)
+        assert await finder.find(REQUEST) == first
+        assert len(client.asked) == 4
+        monkeypatch.setattr(tool_finder, "_MOST_KEPT", 2)
+        await finder.find("delete books")
+        known = len(client.asked)
+        await finder.find(REQUEST)
+        assert len(client.asked) > known  # what is not kept is read again
+
+
+async def test_a_tool_that_is_gone_since_it_was_ranked(library_store: Path) -> None:
+    async with serving(library_store) as server, Counting(server.address) as client:
+        client.gone = frozenset({"list_books_of_author"})
+        found = await ToolFinder(client, k=5).find(REQUEST)
+    assert [each.rpartition("/")[2] for each in found.gone] == ["list_books_of_author"]
+    assert len(found.tools) == 4
+
+
+async def test_a_new_snapshot_has_documents_of_its_own(tmp_path: Path) -> None:
+    def publish(description: str) -> None:
+        schema = {"type": "object", "properties": {}}
+        document = {"name": "list_books", "description": description, "parameters": schema}
+        (tmp_path / "tools.json").write_text(json.dumps([document]), encoding="utf-8")
+        build_snapshot([str(tmp_path / "tools.json")], tmp_path / "store", encoder=HashingEncoder())
+
+    publish("List books.")
+    async with serving(tmp_path / "store") as server, AsyncClient(server.address) as client:
+        finder = ToolFinder(client)
+        first = await finder.find("list books")
+        publish("List books and papers.")
+        await server.load(lambda: open_engine(tmp_path / "store"))
+        second = await finder.find("list books")
+    assert [each.tools[0].tool.description for each in (first, second)] == ["List books.", "List books and papers."]
+    assert first.snapshot_id != second.snapshot_id
+
+
+class TestPromptTokens:
+    async def test_the_schemas_that_a_model_gets(self, library_store: Path) -> None:
+        async with client_of(library_store) as client:
+            found = await ToolFinder(client, k=3, schema_format="openai").find(REQUEST)
+            bare = await ToolFinder(client, k=3).find(REQUEST)
+        assert [json.loads(each.tool.schema_json)["function"]["name"] for each in found.tools] == [
+            each.tool.call_name for each in found.tools
+        ]
+        assert not any(each.tool.schema_json for each in bare.tools)
+        prompt, tokens = "".join(each.tool.schema_json for each in found.tools), PromptTokens()
+        assert 100 < tokens.count(prompt) < len(prompt)
+        assert tokens.name == "tokenizer of minilm-l6-v2-int8"
+
+    def test_prompts_of_a_model_are_counted_with_the_schema_of_the_answer(self) -> None:
+        model = CountedModel(ScriptedChat(["yes", "no"]), PromptTokens())
+        question = [Message("system", "list all"), Message("user", "books here")]
+        assert model.complete(question).text == "yes"
+        model.complete(question, schema={"type": "object"})
+        assert model.prompts == [4, 4 + PromptTokens().count('{"type":"object"}')]
+        assert (model.counter, model.name) == (PromptTokens.name, ScriptedChat([]).name)

@@ -1,0 +1,140 @@
+"""Graphs over Bolt against a real Neo4j: what only a server can do wrong. What all stores do alike is in the conformance suite."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ontology.errors import InvalidArgumentError, MissingExtraError, StatementError, StorageError
+from planners.stores.bolt.bolt_graph import BoltGraph, open_bolt_graph
+from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, QueryLimits, Statement
+from tests.ingest.bolt import Bolt, serving
+
+pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
+
+
+@pytest.fixture
+async def graph(neo4j_address: str) -> AsyncIterator[BoltGraph]:
+    async with open_bolt_graph(neo4j_address) as opened:
+        await opened.apply([InsertNode(label="Author", properties={"name": name}) for name in ("Ann", "Bob")])
+        yield opened
+
+
+@pytest.mark.slow
+class TestRealNeo4j:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "LOAD CSV FROM 'file:///etc/passwd' AS line CREATE (:Line {text: line[0]})",
+            "CALL apoc.load.json('http://127.0.0.1/') YIELD value CREATE (:X {v: value})",
+            "MATCH (a:Author) WITH a CALL dbms.listConfig() YIELD name CREATE (:X {v: name})",
+            "CREATE CONSTRAINT x FOR (n:Author) REQUIRE n.name IS UNIQUE",
+            "MATCH (n) DETACH DELETE n",
+            r"CREATE (:X {a: 'b\u0027}) LOAD CSV FROM \u0027file:///etc/passwd\u0027 AS l //'})",
+        ],
+        ids=["files", "addresses", "procedures", "schema", "delete-all", "hidden-quote"],
+    )
+    async def test_statements_that_leave_the_graph_are_refused(self, graph: BoltGraph, text: str) -> None:
+        before = await graph.state()
+        with pytest.raises(StatementError):
+            await graph.apply([InsertNode(label="Kept"), Statement(text=text)])
+        assert await graph.state() == before
+
+    async def test_what_deletes_all_in_effect_is_rolled_back(self, graph: BoltGraph) -> None:
+        with pytest.raises(StatementError, match="deletes all 2 nodes"):
+            await graph.apply([Statement(text="MATCH (n) WHERE n.unknown IS NULL DETACH DELETE n")])
+        assert len((await graph.state()).nodes) == 2
+
+    @pytest.mark.ci
+    async def test_a_query_never_writes(self, graph: BoltGraph) -> None:
+        with pytest.raises(StatementError):
+            await graph.query("CREATE (:X)")
+        assert len((await graph.state()).nodes) == 2
+
+    async def test_an_endless_query_is_stopped(self, graph: BoltGraph) -> None:
+        ranges = " ".join(f"UNWIND range(1, 100000) AS v{at}" for at in range(4))
+        with pytest.raises(StatementError, match="longer than 1 s"):
+            await graph.query(f"{ranges} RETURN count(*)", limits=QueryLimits(seconds=1.0))
+        assert len((await graph.state()).nodes) == 2
+
+    @pytest.mark.parametrize(
+        "name", ["a`b", "\\", "a\\b", "\\u0060", "x\\u005Cu0060) DETACH DELETE n //", "two\nlines"]
+    )
+    async def test_names_are_names_whatever_they_hold(self, graph: BoltGraph, name: str) -> None:
+        ann = NodeRef(label="Author", key={"name": "Ann"})
+        node = InsertNode(label=name, properties={name: name})
+        await graph.apply([node, InsertEdge(type=name, source=ann, target=NodeRef(label=name, key={name: name}))])
+        state = await graph.state()
+        assert [(n.label, dict(n.properties)) for n in state.nodes if n.label != "Author"] == [(name, {name: name})]
+        assert [edge.type for edge in state.edges] == [name]
+
+    async def test_two_tasks_never_share_a_database(
+        self, graph: BoltGraph, neo4j_address: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("planners.stores.bolt.bolt_hold._WAIT_S", 0.5)
+        with pytest.raises(StorageError, match="another task holds the database"):
+            async with open_bolt_graph(neo4j_address):
+                pytest.fail("two graphs in one database")
+        assert len((await graph.state()).nodes) == 2
+
+    async def test_a_foreign_database_is_left_alone(self, neo4j_address: str) -> None:
+        from neo4j import AsyncGraphDatabase
+
+        async with AsyncGraphDatabase.driver(neo4j_address) as driver:
+            await driver.execute_query("CREATE (:Theirs)")
+            with pytest.raises(StorageError, match="1 nodes that are of no task"):
+                async with open_bolt_graph(neo4j_address):
+                    pytest.fail("opened")
+            found = await driver.execute_query("MATCH (n) DETACH DELETE n RETURN count(n)")
+            assert found.records[0][0] == 1
+
+    async def test_what_a_killed_task_left_is_cleared(self, neo4j_address: str) -> None:
+        from neo4j import AsyncGraphDatabase
+
+        context = open_bolt_graph(neo4j_address)
+        killed = await context.__aenter__()
+        await killed.apply([InsertNode(label="Left")])
+        await killed._driver.close()  # as the server sees the end of a process
+        with pytest.raises(StorageError):
+            await killed.apply([InsertNode(label="Late")])
+        async with open_bolt_graph(neo4j_address) as graph:
+            assert (await graph.state()).nodes == ()
+        async with AsyncGraphDatabase.driver(neo4j_address) as driver:
+            marks = await driver.execute_query("SHOW CONSTRAINTS YIELD name RETURN count(*)")
+            assert marks.records[0][0] == 0
+        await context.__aexit__(None, None, None)
+
+
+async def test_a_dead_server_is_told_without_the_password() -> None:
+    with serving(Bolt()) as server:
+        port = server.port
+    with pytest.raises(StorageError, match=r"bolt://neo4j:\*\*\*@127\.0\.0\.1") as caught:
+        async with open_bolt_graph(f"bolt://neo4j:hunter2@127.0.0.1:{port}"):
+            pytest.fail("opened")
+    assert "hunter2" not in str(caught.value) + repr(caught.value) + repr(caught.value.__cause__)
+
+
+async def test_a_wrong_password_is_never_shown() -> None:
+    with serving(Bolt()) as server:
+        with pytest.raises(StorageError, match="cannot be read or written") as caught:
+            async with open_bolt_graph(f"bolt://neo4j:h%40nter2@127.0.0.1:{server.port}"):
+                pytest.fail("opened")
+        await asyncio.sleep(0.05)  # the loop closes the connection, which the server waits for
+    assert "nter2" not in str(caught.value) + repr(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://u:hunter2@host", "bolt://", "hunter2"])
+async def test_a_malformed_address(url: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="bolt"):
+        async with open_bolt_graph(url):
+            pytest.fail("opened")
+
+
+async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"requirements/neo4j\.txt"):
+        async with open_bolt_graph("bolt://host"):
+            pytest.fail("opened")

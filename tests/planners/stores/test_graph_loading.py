@@ -1,0 +1,211 @@
+"""Loading tables, CSV folders and GraphML: what is loaded is read back; bad input is named and replaces nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ontology.errors import DocumentError, InvalidArgumentError, StorageError
+from planners.stores.loading.csv_tables import csv_tables
+from planners.stores.loading.graph_loading import load_graph
+from planners.stores.loading.graphml_tables import graphml_tables
+from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
+from planners.stores.open_readable import open_readable
+from planners.stores.read_rows import read_rows_of
+from planners.stores.readable_graph import ReadableGraph
+
+_A: Any = {"type": "A", "columns": (("k", "string"), ("n", "integer")), "key": "k"}
+_R: Any = {"type": "R", "source_type": "A", "target_type": "A", "columns": (("w", "integer"),)}
+
+
+async def _rows(graph: ReadableGraph, text: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await read_rows_of(graph, text)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ends", "problem"),
+    [
+        ([("a", 1), ("a", 2)], [], "table A, row 2: two nodes have the key a"),
+        ([("a", 1), (None, 2)], [], "table A, row 2: a key is missing"),
+        ([("a", 1), ("b", "x")], [], "table A: row 2 has 'x' in a column of type integer"),
+        ([("a", 1), ("b\n", 2), ("c", 2**70)], [], "table A, row 3: .*INT64"),
+        ([("a", 1), ("b",)], [], "table A: row 2 has 1 values for 2 columns"),
+        ([("a", 1)], [("a", "a", 1), ("a", "zz", 2)], "table R, row 2: no node has the key zz"),
+    ],
+)
+def test_a_bad_row_is_named_and_replaces_nothing(nodes: Any, ends: Any, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    path.write_bytes(b"as before")
+    with pytest.raises(DocumentError, match=problem):
+        load_graph(path, [NodeTable(**_A, rows=nodes)], [RelationshipTable(**_R, rows=ends)])
+    assert [each.name for each in tmp_path.iterdir()] == ["g"] and path.read_bytes() == b"as before"
+
+
+def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    node = NodeTable(type="A", columns=(("k", "string"), ("K", "string")), key="k", rows=[])
+    with pytest.raises(DocumentError, match=r"the table A cannot be made.*differ in case"):
+        load_graph(tmp_path / "g", [node], [])
+    with pytest.raises(DocumentError, match="there are no nodes of type A"):
+        load_graph(tmp_path / "g", [], [RelationshipTable(**_R, rows=[])])
+    kept = {**_R, "columns": (("from", "integer"),)}
+    with pytest.raises(DocumentError, match=r"the table R cannot be loaded: Variable from already exists"):
+        load_graph(
+            tmp_path / "g", [NodeTable(**_A, rows=[("a", 1)])], [RelationshipTable(**kept, rows=[("a", "a", 1)])]
+        )
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot be written"):
+        load_graph(tmp_path / "file" / "g", [], [])
+
+
+async def test_a_graph_that_two_ask_for_at_once_is_loaded_once_for_its_owner_only(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "csv"
+    source.mkdir()
+    (source / "nodes_A.csv").write_text("k:ID\na\n", encoding="utf-8")
+
+    async def count() -> Any:
+        async with open_readable(f"csv:{source}", tmp_path / "cache") as graph:
+            return await _rows(graph, "MATCH (n) RETURN count(n)")
+
+    assert [await each for each in asyncio.as_completed([count(), count()])] == [[(1,)], [(1,)]]
+    (loaded,) = (each for each in (tmp_path / "cache").rglob("*") if each.is_file())
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (loaded.parent, loaded)] == [0o700, 0o600]
+    os.mkfifo(source / "nodes_B.csv")
+    with pytest.raises(StorageError, match=r"nodes_B.csv: this is no regular file"):
+        await count()
+
+
+def _write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+async def test_a_folder_of_csv_is_loaded_once(tmp_path: Path) -> None:
+    folder = tmp_path / "csv"
+    folder.mkdir()
+    _write(
+        folder,
+        nodes_A='k:ID,n:int,x:float,ok:boolean,d:date\n"a ""q"", \nb",1,0.5,True,2020-01-31\nc,,,,\n',
+        nodes_B=":ID\n",
+        relationships_R=":START_ID(A),:END_ID(A),w:int\nc,c,7\n",
+    )
+    with pytest.raises(DocumentError, match="each needs a name"):
+        csv_tables(folder)
+    _write(folder, nodes_B="id:ID(int)\n4\n")
+    (folder / "relationships_R.2.csv").write_text(":START_ID(A),:END_ID(B),w:int\nc,4,8\n", encoding="utf-8")
+    cache = tmp_path / "cache"
+    for _ in range(2):
+        async with open_readable(f"csv:{folder}", cache) as graph:
+            assert await _rows(graph, "MATCH (n:A) RETURN n.k, n.n, n.x, n.ok, n.d ORDER BY n.k") == [
+                ('a "q", \nb', 1, 0.5, True, "2020-01-31"),
+                ("c", None, None, None, None),
+            ]
+            assert await _rows(graph, "MATCH (:A)-[r:R]->(b) RETURN b.id, r.w ORDER BY r.w") == [(None, 7), (4, 8)]
+        assert len(list(cache.iterdir())) == 1
+    _write(folder, nodes_B="id:ID(int)\n4\n5\n")
+    async with open_readable(f"csv:{folder}", cache) as graph:
+        assert await _rows(graph, "MATCH (n:B) RETURN count(*)") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"nodes_A": "k:ID,n:int\na,1\n\nb,x\n"}, r"nodes_A.csv:4: 'x' in the column n is no integer"),
+        ({"nodes_A": "k:ID,n:int\na,1\nb\n"}, r"nodes_A.csv:3: the row has 1 cells for 2 columns"),
+        ({"nodes_A": 'k:ID,n:int\n"a\nb",1\n"a\nb",2\n'}, r"nodes_A.csv:5: two nodes have the key a"),
+        ({"nodes_A": 'k:ID\n"a\n'}, r"nodes_A.csv:\d: it is no CSV"),
+        ({"nodes_A": "k:ID,n:point\n"}, r"nodes_A.csv:1: 'n:point' is no column.*boolean, date"),
+        ({"nodes_A": ""}, "the file has no header"),
+        ({"things": "k:ID\n"}, "says neither nodes nor relationships"),
+        ({}, "no file of nodes"),
+        (
+            {"nodes_A": "k:ID\na\n", "relationships_R": ":START_ID(A),:END_ID(A)\na,a\na,b\n"},
+            r"relationships_R.csv:3: no node has the key b",
+        ),
+        ({"nodes_A": "k:ID\na\n", "relationships_R": ":START_ID(A),:END_ID(B)\na,a\n"}, "no nodes of type B"),
+        ({"nodes_A": "k:ID\na\n", "relationships_R": "a,b\n"}, "the first columns must be the ends"),
+    ],
+)
+def test_a_fault_in_a_csv_file_has_its_line(files: dict[str, str], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match=problem):
+        load_graph(tmp_path / "g", *csv_tables(_write(tmp_path, **files)))
+    assert not (tmp_path / "g").exists()
+
+
+_GRAPHML = """<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="node" attr.name="type" attr.type="string"/>
+<key id="d1" for="node" attr.name="n" attr.type="int"><default>3</default></key>
+<key id="d2" for="edge" attr.name="w" attr.type="double"/>
+<key id="d3" for="node" attr.name="id" attr.type="string"/>
+<graph edgedefault="directed">
+<node id="x"><data key="d0">A</data><data key="d1">1</data><data key="d3">own</data></node>
+<node id="y &amp; z" labels=":B:C"/>
+<edge source="x" target="y &amp; z" label="R"><data key="d2">0.5</data></edge>
+<edge source="x" target="x"/>
+</graph></graphml>"""
+
+
+async def test_graphml_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "g.graphml"
+    path.write_text(_GRAPHML, encoding="utf-8")
+    async with open_readable(f"graphml:{path}", tmp_path / "cache") as graph:
+        assert await _rows(graph, "MATCH (n:A) RETURN n.node_id, n.id, n.n") == [("x", "own", 1)]
+        assert await _rows(graph, "MATCH (:A)-[r:R]->(b:B) RETURN r.w, b.id, b.n") == [(0.5, "y & z", 3)]
+        assert [each.name for each in (await graph.schema()).relationships] == ["R", "RELATED"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("<graphml", '<!DOCTYPE x [<!ENTITY a "aaa">]>\n<graphml', ":2: it has a document type"),
+        ('target="x"', 'target="q"', ":11: no node has the id q"),
+        ('id="y &amp; z"', 'id="x"', ":9: two nodes have the id x"),
+        (">1<", ">one<", ":8: 'one' in the attribute n is no integer"),
+        ('key="d3"', 'key="d9"', ":8: no key is called 'd9'"),
+        ("</graph>", "", ":12: it is no XML"),
+        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="foo-bar"?>', ":1: its encoding is not read"),
+        ('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-7"?>', ":1: its encoding is not read"),
+        ('for="node"', 'for="zork"', ":8: the key 'd0' is none of a node"),
+        ('<edge source="x" target="x"/>', "<hyperedge/>", ":11: hyperedges"),
+    ],
+)
+def test_a_fault_in_graphml_has_its_line(old: str, new: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "g.graphml"
+    path.write_text(_GRAPHML.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DocumentError, match=problem):
+        graphml_tables(path)
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "problem"),
+    [
+        ("", InvalidArgumentError, "Use one of ladybug:PATH"),
+        ("csv:", InvalidArgumentError, "Use one of ladybug:PATH"),
+        ("postgres:x", InvalidArgumentError, "no graph has the address 'postgres'"),
+        ("csv:/no/folder", StorageError, "there is no such folder"),
+        ("graphml:/no/file", StorageError, "there is no such file"),
+        ("ladybug:/no/file", StorageError, "there is no such file"),
+        (
+            "ladybug:bolt://u:secret@127.0.0.1:1",
+            InvalidArgumentError,
+            "^graph: ladybug: takes a path, and this is the address of a server",
+        ),
+        ("csv:bolt://u:secret@127.0.0.1:1", InvalidArgumentError, "^graph: csv: takes a path"),
+        ("neo4j:bolt://u:secret@127.0.0.1:1/x", StorageError, r"u:\*\*\*@127.0.0.1:1"),
+    ],
+)
+async def test_an_address_that_opens_nothing(
+    address: str, error: type[Exception], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=problem) as raised:
+        async with open_readable(address, tmp_path):
+            pass
+    assert "secret" not in str(raised.value)

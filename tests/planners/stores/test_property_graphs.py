@@ -1,0 +1,290 @@
+"""Property graphs: one conformance suite over all stores."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ontology.errors import StatementError
+from planners.stores.graph_state import canonical_state
+from planners.stores.property_graph import (
+    DeleteEdge,
+    DeleteNode,
+    GraphState,
+    InsertEdge,
+    InsertNode,
+    MergeEdge,
+    MergeNode,
+    NodeRef,
+    Operation,
+    PropertyGraph,
+    QueryLimits,
+    ReplaceGraph,
+    Statement,
+    Value,
+)
+from planners.stores.property_rows import EdgeRow, NodeRow
+from tests.planners.stores.conftest import Driven
+from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
+from tests.planners.stores.oxigraph_server import OwnOxigraph
+from tests.planners.stores.stores import FEW_PARAMS, MANY_PARAMS, TEXTS, contents, typed
+
+ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
+BOOKS = NodeRef(label="Book", key={})
+LIBRARY: list[Operation] = [
+    MergeNode(node=ANN, properties={"born": 1965, "height": 1.5, "alive": True, "tags": ("b", "a", "a")}),
+    InsertNode(label="Book", properties={"title": "One"}),
+    InsertNode(label="Book", properties={"title": "Two"}),
+    InsertEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990}),
+]
+ODD = 'it\'s "quoted" \\ back\\nslash `tick`\nline\r\n\ttab ß → 𝕏 {brace} $dollar; // # /* -- <tag> & %s \\u0027'
+
+
+def _text(graph: PropertyGraph, name: str) -> str:
+    return TEXTS[name][graph.language]
+
+
+async def test_a_graph_holds_what_was_inserted(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    state = await graph.state()
+    assert [(node.id, node.label, typed(node.properties)) for node in state.nodes] == [
+        (
+            "n1",
+            "Author",
+            typed({"alive": True, "born": 1965, "height": 1.5, "name": "Ann Ott", "tags": ("b", "a", "a")}),
+        ),
+        ("n2", "Book", typed({"title": "One"})),
+        ("n3", "Book", typed({"title": "Two"})),
+    ]
+    assert [(edge.type, edge.source, edge.target, dict(edge.properties)) for edge in state.edges] == [
+        ("WROTE", "n1", "n2", {"year": 1990}),
+        ("WROTE", "n1", "n3", {"year": 1990}),
+    ]
+    assert sorted((await graph.query(_text(graph, "titles of an author"))).rows) == [("One",), ("Two",)]
+
+
+async def test_merging_sets_properties_and_adds_no_twin(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    merge = MergeEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990})
+    await graph.apply([MergeNode(node=ANN, properties={"born": 1966}), merge, merge])
+    state = await graph.state()
+    assert len(state.nodes) == 3
+    assert state.nodes[0].properties["born"] == 1966
+    assert len(state.edges) == 2
+    await graph.apply([MergeEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1991})])
+    assert len((await graph.state()).edges) == 4
+
+
+async def test_parallel_edges_and_self_loops_are_kept(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    loop = InsertEdge(type="KNOWS", source=ANN, target=ANN, properties={"how": "well"})
+    plain = InsertEdge(type="KNOWS", source=ANN, target=ANN)
+    await graph.apply([loop, loop, plain, plain, LIBRARY[3]])
+    edges = [(edge.type, edge.source, edge.target, dict(edge.properties)) for edge in (await graph.state()).edges]
+    assert edges.count(("KNOWS", "n1", "n1", {"how": "well"})) == 2
+    assert edges.count(("KNOWS", "n1", "n1", {})) == 2
+    assert edges.count(("WROTE", "n1", "n2", {"year": 1990})) == 2
+    await graph.apply([DeleteEdge(type="KNOWS", source=ANN, target=ANN, properties={"how": "well"})])
+    assert [edge.type for edge in (await graph.state()).edges].count("KNOWS") == 2
+
+
+async def test_deleting_a_node_deletes_its_edges(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    await graph.apply([DeleteNode(node=NodeRef(label="Book", key={"title": "One"}))])
+    state = await graph.state()
+    assert [node.label for node in state.nodes] == ["Author", "Book"]
+    assert [(edge.source, edge.target) for edge in state.edges] == [("n1", "n2")]
+    await graph.apply([DeleteEdge(type="WROTE", source=ANN, target=BOOKS), DeleteNode(node=ANN), DeleteNode(node=ANN)])
+    assert [node.label for node in (await graph.state()).nodes] == ["Book"]
+
+
+async def test_quotes_backslashes_and_line_breaks_stay_as_they_are(graph: PropertyGraph) -> None:
+    odd = NodeRef(label=f"L {ODD}", key={f"k {ODD}": ODD})
+    await graph.apply(
+        [
+            InsertNode(label="Thing", properties={"name": ODD}),
+            InsertNode(label=odd.label, properties=odd.key),
+            InsertEdge(type=f"T {ODD}", source=odd, target=odd, properties={f"p {ODD}": (ODD, "")}),
+        ]
+    )
+    state = await graph.state()
+    assert [(node.label, dict(node.properties)) for node in state.nodes] == [
+        (odd.label, dict(odd.key)),
+        ("Thing", {"name": ODD}),
+    ]
+    assert (state.edges[0].type, dict(state.edges[0].properties)) == (f"T {ODD}", {f"p {ODD}": (ODD, "")})
+    assert (await graph.query(_text(graph, "name by parameter"), {"wanted": ODD})).rows == ((ODD,),)
+    assert (await graph.query(_text(graph, "name by parameter"), {"wanted": "' OR 1=1"})).rows == ()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (1, 1.0, True, "1"),
+        (2**53 + 1, 0.1),
+        (1, "x", (1, 2), ()),
+        ((1, 2), (1.0, 2.0), ("1",), (True,)),
+        (False, "false", 0),
+        (1e300, -(2**63), 2**63 - 1),
+    ],
+    ids=str,
+)
+async def test_values_of_several_types_in_one_property_keep_them(
+    graph: PropertyGraph, values: tuple[Value, ...]
+) -> None:
+    for value in values:  # each type comes to a property that has others already
+        await graph.apply([InsertNode(label="Thing", properties={"v": value})])
+    await graph.apply([InsertNode(label="Other", properties={"v": value, "w": 1}) for value in values])
+    found = sorted(repr(node.properties["v"]) for node in (await graph.state()).nodes)
+    assert found == sorted(repr(value) for value in values for _ in range(2))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        InsertNode(label="", properties={}),
+        InsertNode(label="Thing", properties={"": 1}),
+        InsertNode(label="Thing", properties={"v": 2**63}),
+        InsertNode(label="Thing", properties={"v": float("nan")}),
+        InsertNode(label="Thing", properties={"v": ("a", 1)}),
+        InsertNode(label="Thing", properties={"v": {"a": 1}}),  # type: ignore[dict-item]
+        InsertNode(label="Thing", properties={"v": "\ud800"}),
+        InsertNode(label="Thing", properties={"v": "x" * 1_000_001}),
+        InsertEdge(type=" ", source=ANN, target=ANN),
+    ],
+    ids=["label", "name", "big", "nan", "mixed", "map", "surrogate", "long", "type"],
+)
+async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: Operation) -> None:
+    await graph.apply(LIBRARY)
+    before = await graph.state()
+    with pytest.raises(StatementError):
+        await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), DeleteNode(node=ANN), operation])
+    assert await graph.state() == before
+    assert sorted((await graph.query(_text(graph, "all names"))).rows) == [("Ann Ott",)]
+
+
+async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:
+    """Engines tell of their own insides where they are given one: types, signatures, addresses of objects."""
+    await graph.apply([InsertNode(label="A", properties={"n": 1})])
+    query = {
+        "cypher": "RETURN '\ud800' AS x",
+        "sparql": "SELECT ?s { ?s ?p '\ud800' }",
+        "python": "result = '\ud800'",
+    }[graph.language]
+    with pytest.raises(StatementError, match="a character that is none of Unicode text"):
+        await graph.query(query)
+    with pytest.raises(StatementError, match="a character that is none of Unicode text"):
+        await graph.apply([Statement(text=query)])
+    assert len((await graph.state()).nodes) == 1
+
+
+async def test_concurrent_calls_each_apply_whole(graph: PropertyGraph) -> None:
+    pair = [InsertNode(label="Pair", properties={"half": half}) for half in (1, 2)]
+    await asyncio.gather(*(graph.apply(pair) for _ in range(10)), *(graph.state() for _ in range(3)))
+    halves = [node.properties["half"] for node in (await graph.state()).nodes]
+    assert halves == [1] * 10 + [2] * 10
+
+
+async def test_concurrent_merges_make_one_node(graph: PropertyGraph) -> None:
+    await asyncio.gather(*(graph.apply([MergeNode(node=ANN, properties={"n": n})]) for n in range(8)))
+    assert len((await graph.state()).nodes) == 1
+
+
+async def test_rows_are_limited_and_said_to_be(graph: PropertyGraph) -> None:
+    await graph.apply([InsertNode(label="Thing", properties={"name": f"t{n}"}) for n in range(7)])
+    all_rows = await graph.query(_text(graph, "all names"), limits=QueryLimits(rows=7))
+    assert (len(all_rows.rows), all_rows.cut) == (7, False)
+    some = await graph.query(_text(graph, "all names"), limits=QueryLimits(rows=5))
+    assert (len(some.rows), some.cut, some.columns[0] != "") == (5, True, True)
+
+
+class TestEndlessQueries(OwnOxigraph):
+    async def test_endless_queries_end_and_the_graph_goes_on(self, graph: PropertyGraph) -> None:
+        await graph.apply([InsertNode(label="Thing", properties={"name": f"t{n}", "n": n}) for n in range(120)])
+        with pytest.raises(StatementError):
+            await graph.query(_text(graph, "endless"), limits=QueryLimits(seconds=0.5))
+        assert len((await graph.query(_text(graph, "all names"))).rows) == 120
+
+
+@pytest.mark.parametrize("name", ["write while reading", "broken", "files"])
+async def test_queries_neither_write_nor_leave_the_graph(graph: PropertyGraph, name: str) -> None:
+    await graph.apply(LIBRARY)
+    before = await graph.state()
+    if (graph.language, name) == ("python", "write while reading"):  # code works on a copy
+        assert (await graph.query(_text(graph, name))).rows == ((1,),)
+    else:
+        with pytest.raises(StatementError):
+            await graph.query(_text(graph, name))
+    assert await graph.state() == before
+
+
+@pytest.mark.parametrize("name", ["delete all", "files"])
+async def test_statements_neither_delete_all_nor_leave_the_graph(graph: PropertyGraph, name: str) -> None:
+    await graph.apply(LIBRARY)
+    before = await graph.state()
+    with pytest.raises(StatementError):
+        await graph.apply([Statement(text=_text(graph, name))])
+    assert await graph.state() == before
+
+
+async def test_a_statement_inserts_what_it_says(graph: PropertyGraph) -> None:
+    if graph.language == "sparql":
+        pytest.skip("the suite of RDF graphs has its statements")
+    await graph.apply([Statement(text=_text(graph, "insert two"))])
+    expected = canonical_state(
+        {
+            1: NodeRow(label="Author", properties={"name": "Ann Ott", "born": 1965}),
+            2: NodeRow(label="Book", properties={"title": "One"}),
+        },
+        [EdgeRow(type="WROTE", source=1, target=2, properties={"year": 1990})],
+    )
+    state = await graph.state()
+    assert (state, contents(state)) == (expected, contents(expected))
+
+
+async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    twins = canonical_state(
+        {at: NodeRow(label="Twin", properties={}) for at in range(4)},
+        [EdgeRow(type="R", source=0, target=1, properties={}), EdgeRow(type="R", source=2, target=2, properties={})],
+    )
+    await graph.apply([ReplaceGraph(state=twins)])
+    assert await graph.state() == twins
+    await graph.apply([ReplaceGraph(state=GraphState())])
+    assert await graph.state() == GraphState()
+
+
+_BATCHES = st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4)
+_CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@pytest.mark.parametrize("driven", MANY_PARAMS, indirect=True)
+@settings(max_examples=40, deadline=None, suppress_health_check=_CHECKS)
+@given(batches=_BATCHES)
+def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[list[Operation]]) -> None:
+    _compare(driven, batches)
+
+
+@pytest.mark.parametrize("driven", FEW_PARAMS, indirect=True)
+@settings(max_examples=10, deadline=None, suppress_health_check=_CHECKS)
+@given(batches=_BATCHES)
+def test_operations_on_disk_or_over_a_connection_do_what_the_oracle_says(
+    driven: Driven, batches: list[list[Operation]]
+) -> None:
+    _compare(driven, batches)
+
+
+def _compare(driven: Driven, batches: list[list[Operation]]) -> None:
+    graph, run = driven
+    plain = PlainGraph()
+    run(graph.apply([ReplaceGraph(state=GraphState())]))
+    for batch in batches:
+        run(graph.apply(batch))
+        for operation in batch:
+            plain.apply(operation)
+        state = run(graph.state())
+        assert contents(state) == contents(plain.state())
+        assert state == plain.state()

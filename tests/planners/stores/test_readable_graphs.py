@@ -1,0 +1,186 @@
+"""Graphs that are only read, in a Ladybug file and behind Bolt: the same rows, types and counts; limits, cancelling and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import statistics
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from ontology.errors import StatementError, StorageError
+from planners.stores.bolt.bolt_reader import open_bolt_reader
+from planners.stores.graph_schema import PropertyKey
+from planners.stores.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
+from planners.stores.loading.graph_loading import load_graph
+from planners.stores.property_graph import QueryLimits
+from planners.stores.read_rows import read_rows_of
+from planners.stores.readable_graph import ReadableGraph
+from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
+
+Opened: TypeAlias = tuple[ReadableGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
+_LIMITS = QueryLimits()
+_ENDLESS = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x + y AS z WHERE z < 0 RETURN count(z)"
+
+
+@pytest.fixture(scope="module")
+def ladybug_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reading") / "graph.lbdb"
+    load_graph(path, NODES, RELATIONSHIPS)
+    return path
+
+
+@pytest.fixture(scope="module", params=["ladybug", pytest.param("bolt", marks=pytest.mark.slow)])
+def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
+    with asyncio.Runner() as runner:
+        if request.param == "ladybug":
+            context: Any = open_ladybug_reader(request.getfixturevalue("ladybug_file"))
+        else:
+            address = request.getfixturevalue("neo4j_address")
+            _neo4j(address, neo4j_statements())
+            context = open_bolt_reader(address)
+        yield runner.run(context.__aenter__()), runner.run
+        runner.run(context.__aexit__(None, None, None))
+        if request.param == "bolt":
+            _neo4j(address, [("DROP CONSTRAINT person_key", {}), ("MATCH (n) DETACH DELETE n", {})])
+
+
+def _neo4j(address: str, statements: Any) -> None:
+    from neo4j import GraphDatabase
+
+    with GraphDatabase.driver(address) as driver, driver.session() as session:
+        for text, parameters in statements:
+            session.run(text, parameters).consume()
+
+
+async def _fetch(graph: ReadableGraph, text: str, limits: QueryLimits = _LIMITS, **parameters: Any) -> list[Any]:
+    async with graph.read(text, parameters, limits) as stream:
+        return [row async for batch in stream.batches() for row in batch]
+
+
+def test_types_pairs_and_properties(opened: Opened) -> None:
+    graph, run = opened
+    schema = run(graph.schema())
+    assert [node.name for node in schema.nodes] == sorted(["City", ODD, "Person", "field", "tool"])
+    assert schema.node("tool").mark.property == "type" and schema.node("tool").mark.label == "EgotoolsNode"
+    assert [p.name for p in schema.node("tool").properties] == ["key", "name"]
+    assert {p.name: p.type for p in schema.node("Person").properties} == dict(NODES[0].columns)
+    assert schema.node("Person").key == "key"
+    pairs = {each.name: [(end.source, end.target) for end in each.ends] for each in schema.relationships}
+    assert pairs["LIVES"] == [("City", "City"), ("Person", "City")]
+    assert pairs["HAS_FIELD"] == [("tool", "field"), ("tool", "tool")]
+    assert pairs["i`n"] == [(ODD, "City")]
+    assert run(graph.census()).fingerprint == schema.fingerprint
+
+
+def test_a_census_counts_what_the_tables_have(opened: Opened) -> None:
+    graph, run = opened
+    census = run(graph.census())
+    for table in NODES[:3]:
+        node, rows = census.node(table.type), list(table.rows)
+        assert node.count == len(rows)
+        for at, (name, type_) in enumerate(table.columns):
+            _check_counts(next(p for p in node.properties if p.name == name), type_, [row[at] for row in rows])
+    assert (census.node("tool").count, census.node("field").count) == (2, 1)
+    knows = census.relationship("KNOWS")
+    _check_counts(knows.properties[0], "integer", [row[2] for row in RELATIONSHIPS[0].rows])
+    outgoing = Counter(row[0] for row in RELATIONSHIPS[0].rows).values()
+    degrees = knows.ends[0].outgoing
+    assert degrees is not None and knows.count == 5
+    assert (degrees.nodes, degrees.greatest) == (len(outgoing), max(outgoing))
+    assert degrees.median == statistics.median_low(outgoing)
+    assert [end.count for end in census.relationship("HAS_FIELD").ends] == [2, 1]
+    assert [end.count for end in census.relationship("CALLS").ends] == [1]  # another has an end without a type
+
+
+def _check_counts(found: PropertyKey, type_: str, values: Sequence[Any]) -> None:
+    present = [value for value in values if value is not None]
+    assert found.count == len(present)
+    if any(isinstance(value, str) and len(value) > 80 for value in present):
+        assert found.distinct is None and found.greatest is None  # a text: its values are not held in memory
+        return
+    assert found.distinct == len(set(present))
+    assert set(found.samples) == set(present)
+    if type_ != "boolean":
+        assert (found.least, found.greatest) == (min(present), max(present))
+
+
+def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(opened: Opened) -> None:
+    graph, run = opened
+    for text in ("MATCH (n:Person) SET n.age = 1", "MATCH (n:Person", "CREATE (:City {id: 9})"):
+        with pytest.raises(StatementError):
+            run(_fetch(graph, text))
+    assert run(_fetch(graph, "MATCH (n:City) RETURN n.id ORDER BY n.id")) == [(1,), (2,)]
+
+
+def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> None:
+    graph, run = opened
+    with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
+        run(_fetch(graph, _ENDLESS, QueryLimits(seconds=0.5)))
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(_fetch(graph, _ENDLESS, QueryLimits(seconds=60)))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(asyncio.wait_for(cancelled(), 5))
+
+    async def concurrent() -> Any:
+        return await asyncio.gather(*(_fetch(graph, "RETURN $x", x=number) for number in range(6)))
+
+    assert run(concurrent()) == [[(number,)] for number in range(6)]
+
+
+async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:
+    async with open_ladybug_reader(ladybug_file) as graph:
+        with pytest.raises(StorageError, match=r"by SIGKILL.*Ask again"):
+            async with graph.read("UNWIND range(1, 3000) AS x RETURN x", limits=QueryLimits(rows=10_000)) as stream:
+                async for _ in stream.batches():
+                    os.kill(_pid(graph, stream), 9)
+        assert await _fetch(graph, "RETURN 1") == [(1,)]
+
+
+def _pid(graph: LadybugReader, stream: Any) -> int:
+    return int(stream._process.pid)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "it is empty"),
+        (b"no database", "not a valid"),
+        (None, "no such file"),
+        ("half", "outside the database file"),
+    ],
+)
+async def test_a_file_that_is_no_database(
+    content: bytes | str | None, problem: str, ladybug_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "g"
+    if content is not None:
+        whole = ladybug_file.read_bytes()
+        path.write_bytes(content if isinstance(content, bytes) else whole[: len(whole) // 2])
+    with pytest.raises(StorageError, match=problem):
+        async with open_ladybug_reader(path):
+            pass
+
+
+async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) -> None:
+    import ladybug
+
+    path = tmp_path / "g"
+    shutil.copy(ladybug_file, path)
+    database = ladybug.Database(str(path), max_db_size=1 << 30, buffer_pool_size=1 << 26)
+    with pytest.raises(StorageError, match=r"open for writing.*End that process"):
+        async with open_ladybug_reader(path):
+            pass
+    database.close()
+    async with open_ladybug_reader(path) as graph:
+        assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == [[2]]

@@ -1,0 +1,100 @@
+"""What of SPARQL a model may write."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology.errors import StatementError
+from planners.stores.property_graph import Value
+from planners.stores.rdf.rdf_terms import PROLOGUE
+from planners.stores.rdf.sparql_allow_list import allowed_query, allowed_update
+
+_REFUSED_QUERIES = {
+    "service": "SELECT * WHERE { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }",
+    "service in small letters": "SELECT * WHERE { service silent <http://127.0.0.1:1/> { ?s ?p ?o } }",
+    "another graph": "SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }",
+    "a file": "SELECT * FROM <file:///etc/passwd> WHERE { ?s ?p ?o }",
+    "named": "SELECT * FROM NAMED <urn:g> WHERE { ?s ?p ?o }",
+    "construct": "CONSTRUCT WHERE { ?s ?p ?o }",
+    "describe": "DESCRIBE ?s WHERE { ?s ?p ?o }",
+    "an update": "INSERT DATA { :a a :B }",
+    "an update after a query": "SELECT * WHERE { ?s ?p ?o } ; DROP ALL",
+    "base": "BASE <file:///etc/> SELECT * WHERE { <passwd> ?p ?o }",
+    "a function of the engine": "SELECT (<http://example.org/read>('x') AS ?y) WHERE { }",
+    "chance": "SELECT (RAND() AS ?x) WHERE { }",
+    "a hidden quote": r"SELECT ('\u0027) AS ?x) WHERE { SERVICE <http://a> { ?s ?p ?o } } # \u0027 AS ?x) WHERE { }",
+    "a hidden word": r"SELECT * WHERE { \u0053ERVICE <http://a> { ?s ?p ?o } }",
+    "a triple in a triple": "SELECT * WHERE { << ?s ?p ?o >> ?q ?r }",
+    "an open string": "SELECT * WHERE { ?s ?p 'x }",
+    "an open bracket": "SELECT * WHERE { ?s ?p ?o",
+    "many brackets": "SELECT * WHERE " + "{" * 200 + "}" * 200,
+    "no limit": "SELECT * WHERE { ?s ?p ?o } LIMIT ?n",
+    "empty": "# nothing",
+    "prose": "The answer is 42.",
+    "an operator and a string that look like an IRI": "SELECT * { FILTER(1<'>'||true) SERVICE <http://a/> { ?s ?p 1 } FILTER(' ,<'>1) }",
+    "an operator and a function that look like an IRI": "SELECT * { ?a ?p ?o FILTER(?a<rand()&&1>0) }",
+    "an operator and a comment that look like an IRI": "SELECT * { ?a ?p ?o FILTER(?a<p:b#>\n) SERVICE <http://a/> { } #\n) }",
+    "an IRI after a value in a list": "SELECT * { ?a ?p (1 <urn:x>) }",
+    "an IRI without a scheme": "SELECT * { ?a <name> ?o }",
+    "an IRI with a quote": "SELECT * { ?a <urn:it's> ?o }",
+    "a word before a prefix": "PREFIX p: <http://a/> SELECT * { SERVICEp:x { ?s ?p ?o } }",
+    "a prefix that is not declared": "SELECT * { ?s ex:name ?o }",
+    "a long string that is open": "SELECT * { ?s ?p '''x' }",
+    "an escape that SPARQL does not have": r"SELECT * { ?s ?p '\d' }",
+    "an escaped half of a character": r"SELECT * { ?s ?p '\ud800' }",
+    "half a character": "SELECT * WHERE { ?s ?p '\ud800' }",
+}
+
+_REFUSED_UPDATES = {
+    "load": "LOAD <file:///etc/passwd>",
+    "load after another": "INSERT DATA { :a a :B } ; LOAD <http://127.0.0.1:1/>",
+    "clear": "CLEAR ALL",
+    "drop": "DROP DEFAULT",
+    "create": "CREATE GRAPH <urn:g>",
+    "copy": "COPY <urn:a> TO DEFAULT",
+    "move": "MOVE <urn:a> TO DEFAULT",
+    "add": "ADD <urn:a> TO DEFAULT",
+    "with": "WITH <urn:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+    "using": "DELETE { ?s ?p ?o } USING <urn:g> WHERE { ?s ?p ?o }",
+    "another graph": "INSERT DATA { GRAPH <urn:g> { :a a :B } }",
+    "a service in a pattern": "INSERT { ?s a :B } WHERE { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }",
+    "load behind an operator and a string": (
+        "INSERT {:a :b 3} WHERE { FILTER(1<'>'||true) } ; LOAD <http://a/> ; INSERT {:a :b 3} WHERE { FILTER(' ,<'>1) }"
+    ),
+    "a query": "SELECT * WHERE { ?s ?p ?o }",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("text", _REFUSED_QUERIES.values(), ids=_REFUSED_QUERIES)
+def test_refused_queries(text: str) -> None:
+    with pytest.raises(StatementError, match="SPARQL"):
+        allowed_query(text, {}, 10)
+
+
+@pytest.mark.parametrize("text", _REFUSED_UPDATES.values(), ids=_REFUSED_UPDATES)
+def test_refused_updates(text: str) -> None:
+    with pytest.raises(StatementError, match="SPARQL"):
+        allowed_update(text, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "limited"),
+    [
+        ("SELECT * WHERE { }", "SELECT * WHERE { } LIMIT 4 "),
+        ("SELECT * WHERE { } LIMIT 2", "SELECT * WHERE { } LIMIT 2"),
+        ("SELECT * WHERE { } LIMIT 200 OFFSET 1", "SELECT * WHERE { } LIMIT 4 OFFSET 1"),
+        ("SELECT * WHERE { } VALUES ?x { 1 }", "SELECT * WHERE { } LIMIT 4  VALUES ?x { 1 }"),
+        ("SELECT * { { SELECT * { } LIMIT 9 } }", "SELECT * { { SELECT * { } LIMIT 9 } } LIMIT 4 "),
+        ("ASK { ?s ?p ?o }", "ASK { ?s ?p ?o }"),
+    ],
+)
+def test_rows_are_limited_by_the_engine(text: str, limited: str) -> None:
+    assert allowed_query(text, {}, 3) == PROLOGUE + limited
+
+
+def test_parameters_are_values_never_text() -> None:
+    text = "ASK { ?s :name $name ; :age $age ; :other ?name }"
+    parameters: dict[str, Value] = {"name": 'x" } ; DROP ALL #\n', "age": 3}
+    expected = 'ASK { ?s :name "x\\" } ; DROP ALL #\\n" ; :age "3"^^<http://www.w3.org/2001/XMLSchema#integer> ; :other ?name }'
+    assert allowed_query(text, parameters, 3) == PROLOGUE + expected

@@ -1,0 +1,132 @@
+"""What passes the allow-list is read by engines as it was checked: no text leads them to an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ontology.errors import StatementError
+from planners.stores.rdf.sparql_allow_list import allowed_query, allowed_update
+from tests.harness.http_server import Loopback, Reply
+
+pyoxigraph = pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
+
+_TRIPLE = '<urn:a> <urn:egotools:name:b> "\'" .'
+# Each hides the rest in what one reader takes for an IRI, a string, a comment or a name, and another for something else.
+_OPENING = [
+    "FILTER(1<'>'||true)",
+    "FILTER(?o<p:b#>'''\n)",
+    "FILTER('a'<\">\"||true)",
+    "FILTER(1 <urn:a#>'''\n)",
+    "FILTER(1<\\u0027>'||true)",
+]
+_OPENING += [
+    "FILTER('\\\\u0027'!='')",
+    'FILTER(""""""<\'>\'||1)',
+    "FILTER(1 IN(2<'>'))",
+    "?s ?p (1 <'>'), 2.",
+    "?s :p?'",
+    "#\n",
+    "?s ?p '''''.",
+    "",
+]
+_CLOSING = [
+    "FILTER(' ,<'>1||true)",
+    "#'''\n",
+    'FILTER(" ,<">1||true)',
+    "FILTER('''>1||true)",
+    "FILTER(' <urn:x#>1)#'",
+    "#",
+    "'",
+    "'''",
+    "",
+]
+_WORD = ["SERVICE ", "SERVICE SILENT", "service", "SERVICEq:x ", "\\u0053ERVICE", "?s ?p <urn:x>.SERVICE", "SERVICE#\n"]
+_NOISE = st.sampled_from(
+    [*"<>'\"#()&|{}\n\\?:@.1", "<'", "'>", "'''", '"""', "^^", "urn:a", "p:b", " ", "true", "||", "FILTER(", "<urn:a>"]
+)
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Loopback]:
+    with Loopback(lambda arrived: Reply(status=404)) as server:
+        yield server
+
+
+def _store() -> Any:
+    store = pyoxigraph.Store()
+    store.load(_TRIPLE.encode(), pyoxigraph.RdfFormat.N_TRIPLES)
+    return store
+
+
+def _query(text: str) -> None:
+    list(_store().query(text))
+
+
+def _update(text: str) -> None:
+    _store().update(text)
+
+
+def _asks(listener: Loopback, run: Callable[[str], object], text: str) -> list[str]:
+    listener.arrived.clear()
+    try:
+        run(text)
+    except (SyntaxError, ValueError, OSError, RuntimeError):
+        pass
+    return [arrived.path for arrived in listener.arrived]
+
+
+_TEXT = st.lists(_NOISE, max_size=6).map("".join)
+
+
+def _texts(address: str, opening: str, word: str, closing: str) -> tuple[str, str]:
+    prefix = f"PREFIX q: <{address}> "
+    service = f"{opening} {word} <{address}> {{ ?s2 ?p2 ?o2 }} {closing}"
+    if "q:" in word:
+        service = service.replace(f"<{address}>", "")
+    pattern = f"{{ ?s ?p ?o {opening} }}"
+    load = f"INSERT {{ :a :b 1 }} WHERE {pattern} ; LOAD <{address}l.nt> ; INSERT {{ :a :b 1 }} WHERE {{ {closing} }}"
+    return f"{prefix}SELECT * {{ ?s ?p ?o {service} }}", load
+
+
+def test_the_listener_hears_an_engine(listener: Loopback) -> None:
+    query, update = _texts(f"{listener.url}/", "FILTER(1<'>'||true)", "SERVICE", "FILTER(' ,<'>1||true)")
+    assert _asks(listener, _query, query)
+    assert _asks(listener, _update, f"PREFIX : <urn:> {update}")
+
+
+@pytest.mark.parametrize("word", _WORD)
+@pytest.mark.parametrize("opening", _OPENING)
+def test_no_text_of_the_collection_leads_to_an_address(listener: Loopback, opening: str, word: str) -> None:
+    for closing in _CLOSING:
+        _check(listener, _texts(f"{listener.url}/", opening, word, closing))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    opening=_TEXT,
+    word=st.sampled_from(_WORD),
+    closing=_TEXT,
+    start=st.sampled_from(_OPENING),
+    end=st.sampled_from(_CLOSING),
+)
+def test_no_text_leads_to_an_address(
+    listener: Loopback, opening: str, word: str, closing: str, start: str, end: str
+) -> None:
+    _check(listener, _texts(f"{listener.url}/", start + opening, word, closing + end))
+
+
+def _check(listener: Loopback, texts: tuple[str, str]) -> None:
+    query, update = texts
+    try:
+        assert _asks(listener, _query, allowed_query(query, {}, 10)) == [], query
+    except StatementError:
+        pass
+    try:
+        assert _asks(listener, _update, allowed_update(update, {})) == [], update
+    except StatementError:
+        pass

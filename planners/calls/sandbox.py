@@ -17,7 +17,7 @@ import platform
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,9 +84,12 @@ class Sandbox:
         if self._fault is not None:
             raise self._fault.with_traceback(None)
 
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
+    async def run(
+        self, code: str, *, stdin: bytes | Awaitable[bytes] = b"", files: Mapping[str, Path] | None = None
+    ) -> SandboxResult:
         """Run Python. The working folder is empty but for the files, under these names, read-only.
 
+        :param stdin: what it reads; the process is started before one that is awaited is there, and its seconds begin then.
         :param files: name → regular file. Links are not followed.
         :raises IsolationError: when it cannot be isolated; nothing was run.
         :raises InvalidArgumentError: for a name that is none of a file in one folder, and for what is no regular file.
@@ -108,7 +111,9 @@ class Sandbox:
             raise _not_isolated(result.stderr or f"the probe ended with {result.ended}, {result.stdout!r}")
         self._bwrap = bwrap
 
-    async def _run(self, bwrap: str, code: str, stdin: bytes, files: Mapping[str, Path]) -> SandboxResult:
+    async def _run(
+        self, bwrap: str, code: str, stdin: bytes | Awaitable[bytes], files: Mapping[str, Path]
+    ) -> SandboxResult:
         with contextlib.ExitStack() as opened:
             file_fds = _opened_files(files, self.limits.input_bytes, opened)
             code_fd = _in_memory(code.encode("utf-8", "replace"), opened)
@@ -130,7 +135,12 @@ class Sandbox:
                 )
                 fds = (code_fd, filter_fd, status_fd, lifeline, *file_fds.values())
                 running = await _started(command, fds, self.limits.output_bytes, let_go)
-            limit = await running.finish(stdin, self.limits.seconds)
+            try:
+                given = stdin if isinstance(stdin, bytes) else await stdin
+            except BaseException:
+                await running.finish(b"", 0)
+                raise
+            limit = await running.finish(given, self.limits.seconds)
             return _result(running, limit, _exit_code(told))
 
 

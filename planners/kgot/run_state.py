@@ -19,8 +19,7 @@ from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
 from planners.kgot.model_availability import ModelAvailability
 from planners.kgot.step_makers import StepMakers
-from planners.stores.graph_text import state_text
-from planners.stores.property_graph import GraphState, PropertyGraph
+from planners.stores.property_graph import GraphState, PropertyGraph, state_text
 
 __all__ = ["RunState"]
 

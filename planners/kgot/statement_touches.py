@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ontology.errors import StatementError
-from planners.stores.cypher.cypher_patterns import CypherPatterns, NodePattern, cypher_patterns, map_items
-from planners.stores.cypher.cypher_tokens import CypherToken, cypher_tokens
+from planners.stores.cypher_patterns import CypherPatterns, NodePattern, cypher_patterns, map_items
 from planners.stores.property_graph import Properties, Statement, Value
+from planners.stores.statements import StatementToken, cypher_tokens
 
 __all__ = ["statement_touches"]
 
@@ -43,7 +43,7 @@ def statement_touches(statement: Statement) -> list[tuple[str, Properties]] | No
     return found
 
 
-def _nodes(tokens: Sequence[CypherToken], patterns: CypherPatterns) -> list[tuple[str, str, dict[str, Value]]] | None:
+def _nodes(tokens: Sequence[StatementToken], patterns: CypherPatterns) -> list[tuple[str, str, dict[str, Value]]] | None:
     """Return variable, label and literal properties of each node that is described; None where one has no label."""
     found: dict[str, tuple[str, str, dict[str, Value]]] = {}
     for at, node in sorted(patterns.nodes.items()):
@@ -56,7 +56,7 @@ def _nodes(tokens: Sequence[CypherToken], patterns: CypherPatterns) -> list[tupl
     return list(found.values()) or None
 
 
-def _literals(tokens: Sequence[CypherToken], node: NodePattern) -> Iterator[tuple[str, Value]]:
+def _literals(tokens: Sequence[StatementToken], node: NodePattern) -> Iterator[tuple[str, Value]]:
     """Yield the properties of a pattern whose values are literals; of the others nothing is known."""
     if node.properties >= 0:
         for key, start, stop in map_items(tokens, node.properties):
@@ -65,7 +65,7 @@ def _literals(tokens: Sequence[CypherToken], node: NodePattern) -> Iterator[tupl
                 yield tokens[key].text, value
 
 
-def _sets(tokens: Sequence[CypherToken], patterns: CypherPatterns) -> dict[str, dict[str, Value | None]] | None:
+def _sets(tokens: Sequence[StatementToken], patterns: CypherPatterns) -> dict[str, dict[str, Value | None]] | None:
     """Return what SET gives the properties of each variable, None for a value that is no literal; None: it sets more than properties."""
     found: dict[str, dict[str, Value | None]] = {}
     for clause in patterns.clauses:
@@ -81,7 +81,7 @@ def _sets(tokens: Sequence[CypherToken], patterns: CypherPatterns) -> dict[str, 
     return found
 
 
-def _ends(tokens: Sequence[CypherToken], start: int, end: int, depth: int) -> Iterator[int]:
+def _ends(tokens: Sequence[StatementToken], start: int, end: int, depth: int) -> Iterator[int]:
     """Yield the ends of the items of a list between commas."""
     for at in range(start, end):
         if tokens[at].depth == depth and tokens[at].symbol(","):
@@ -89,7 +89,7 @@ def _ends(tokens: Sequence[CypherToken], start: int, end: int, depth: int) -> It
     yield end
 
 
-def _literal(tokens: Sequence[CypherToken], start: int, stop: int) -> Value | None:
+def _literal(tokens: Sequence[StatementToken], start: int, stop: int) -> Value | None:
     """Return a literal; None for what is none, and for a text with escapes, which two spellings may have."""
     if stop - start != 1:
         return None

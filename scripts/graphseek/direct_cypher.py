@@ -14,8 +14,8 @@ from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.table_arguments import object_schema
 from planners.graphseek.results.table_census import TableCensus
 from planners.graphseek.results.table_summary import table_summary
-from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits
+from planners.stores.statements import allowed_cypher
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern
 from scripts.graphseek.answer_score import Answer, Table
 from scripts.graphseek.question import Question

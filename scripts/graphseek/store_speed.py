@@ -17,15 +17,11 @@ from ingest.stores.ladybug_connection import open_ladybug
 from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.graphseek.results.result import Cell, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.cypher.cypher_tokens import quoted_text
-from planners.stores.cypher_names import quoted_name
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
-from planners.stores.ladybug.ladybug_reader import open_ladybug_reader
-from planners.stores.loading.copied_rows import write_rows
-from planners.stores.loading.csv_tables import csv_tables
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
+from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, csv_tables, load_graph, write_rows
 from planners.stores.property_graph import QueryLimits
+from planners.stores.statements import quoted_name, quoted_text
 from scripts.account.ratio import Ratio
 from scripts.graphseek.account_graph import typed_pattern
 from scripts.graphseek.csv_folder import write_csv_folder

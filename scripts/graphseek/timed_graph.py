@@ -6,9 +6,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import CypherDialect, GraphSchema, ReadableGraph, RowStream
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.readable_graph import CypherDialect, ReadableGraph, RowStream
 
 __all__ = ["TimedGraph", "read_all"]
 
@@ -22,7 +21,7 @@ async def read_all(graph: ReadableGraph, text: str) -> int:
 
 
 class TimedGraph:
-    """Implements :class:`planners.stores.readable_graph.ReadableGraph`.
+    """Implements :class:`planners.stores.graph_schema.ReadableGraph`.
 
     :ivar seconds: of queries: until the first rows, and then waiting for each further batch.
     """

@@ -20,8 +20,7 @@ from planners.graphseek.adapt.version_proposal import VersionMaker, VersionReque
 from planners.graphseek.operators.argument_check import check_arguments
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.turn import Fault, Invocation, StepRecord
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 __all__ = ["Adaptation", "OperatorAdapter"]
 

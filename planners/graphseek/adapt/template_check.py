@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from ontology.errors import StatementError
 from planners.graphseek.operators.table_arguments import nearest_hint
-from planners.stores.cypher.cypher_allow_list import allowed_cypher, in_name_position
-from planners.stores.cypher.cypher_patterns import cypher_patterns
-from planners.stores.cypher.cypher_tokens import CypherToken
+from planners.stores.cypher_patterns import cypher_patterns
 from planners.stores.graph_schema import GraphSchema
+from planners.stores.statements import StatementToken, allowed_cypher, in_name_position
 
 __all__ = ["check_template"]
 
@@ -32,7 +31,7 @@ def check_template(template: str, schema: GraphSchema, parameters: Collection[st
     return allowed.text
 
 
-def _check_names(tokens: Sequence[CypherToken], schema: GraphSchema) -> None:
+def _check_names(tokens: Sequence[StatementToken], schema: GraphSchema) -> None:
     names = _Names.of(schema)
     owners = _owners(tokens)
     for at, opened in _with_bracket(tokens):
@@ -54,7 +53,7 @@ def _check(name: str, known: Iterable[str], what: str) -> None:
         raise _refused(f"{name[:60]!r} is no {what}", nearest_hint(name, listed))
 
 
-def _owners(tokens: Sequence[CypherToken]) -> dict[str, frozenset[str]]:
+def _owners(tokens: Sequence[StatementToken]) -> dict[str, frozenset[str]]:
     """Return the labels or types of each variable that a pattern gives some."""
     patterns = cypher_patterns(tokens)
     found: dict[str, frozenset[str]] = {}
@@ -65,7 +64,7 @@ def _owners(tokens: Sequence[CypherToken]) -> dict[str, frozenset[str]]:
     return found
 
 
-def _with_bracket(tokens: Sequence[CypherToken]) -> Iterator[tuple[int, str]]:
+def _with_bracket(tokens: Sequence[StatementToken]) -> Iterator[tuple[int, str]]:
     """Yield the place of each token, and the bracket that it stands in."""
     opened = [""]
     for at, token in enumerate(tokens):

@@ -20,10 +20,9 @@ from planners.graphseek.operators.node_naming import NodeReader
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.results.result import Result, ResultColumn
-from planners.stores.cypher.cypher_tokens import cypher_tokens
-from planners.stores.graph_schema import GraphSchema
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 from planners.stores.property_graph import QueryLimits, Value
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.statements import cypher_tokens
 
 __all__ = ["VersionOperator", "check_version", "tried_version"]
 

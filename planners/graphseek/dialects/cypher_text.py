@@ -13,10 +13,9 @@ from typing import Protocol
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek.results.result import ResultColumn
-from planners.stores.cypher_names import quoted_name
-from planners.stores.graph_schema import GraphSchema, NodeType
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType
 from planners.stores.property_graph import Value
-from planners.stores.readable_graph import CypherDialect
+from planners.stores.statements import quoted_name
 
 __all__ = ["Compiled", "CypherText", "Dialect", "IdsOfTypes", "Steps"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from planners.graphseek.dialects.bolt_dialect import BoltDialect
 from planners.graphseek.dialects.cypher_text import Dialect
 from planners.graphseek.dialects.ladybug_dialect import LadybugDialect
-from planners.stores.readable_graph import CypherDialect
+from planners.stores.graph_schema import CypherDialect
 
 __all__ = ["DIALECTS"]
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek.dialects.cypher_text import CypherText, IdsOfTypes, Steps
-from planners.stores.graph_schema import GraphSchema, NodeType
-from planners.stores.readable_graph import CypherDialect
+from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType
 
 __all__ = ["LadybugDialect"]
 

@@ -11,8 +11,8 @@ from planners.graphseek.operators.operator import Operator, OperatorContext, Ope
 from planners.graphseek.operators.row_types import cell_of, column_of
 from planners.graphseek.operators.typed_operator import TypedOperator
 from planners.graphseek.results.result import Result
-from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits
+from planners.stores.statements import allowed_cypher
 
 __all__ = ["OPERATOR"]
 

@@ -11,8 +11,7 @@ from planners.graphseek.dialects.cypher_text import Compiled, Dialect
 from planners.graphseek.dialects.known_dialects import DIALECTS
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.stores.graph_schema import GraphSchema
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import GraphSchema, ReadableGraph
 
 __all__ = ["Group", "Operator", "OperatorContext", "OperatorFault"]
 

@@ -11,13 +11,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import DocumentError, InvalidArgumentError, StorageError
-from planners.stores.loading.csv_tables import csv_tables
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.graphml_tables import graphml_tables
-from planners.stores.loading.loaded_tables import NodeTable, RelationshipTable
-from planners.stores.open_readable import open_readable
-from planners.stores.read_rows import read_rows_of
-from planners.stores.readable_graph import ReadableGraph
+from planners.stores.graph_schema import ReadableGraph, read_rows_of
+from planners.stores.loading import NodeTable, RelationshipTable, csv_tables, graphml_tables, load_graph
+from planners.stores.open_graph import open_readable
 
 _A: Any = {"type": "A", "columns": (("k", "string"), ("n", "integer")), "key": "k"}
 _R: Any = {"type": "R", "source_type": "A", "target_type": "A", "columns": (("w", "integer"),)}

@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.stores.graph_state import canonical_state
-from planners.stores.graph_text import state_text
-from planners.stores.property_graph import GraphEdge, GraphNode, GraphState
-from planners.stores.property_rows import EdgeRow, NodeRow
+from planners.stores.property_graph import (
+    EdgeRow,
+    GraphEdge,
+    GraphNode,
+    GraphState,
+    NodeRow,
+    canonical_state,
+    state_text,
+)
 
 Nodes = dict[int, NodeRow]
 PAPER_NODES = 522  # of the largest graph of the paper

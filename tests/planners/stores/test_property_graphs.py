@@ -9,24 +9,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import StatementError
-from planners.stores.graph_state import canonical_state
 from planners.stores.property_graph import (
     DeleteEdge,
     DeleteNode,
+    EdgeRow,
     GraphState,
     InsertEdge,
     InsertNode,
     MergeEdge,
     MergeNode,
     NodeRef,
+    NodeRow,
     Operation,
     PropertyGraph,
     QueryLimits,
     ReplaceGraph,
     Statement,
     Value,
+    canonical_state,
 )
-from planners.stores.property_rows import EdgeRow, NodeRow
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
 from tests.planners.stores.oxigraph_server import OwnOxigraph
@@ -221,7 +222,7 @@ async def test_queries_neither_write_nor_leave_the_graph(graph: PropertyGraph, n
     assert await graph.state() == before
 
 
-@pytest.mark.parametrize("name", ["delete all", "files"])
+@pytest.mark.parametrize("name", ["delete all", "delete all relationships", "delete all properties", "files"])
 async def test_statements_neither_delete_all_nor_leave_the_graph(graph: PropertyGraph, name: str) -> None:
     await graph.apply(LIBRARY)
     before = await graph.state()

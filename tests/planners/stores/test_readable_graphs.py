@@ -14,13 +14,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from ontology.errors import StatementError, StorageError
-from planners.stores.bolt.bolt_reader import open_bolt_reader
-from planners.stores.graph_schema import PropertyKey
-from planners.stores.ladybug.ladybug_reader import LadybugReader, open_ladybug_reader
-from planners.stores.loading.graph_loading import load_graph
+from planners.stores.bolt import open_bolt_reader
+from planners.stores.graph_schema import PropertyKey, ReadableGraph, read_rows_of
+from planners.stores.ladybug import open_ladybug_reader
+from planners.stores.loading import load_graph
 from planners.stores.property_graph import QueryLimits
-from planners.stores.read_rows import read_rows_of
-from planners.stores.readable_graph import ReadableGraph
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
 Opened: TypeAlias = tuple[ReadableGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
@@ -139,16 +137,20 @@ def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> Non
 
 
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:
+    others = _engines()
     async with open_ladybug_reader(ladybug_file) as graph:
+        (engine,) = _engines() - others
         with pytest.raises(StorageError, match=r"by SIGKILL.*Ask again"):
             async with graph.read("UNWIND range(1, 3000) AS x RETURN x", limits=QueryLimits(rows=10_000)) as stream:
                 async for _ in stream.batches():
-                    os.kill(_pid(graph, stream), 9)
+                    os.kill(engine, 9)
         assert await _fetch(graph, "RETURN 1") == [(1,)]
 
 
-def _pid(graph: LadybugReader, stream: Any) -> int:
-    return int(stream._process.pid)
+def _engines() -> set[int]:
+    """Processes that this one started for Ladybug."""
+    children = {int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()}
+    return {pid for pid in children if b"ladybug" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")}
 
 
 @pytest.mark.parametrize(

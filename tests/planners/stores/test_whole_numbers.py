@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planners.stores.ladybug.whole_numbers import with_whole_numbers
+from planners.stores.ladybug import with_whole_numbers
 
 
 @pytest.mark.parametrize(

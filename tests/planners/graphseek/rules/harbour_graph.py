@@ -8,9 +8,8 @@ from pathlib import Path
 
 from planners.graphseek.catalog.rules_draft import draft_by_rules
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
-from planners.stores.loading.graph_loading import load_graph
-from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
-from planners.stores.open_readable import open_readable
+from planners.stores.loading import ColumnType, NodeTable, RelationshipTable, load_graph
+from planners.stores.open_graph import open_readable
 
 __all__ = ["CAPTAIN", "COMPANY", "HARBOUR", "NODES", "RELATIONSHIPS", "SHIP", "drafted_catalog", "write_harbours"]
 

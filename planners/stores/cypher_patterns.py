@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
-from planners.stores.cypher.cypher_tokens import CypherToken
-from planners.stores.cypher.cypher_words import CLAUSES
+from planners.stores.statements import CLAUSES, StatementToken
 
 __all__ = ["CypherClause", "CypherPatterns", "NodePattern", "RelPattern", "closing", "cypher_patterns", "map_items"]
 
@@ -65,7 +64,7 @@ class CypherPatterns:
         return max(found, key=lambda clause: (clause.depth, clause.start), default=None)
 
 
-def cypher_patterns(tokens: Sequence[CypherToken]) -> CypherPatterns:
+def cypher_patterns(tokens: Sequence[StatementToken]) -> CypherPatterns:
     """Return the clauses and patterns of a statement that the allow-list admitted."""
     found = CypherPatterns(clauses=_clauses(tokens))
     for at, token in enumerate(tokens):
@@ -80,7 +79,7 @@ def cypher_patterns(tokens: Sequence[CypherToken]) -> CypherPatterns:
     return found
 
 
-def closing(tokens: Sequence[CypherToken], at: int) -> int:
+def closing(tokens: Sequence[StatementToken], at: int) -> int:
     """Return the place of the bracket that closes the one at ``at``."""
     depth = tokens[at].depth
     return next(
@@ -90,7 +89,7 @@ def closing(tokens: Sequence[CypherToken], at: int) -> int:
     )
 
 
-def map_items(tokens: Sequence[CypherToken], at: int) -> list[tuple[int, int, int]]:
+def map_items(tokens: Sequence[StatementToken], at: int) -> list[tuple[int, int, int]]:
     """Return the items of the map that opens at ``at``: places of key, of the value's first token, and past its last."""
     end, depth = closing(tokens, at), tokens[at].depth + 1
     items: list[tuple[int, int, int]] = []
@@ -103,7 +102,7 @@ def map_items(tokens: Sequence[CypherToken], at: int) -> list[tuple[int, int, in
     return items
 
 
-def _clauses(tokens: Sequence[CypherToken]) -> list[CypherClause]:
+def _clauses(tokens: Sequence[StatementToken]) -> list[CypherClause]:
     starts = [
         (at, token.word)
         for at, token in enumerate(tokens)
@@ -121,11 +120,11 @@ def _clauses(tokens: Sequence[CypherToken]) -> list[CypherClause]:
     return found
 
 
-def _is_key(tokens: Sequence[CypherToken], at: int) -> bool:
+def _is_key(tokens: Sequence[StatementToken], at: int) -> bool:
     return at > 0 and at + 1 < len(tokens) and tokens[at - 1].symbol("{", ",") and tokens[at + 1].symbol(":")
 
 
-def _node(tokens: Sequence[CypherToken], at: int) -> NodePattern | None:
+def _node(tokens: Sequence[StatementToken], at: int) -> NodePattern | None:
     place, variable = at + 1, ""
     if tokens[place].is_name:
         variable, place = tokens[place].text, place + 1
@@ -136,7 +135,7 @@ def _node(tokens: Sequence[CypherToken], at: int) -> NodePattern | None:
     return NodePattern(open=at, close=place, variable=variable, labels=labels, properties=properties)
 
 
-def _is_pattern(tokens: Sequence[CypherToken], node: NodePattern, found: CypherPatterns) -> bool:
+def _is_pattern(tokens: Sequence[StatementToken], node: NodePattern, found: CypherPatterns) -> bool:
     before = tokens[node.open - 1] if node.open else None
     if before is not None and before.is_name and before.text.lower() in ("shortestpath", "allshortestpaths"):
         return False
@@ -153,11 +152,11 @@ def _is_pattern(tokens: Sequence[CypherToken], node: NodePattern, found: CypherP
     )
 
 
-def _calls(token: CypherToken) -> bool:
+def _calls(token: StatementToken) -> bool:
     return token.is_name and token.word not in CLAUSES
 
 
-def _names(tokens: Sequence[CypherToken], at: int) -> tuple[tuple[int, ...], int]:
+def _names(tokens: Sequence[StatementToken], at: int) -> tuple[tuple[int, ...], int]:
     """Read ``:A|B`` or ``:A|:B``."""
     found: list[int] = []
     if not tokens[at].symbol(":"):
@@ -173,13 +172,13 @@ def _names(tokens: Sequence[CypherToken], at: int) -> tuple[tuple[int, ...], int
     return tuple(found), at
 
 
-def _map(tokens: Sequence[CypherToken], at: int) -> tuple[int, int]:
+def _map(tokens: Sequence[StatementToken], at: int) -> tuple[int, int]:
     if tokens[at].symbol("{"):
         return at, closing(tokens, at) + 1
     return -1, at + 1 if tokens[at].kind == "parameter" else at
 
 
-def _follows_node(tokens: Sequence[CypherToken], dash: int, ends: Container[int]) -> bool:
+def _follows_node(tokens: Sequence[StatementToken], dash: int, ends: Container[int]) -> bool:
     """Say whether a dash starts from a node.
 
     :param ends: places of the brackets that close nodes.
@@ -187,7 +186,7 @@ def _follows_node(tokens: Sequence[CypherToken], dash: int, ends: Container[int]
     return (dash - 2 if dash and tokens[dash - 1].symbol("<") else dash - 1) in ends
 
 
-def _rel(tokens: Sequence[CypherToken], at: int) -> RelPattern | None:
+def _rel(tokens: Sequence[StatementToken], at: int) -> RelPattern | None:
     place, variable, star = at + 1, "", -1
     if tokens[place].is_name:
         variable, place = tokens[place].text, place + 1

@@ -1,0 +1,686 @@
+"""Graphs from tables, CSV folders and GraphML files into a new Ladybug file: built aside by COPY, made durable, and only then put in the
+place of an older one.
+
+A folder of CSV files has headers close to those of Neo4j's import::
+
+    nodes_Person.csv               key:ID,name,age:int,born:date
+    relationships_KNOWS.csv        :START_ID(Person),:END_ID(Person),since:int
+    relationships_KNOWS.2.csv      :START_ID(Person),:END_ID(Company),since:int
+
+The type stands in the name of the file, a further pair of ends in one with a number. ``:ID`` marks the key; ``:ID(int)`` has integers.
+A type after a colon is one of string (the default), int, long, float, double, boolean, date. An empty cell is no value.
+
+GraphML has no types of nodes: the first attribute called ``labels``, ``label`` or ``type`` that a node has is its type, and likewise
+of a relationship; without one they are ``Node`` and ``RELATED``. A type of relationships is undirected where none of its edges is
+directed. The id of a node becomes the property ``id``. The whole graph stands in memory while it is read, as the columns of a type are
+known at the end only. A file with a document type is refused: an entity in it can stand for gigabytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import datetime
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from xml.parsers import expat
+
+from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
+from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
+from ontology.errors import DocumentError, RejectionReason, StorageError
+from planners.stores.graph_schema import UNDIRECTED
+from planners.stores.statements import quoted_name, quoted_text
+
+__all__ = [
+    "ColumnType",
+    "NodeTable",
+    "RelationshipTable",
+    "csv_tables",
+    "graphml_tables",
+    "load_graph",
+    "load_once",
+    "loaded_file",
+    "write_rows",
+]
+
+ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
+"""Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists: Ladybug's COPY
+has no way to write a comma in a member."""
+_LAYOUT = "2"
+"""Of loaded files: part of their names; it changes with what this module makes of the same bytes."""
+_ENGINE_TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
+_PYTHON_TYPES: Mapping[ColumnType, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "date": (str, datetime.date),
+}
+_FILE_TYPES: Mapping[str, ColumnType] = {
+    "string": "string",
+    "int": "integer",
+    "integer": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "date": "date",
+}
+_LOADING: dict[str, Lock] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTable:
+    """The nodes of one type.
+
+    :param columns: names and types of the properties.
+    :param key: the column that identifies a node, a string or an integer.
+    :param rows: values in the order of the columns.
+    :param source: the file that the rows come from, for errors; empty: a program makes them.
+    :param lines: of each row in the file, where one is known; it is gone through only when a row is at fault.
+    """
+
+    type: str
+    columns: tuple[tuple[str, ColumnType], ...]
+    key: str
+    rows: Iterable[Sequence[object]]
+    source: str = ""
+    lines: Iterable[int] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipTable:
+    """Relationships of one type between two types of nodes. Tables of one type have the same columns.
+
+    :param rows: key of the source, key of the target, values in the order of the columns.
+    :param undirected: whether they have no direction; where a type has several tables, all of them.
+    """
+
+    type: str
+    source_type: str
+    target_type: str
+    columns: tuple[tuple[str, ColumnType], ...] = ()
+    rows: Iterable[Sequence[object]]
+    source: str = ""
+    lines: Iterable[int] = ()
+    undirected: bool = False
+
+
+_Table: TypeAlias = NodeTable | RelationshipTable
+
+
+def loaded_file(source: Path, cache: Path, *, is_folder: bool) -> Path:
+    """Return the Ladybug file that a folder of CSV files, or a GraphML file, was loaded into: once for each content.
+
+    :raises DocumentError: when a file to be loaded is at fault; the subject is file and line.
+    :raises StorageError: when it cannot be read or loaded.
+    """
+    if not (source.is_dir() if is_folder else source.is_file()):
+        problem = f"there is no such {'folder' if is_folder else 'file'}"
+        raise StorageError(problem, subject=str(source), remedy="Check the path")
+    digest = hashlib.sha256(f"{'csv' if is_folder else 'graphml'} {_LAYOUT}".encode())
+    for path in sorted(source.glob("*.csv")) if is_folder else [source]:
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise StorageError("this is no regular file", subject=str(path), remedy="Remove it, or give another folder")
+        try:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            problem = f"the file cannot be read: {error.strerror}"
+            raise StorageError(problem, subject=str(path), remedy="Check its permissions") from None
+        digest.update(f"\n{path.name if is_folder else ''}\n{content}".encode())
+    read = csv_tables if is_folder else graphml_tables
+    return load_once(cache / f"{digest.hexdigest()}.lbdb", lambda: read(source))
+
+
+def load_once(path: Path, tables: Callable[[], tuple[Iterable[NodeTable], Iterable[RelationshipTable]]]) -> Path:
+    """Load tables into a file that is not there yet, once, also where several threads ask for it.
+
+    :raises EgotoolsError: as of :func:`load_graph`.
+    """
+    with _LOADING.setdefault(str(path), Lock()):
+        if not path.exists():
+            load_graph(path, *tables())
+    return path
+
+
+def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[RelationshipTable]) -> None:
+    """Build a file from tables, which only its owner may read. An older one is replaced when the new one is complete.
+
+    :raises DocumentError: when a table is at fault: a name or type, a missing or double key, an end that no node has.
+    :raises MissingExtraError: when the package ``ladybug`` is not installed.
+    :raises StorageError: when it cannot be written.
+    """
+    check_ladybug("graphs in Ladybug files")
+    nodes, relationships = list(nodes), list(relationships)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
+            temporary.chmod(0o600)
+            for tables, text in _definitions(nodes, relationships):
+                with _table_errors(tables[0]):
+                    connection.execute(text)
+            file = temporary.with_name(f"{temporary.name}.csv")
+            for tables, types, keys, text in _copies(nodes, relationships):
+                rows = itertools.chain.from_iterable(table.rows for table in tables)
+                if write_rows(file, rows, types, _subject(tables[0])):
+                    try:
+                        connection.execute(text.format(quoted_text(str(file)))).close()
+                    except RuntimeError as error:
+                        raise _copy_fault(str(error), tables[0], keys, file) from None
+                file.unlink()
+            connection.execute("CHECKPOINT")
+    except (OSError, RuntimeError) as error:
+        raise StorageError(
+            f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}",
+            subject=str(path),
+            remedy="Check that its folder is writable and has room",
+        ) from None
+
+
+def _definitions(
+    nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable]
+) -> Iterator[tuple[Sequence[_Table], str]]:
+    """Yield the statements that make tables, each with those that it is for."""
+
+    def columns_of(table: _Table) -> list[str]:
+        return [f"{quoted_name(name)} {_ENGINE_TYPES[type_]}" for name, type_ in table.columns]
+
+    for node in nodes:
+        columns = [*columns_of(node), f"PRIMARY KEY ({quoted_name(node.key)})"]
+        yield [node], f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})"
+    types = {node.type for node in nodes}
+    for type_ in dict.fromkeys(each.type for each in relationships):
+        tables = [each for each in relationships if each.type == type_]
+        for each in tables:
+            for end in (each.source_type, each.target_type):
+                if end not in types:
+                    problem = f"there are no nodes of type {end}"
+                    raise DocumentError(problem, subject=_subject(each), reason="dangling-type")
+            if each.columns != tables[0].columns:
+                problem = "tables of one type have different columns"
+                raise DocumentError(problem, subject=_subject(each), reason="wrong-columns")
+        ends = dict.fromkeys((each.source_type, each.target_type) for each in tables)
+        pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in ends]
+        yield tables, f"CREATE REL TABLE {quoted_name(type_)} ({', '.join([*pairs, *columns_of(tables[0])])})"
+        if all(each.undirected for each in tables):
+            yield tables, f"COMMENT ON TABLE {quoted_name(type_)} IS {quoted_text(UNDIRECTED)}"
+
+
+def _copies(
+    nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable]
+) -> Iterator[tuple[Sequence[_Table], list[ColumnType], tuple[int, ...], str]]:
+    """Yield one COPY for each table of the engine (a second one into the same made it crash): the tables, the types of their columns, the
+    places of the columns that have keys of nodes, and the statement."""
+    key_types: dict[str, ColumnType] = {}
+    for node in nodes:
+        at = [name for name, _ in node.columns].index(node.key)
+        key_types[node.type] = node.columns[at][1]
+        text = f"COPY {quoted_name(node.type)} FROM {{}} ({COPY_OPTIONS})"
+        yield [node], [type_ for _, type_ in node.columns], (at,), text
+    by_pair: dict[tuple[str, str, str], list[RelationshipTable]] = {}
+    for each in relationships:
+        by_pair.setdefault((each.type, each.source_type, each.target_type), []).append(each)
+    for (type_, source, target), tables in by_pair.items():
+        ends = f"from={quoted_text(source)}, to={quoted_text(target)}"
+        text = f"COPY {quoted_name(type_)} FROM {{}} ({ends}, {COPY_OPTIONS})"
+        yield tables, [key_types[source], key_types[target], *(kind for _, kind in tables[0].columns)], (0, 1), text
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[object]], types: Sequence[ColumnType], subject: str) -> int:
+    """Write rows as the CSV that Ladybug copies, text in quotes and nothing at all for no value; return how many there are.
+
+    :raises DocumentError: when a row has not as many values as there are columns, or one has another type.
+    """
+    known = [frozenset({*_PYTHON_TYPES[type_], type(None)}) for type_ in types]
+    count = 0
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        for count, row in enumerate(rows, 1):
+            if len(row) != len(types):
+                problem = f"row {count} has {len(row)} values for {len(types)} columns"
+                raise DocumentError(problem, subject=subject, reason="wrong-columns")
+            for value, accepted, type_ in zip(row, known, types, strict=True):
+                if type(value) not in accepted and not isinstance(value, _PYTHON_TYPES[type_]):
+                    problem = f"row {count} has {str(value)[:40]!r} in a column of type {type_}"
+                    raise DocumentError(problem, subject=subject, reason="wrong-type")
+            file.write(",".join([_cell(value) for value in row]) + "\n")
+    return count
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    return "" if value is None else str(value)
+
+
+_COPY_FAULTS: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"duplicated primary key value (?P<key>.*), which violates", re.DOTALL), "two nodes have the key {}"),
+    (re.compile(r"Unable to find primary key value (?P<key>.*)\.$", re.DOTALL), "no node has the key {}"),
+    (re.compile(r"Found (?P<key>NULL)"), "a key is missing"),
+)
+"""What Ladybug 0.22 says of a row that it refuses; found by loading such rows."""
+_COPY_LINE = re.compile(r"on line (\d+)")
+_COPY_REFUSED = re.compile(r"(?:Binder|Buffer manager) exception: (.*)", re.DOTALL)
+"""What it says of columns: names that it keeps for itself, or too many."""
+
+
+def _copy_fault(problem: str, table: _Table, keys: Sequence[int], file: Path) -> DocumentError | RuntimeError:
+    """Return the error of the row or column that the engine refuses; what is no fault of the table as it is."""
+    number: int | None = None
+    told = ""
+    for pattern, text in _COPY_FAULTS:
+        if found := pattern.search(problem.strip()):
+            told = text.format(found["key"][:60])
+            with file.open(encoding="utf-8", newline="") as written:
+                number = _row_number(csv.reader(written), keys, found["key"], is_second="two" in text)
+            break
+    if not told and (line := _COPY_LINE.search(problem)):  # Ladybug counts rows there
+        told, number = problem.split("Line/record")[0].rpartition("exception: ")[2].strip(". "), int(line[1])
+    if told:
+        subject = _subject(table)
+        if number is not None:
+            place = next(itertools.islice(table.lines, number - 1, None), None)
+            subject = f"{subject}:{place}" if place else f"{subject}, row {number}"
+        return DocumentError(told, subject=subject, remedy="Correct it and load again; nothing was replaced")
+    if refused := _COPY_REFUSED.search(problem):
+        return DocumentError(
+            f"the table {table.type} cannot be loaded: {refused[1].strip().rstrip('.')}",
+            subject=_subject(table),
+            remedy="Columns of relationships cannot be called from or to, and there cannot be thousands of columns",
+        )
+    return RuntimeError(problem)
+
+
+def _row_number(rows: Iterable[Sequence[str]], keys: Sequence[int], key: str, *, is_second: bool) -> int | None:
+    """Return the number, from 1, of the first row with a key, NULL for none, or of the first that repeats one."""
+    seen: set[str] = set()
+    for at, row in enumerate(rows, 1):
+        found = [row[place] for place in keys]
+        if found[0] in seen if is_second else ("" if key == "NULL" else key) in found:
+            return at
+        seen.update(found)
+    return None
+
+
+def _subject(table: _Table) -> str:
+    return table.source or f"table {table.type}"
+
+
+@contextlib.contextmanager
+def _table_errors(table: _Table) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        problem = str(error).rpartition("exception: ")[2].splitlines()[0].rstrip(".")
+        raise DocumentError(
+            f"the table {table.type} cannot be made: {problem}",
+            subject=_subject(table),
+            remedy="Names must not be empty, nor differ in case only, nor begin with an underscore",
+            reason="no-name",
+        ) from None
+
+
+def _read_cell(text: str, type_: ColumnType) -> object:
+    """Return the text of a file as a value of a column.
+
+    :raises ValueError: when it is no such value.
+    """
+    if type_ == "integer" and -(2**63) <= (whole := int(text)) < 2**63:
+        return whole
+    if type_ == "number" and math.isfinite(number := float(text)):
+        return number
+    if type_ == "boolean" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if type_ == "date":
+        return datetime.date.fromisoformat(text).isoformat()
+    if type_ == "string":
+        return text
+    raise ValueError(text)
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------------------------------
+
+_FILE = re.compile(r"(nodes|relationships)_(.+?)(?:\.\d+)?\.csv")
+_HEADER = re.compile(r"(?P<name>[^:]*)(?::(?P<word>ID|START_ID|END_ID)(?:\((?P<inner>[^)]*)\))?|:(?P<type>\w*))?")
+
+
+class _Column(NamedTuple):
+    """A column of a header.
+
+    :param word: ``ID``, ``START_ID``, ``END_ID`` or empty.
+    :param inner: what stands in brackets after it.
+    """
+
+    name: str
+    word: str
+    inner: str
+    type: ColumnType
+
+
+def csv_tables(folder: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return the tables of a folder; their rows are read when they are gone through.
+
+    :raises DocumentError: when there is no file of nodes, or a header is at fault.
+    """
+    nodes: list[NodeTable] = []
+    others: list[tuple[Path, str, list[_Column]]] = []
+    for path in sorted(folder.glob("*.csv")):
+        named = _FILE.fullmatch(path.name)
+        if named is None:
+            remedy = "Call it nodes_TYPE.csv or relationships_TYPE.csv"
+            raise DocumentError("the name says neither nodes nor relationships", subject=str(path), remedy=remedy)
+        columns = _header(path)
+        if named[1] == "relationships":
+            others.append((path, named[2], columns))
+            continue
+        keys = [column.name for column in columns if column.word == "ID"]
+        if len(keys) != 1 or not all(column.name for column in columns):
+            problem = "exactly one column must be the key, and each needs a name"
+            raise _header_fault(path, problem, "Write key:ID,name,age:int")
+        nodes.append(NodeTable(type=named[2], key=keys[0], **_parts_of(path, columns, columns)))
+    if not nodes:
+        remedy = "Put nodes_TYPE.csv there"
+        raise DocumentError("the folder has no file of nodes", subject=str(folder), remedy=remedy, reason="empty")
+    key_types = {node.type: type_ for node in nodes for name, type_ in node.columns if name == node.key}
+    relationships: list[RelationshipTable] = []
+    for path, type_, columns in others:
+        ends, rest = columns[:2], columns[2:]
+        is_whole = [end.word for end in ends] == ["START_ID", "END_ID"] and all(end.inner for end in ends)
+        if not is_whole or not all(column.name for column in rest):
+            problem = "the first columns must be the ends, with types of nodes"
+            raise _header_fault(path, problem, "Write :START_ID(Person),:END_ID(Person),since:int")
+        typed = [end._replace(type=key_types.get(end.inner, "string")) for end in ends]
+        parts = _parts_of(path, [*typed, *rest], rest)
+        relationships.append(
+            RelationshipTable(type=type_, source_type=ends[0].inner, target_type=ends[1].inner, **parts)
+        )
+    return nodes, relationships
+
+
+def _parts_of(path: Path, columns: Sequence[_Column], shown: Sequence[_Column]) -> dict[str, Any]:
+    rows = _Again(lambda: _csv_rows(path, columns))
+    lines = _Again(lambda: (line for line, _ in itertools.islice(_csv_cells(path), 1, None)))
+    return {
+        "columns": tuple((each.name, each.type) for each in shown),
+        "rows": rows,
+        "lines": lines,
+        "source": str(path),
+    }
+
+
+class _Again:
+    """What can be gone through several times."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
+        self._start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._start()
+
+
+def _header(path: Path) -> list[_Column]:
+    first = next(_csv_cells(path), (1, list[str]()))[1]
+    columns = []
+    for cell in first:
+        read = _HEADER.fullmatch(cell.strip())
+        kind = _FILE_TYPES.get((read["type"] or "string").lower()) if read else None
+        if read is None or kind is None:
+            raise _header_fault(path, f"{cell[:40]!r} is no column", f"Types are {', '.join(_FILE_TYPES)}")
+        if read["word"] == "ID" and read["inner"] in ("int", "long", "integer"):
+            kind = "integer"
+        columns.append(_Column(read["name"].strip(), read["word"] or "", read["inner"] or "", kind))
+    if not columns:
+        raise _header_fault(path, "the file has no header", "Write key:ID,name,age:int")
+    return columns
+
+
+def _header_fault(path: Path, problem: str, remedy: str) -> DocumentError:
+    return DocumentError(problem, subject=f"{path}:1", remedy=remedy, reason="wrong-columns")
+
+
+def _csv_rows(path: Path, columns: Sequence[_Column]) -> Iterator[list[object]]:
+    for line, cells in itertools.islice(_csv_cells(path), 1, None):
+        if len(cells) != len(columns):
+            problem = f"the row has {len(cells)} cells for {len(columns)} columns"
+            raise DocumentError(problem, subject=f"{path}:{line}", reason="wrong-columns")
+        row: list[object] = []
+        for cell, column in zip(cells, columns, strict=True):
+            try:
+                row.append(_read_cell(cell, column.type) if cell else None)
+            except ValueError:
+                problem = f"{cell[:40]!r} in the column {column.name} is no {column.type}"
+                raise DocumentError(problem, subject=f"{path}:{line}", reason="wrong-type") from None
+        yield row
+
+
+def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a file that are not empty, with the lines in which they end.
+
+    :raises DocumentError: when it cannot be read, or is not UTF-8 or no CSV.
+    """
+    line = 1
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            for cells in reader:
+                line = reader.line_num
+                if cells:
+                    yield line, cells
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"it is not UTF-8: {error.reason}", subject=str(path), reason="not-utf8") from None
+    except csv.Error as error:
+        raise DocumentError(f"it is no CSV: {error}", subject=f"{path}:{line}", reason="invalid-csv") from None
+    except OSError as error:
+        raise DocumentError(f"it cannot be read: {error.strerror}", subject=str(path)) from None
+
+
+# --- GraphML --------------------------------------------------------------------------------------------------------------------------
+
+_TYPE_NAMES = ("labels", "label", "type")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Key:
+    """An attribute of nodes or edges; ``default`` is the value of those that have none, as text."""
+
+    name: str
+    type: ColumnType
+    of: str
+    default: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Element:
+    """A node or an edge; ``type`` is taken from its values when all of them are read."""
+
+    tag: str
+    line: int
+    given: dict[str, str]
+    values: dict[str, object] = field(default_factory=dict)
+    type: str = ""
+
+
+def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
+    """Return the tables of a file.
+
+    :raises DocumentError: when it cannot be read, is no GraphML, has a document type, or a value, id or end is at fault.
+    """
+    reader = _GraphmlReader(path)
+    reader.read()
+    types: dict[str, str] = {}
+    by_type: dict[str, list[_Element]] = {}
+    by_ends: dict[tuple[str, str, str], list[_Element]] = {}
+    for each in reader.elements:
+        if each.tag == "node":
+            if each.given["id"] in types:
+                raise _graphml_fault(path, each.line, f"two nodes have the id {each.given['id'][:60]}")
+            types[each.given["id"]] = each.type
+            by_type.setdefault(each.type, []).append(each)
+    if not types:
+        raise DocumentError("the file has no nodes", subject=str(path), remedy="Give a GraphML file", reason="empty")
+    for each in reader.elements:
+        if each.tag == "edge":
+            source, target = each.given["source"], each.given["target"]
+            for end in (source, target):
+                if end not in types:
+                    raise _graphml_fault(path, each.line, f"no node has the id {end[:60]}")
+            by_ends.setdefault((each.type, types[source], types[target]), []).append(each)
+
+    def parts(ends: Sequence[str], names: Sequence[str], members: Sequence[_Element]) -> dict[str, Any]:
+        rows = [(*(each.given[end] for end in ends), *(each.values.get(name) for name in names)) for each in members]
+        return {"rows": rows, "lines": [each.line for each in members], "source": str(path)}
+
+    nodes = []
+    for type_, members in sorted(by_type.items()):
+        names, key = _names(members), "id"
+        while key in {name.casefold() for name in names}:
+            key = f"node_{key}"
+        columns: tuple[tuple[str, ColumnType], ...] = (
+            (key, "string"),
+            *((name, reader.types["node", name]) for name in names),
+        )
+        nodes.append(NodeTable(type=type_, columns=columns, key=key, **parts(["id"], names, members)))
+    relationships = []
+    for (type_, source, target), members in sorted(by_ends.items()):
+        of_type = [each for ends, found in by_ends.items() if ends[0] == type_ for each in found]
+        relationships.append(
+            RelationshipTable(
+                type=type_,
+                source_type=source,
+                target_type=target,
+                columns=tuple((name, reader.types["edge", name]) for name in _names(of_type)),
+                undirected=all(each.given["directed"] in ("undirected", "false", "0") for each in of_type),
+                **parts(["source", "target"], _names(of_type), members),
+            )
+        )
+    return nodes, relationships
+
+
+def _names(members: Iterable[_Element]) -> list[str]:
+    return sorted({name for each in members for name in each.values})
+
+
+class _GraphmlReader:
+    """Reads a file into elements.
+
+    :ivar types: ``node`` or ``edge`` and the name of an attribute → the type of its values.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.elements: list[_Element] = []
+        self.types: dict[tuple[str, str], ColumnType] = {}
+        self._path = path
+        self._keys: dict[str, _Key] = {}
+        self._open: _Element | None = None
+        self._directed = "directed"
+        self._key: _Key | None = None
+        self._text: list[str] = []
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text.append
+        self._parser.StartDoctypeDeclHandler = lambda *_: self._refuse(
+            "it has a document type, which can hide entities"
+        )
+
+    def read(self) -> None:
+        try:
+            with self._path.open("rb") as file:
+                self._parser.ParseFile(file)
+        except expat.ExpatError as error:
+            problem = f"it is no XML: {expat.ErrorString(error.code)}"
+            raise _graphml_fault(self._path, error.lineno, problem, "invalid-xml") from None
+        except (LookupError, ValueError):
+            raise _graphml_fault(self._path, 1, "its encoding is not read", "invalid-xml") from None
+        except OSError as error:
+            raise DocumentError(f"it cannot be read: {error.strerror}", subject=str(self._path)) from None
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        self._text.clear()
+        match name.rpartition(" ")[2]:
+            case "key":
+                kind = _FILE_TYPES.get(given.get("attr.type", "string"))
+                if kind is None or kind == "date":
+                    self._refuse(f"{given['attr.type'][:40]!r} is no type of GraphML")
+                self._key = _Key(
+                    name=given.get("attr.name", given.get("id", "")), type=kind, of=given.get("for", "all")
+                )
+                self._keys[given.get("id", "")] = self._key
+                for each in ("node", "edge") if self._key.of == "all" else (self._key.of,):
+                    self._set_type(each, self._key.name, kind)
+            case "graph":
+                self._directed = given.get("edgedefault", "directed")
+            case "node" | "edge" as tag:
+                self._begin(tag, given)
+            case "data" if self._open is not None:
+                key = self._keys.get(given.get("key", ""))
+                if key is None:
+                    self._refuse(f"no key is called {given.get('key', '')[:40]!r}")
+                if key.of not in (self._open.tag, "all"):
+                    self._refuse(f"the key {given['key'][:40]!r} is none of a {self._open.tag}")
+                self._key = key
+            case "hyperedge":
+                self._refuse("hyperedges are not read")
+
+    def _set_type(self, of: str, name: str, kind: ColumnType) -> None:
+        if self.types.setdefault((of, name), kind) != kind:
+            self._refuse(f"the attribute {name[:40]} has two types")
+
+    def _begin(self, tag: str, given: dict[str, str]) -> None:
+        if self._open is not None:
+            self._refuse("graphs in nodes are not read")
+        needed = ("id",) if tag == "node" else ("source", "target")
+        if any(not given.get(each) for each in needed):
+            self._refuse(f"a {tag} has no {' or '.join(needed)}")
+        given.setdefault("directed", self._directed)
+        self._open = _Element(tag=tag, line=self._parser.CurrentLineNumber, given=given)
+        for each in _TYPE_NAMES:
+            if each in given:
+                self._set_type(tag, each, "string")
+                self._open.values[each] = given[each]
+
+    def _end(self, name: str) -> None:
+        tag, text = name.rpartition(" ")[2], "".join(self._text)
+        if tag == "data" and self._open is not None and self._key is not None:
+            self._open.values[self._key.name] = self._value(text, self._key)
+        elif tag == "default" and self._key is not None:
+            self._key.default = text
+        elif self._open is not None and tag == self._open.tag:
+            for key in self._keys.values():
+                if key.default is not None and key.of in (tag, "all"):
+                    self._open.values.setdefault(key.name, self._value(key.default, key))
+            self._open.type = _taken_type(self._open)
+            self.elements.append(self._open)
+            self._open = None
+        self._text.clear()
+
+    def _value(self, text: str, key: _Key) -> object:
+        try:
+            return _read_cell(text if key.type == "string" else text.strip(), key.type)
+        except ValueError:
+            self._refuse(f"{text[:40]!r} in the attribute {key.name[:40]} is no {key.type}")
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise _graphml_fault(self._path, self._parser.CurrentLineNumber, problem)
+
+
+def _taken_type(element: _Element) -> str:
+    """Return the type of an element, which is then none of its properties; of several labels ``:A:B`` the first."""
+    for name in _TYPE_NAMES:
+        value = element.values.get(name)
+        if isinstance(value, str) and value.strip(": "):
+            del element.values[name]
+            return value.strip(": ").split(":")[0]
+    return "Node" if element.tag == "node" else "RELATED"
+
+
+def _graphml_fault(path: Path, line: int, problem: str, reason: RejectionReason = "unreadable") -> DocumentError:
+    return DocumentError(problem, subject=f"{path}:{line}", remedy="Correct the file and load again", reason=reason)

@@ -407,7 +407,7 @@ def apply_typed(rows: PropertyRows, operation: Operation) -> None:
         case InsertEdge() | MergeEdge() | DeleteEdge():
             _change_edges(rows, operation)
         case ReplaceGraph():
-            replaced = state_rows(operation.state)
+            replaced = state_rows(operation.state, rows.next_key)  # keys are never given twice
             rows.nodes, rows.edges, rows.next_key = replaced.nodes, replaced.edges, replaced.next_key
         case Statement():
             raise StatementError("a statement is not a typed operation", remedy="Give it to a store of its language")
@@ -470,12 +470,12 @@ def check_effect(before: PropertyRows, after: PropertyRows, kept: int) -> None:
             )
 
 
-def state_rows(state: GraphState) -> PropertyRows:
+def state_rows(state: GraphState, first_key: int = 1) -> PropertyRows:
     """Return a state as rows; keys follow the order of the state.
 
     :raises StatementError: when it holds what stores do not keep.
     """
-    rows = PropertyRows()
+    rows = PropertyRows(next_key=first_key)
     keys = {node.id: rows.add_node(node.label, node.properties) for node in state.nodes}
     for edge in state.edges:
         if edge.source not in keys or edge.target not in keys:

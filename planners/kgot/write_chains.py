@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeAlias
 
-from planners.kgot.statement_touches import statement_touches
 from planners.stores.property_graph import (
     DeleteEdge,
     DeleteNode,
@@ -30,7 +29,7 @@ def write_chains(operations: Sequence[Operation]) -> list[list[int]]:
     """Return the indexes of operations in chains: of two in different chains none touches a node of the other.
 
     A chain keeps the order of its operations; chains are in the order of their first ones. Where the nodes of one operation are not
-    known, as of most statements that are no plain Cypher, there is one chain.
+    known, as of statements, there is one chain.
 
     Two operations are joined where they name nodes of one label that could be the same: a property that all operations on the
     label name tells them apart by its value; without such a property, all on the label are joined.
@@ -55,9 +54,7 @@ def write_chains(operations: Sequence[Operation]) -> list[list[int]]:
 
 
 def _known_touches(operation: Operation) -> list[_Touch] | None:
-    if isinstance(operation, Statement):
-        return statement_touches(operation)
-    if isinstance(operation, ReplaceGraph):
+    if isinstance(operation, Statement | ReplaceGraph):
         return None
     return list(_touches(operation))
 

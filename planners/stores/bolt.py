@@ -17,7 +17,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.stores.bolt_connection import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
@@ -165,18 +164,7 @@ def _json(value: Any, *, with_ids: bool = False) -> Any:
     return value if is_json else str(value)
 
 
-@dataclass(slots=True, kw_only=True)
-class _BoltRows:
-    """Rows, and the ``elementId`` of each; new rows have none."""
-
-    rows: PropertyRows = field(default_factory=PropertyRows)
-    ids: dict[int, str] = field(default_factory=dict)
-
-    def copy(self) -> _BoltRows:
-        return _BoltRows(rows=self.rows.copy(), ids=dict(self.ids))
-
-
-async def _read_rows(transaction: Any) -> _BoltRows:
+async def _read_rows(transaction: Any) -> PropertyRows:
     """Read the whole graph; values that are none of the seam (dates, points), which a statement can write, as text.
 
     :raises StatementError: when the graph is too large, or a node has no label or several.
@@ -185,23 +173,23 @@ async def _read_rows(transaction: Any) -> _BoltRows:
         if await _value(transaction, f"MATCH {match} RETURN count(n)") > most:
             problem = f"the graph has more than {most:,} {what}"
             raise StatementError(problem, subject=what, remedy="Write fewer at once")
-    read, keys = _BoltRows(), dict[str, int]()
+    rows, keys = PropertyRows(), dict[str, int]()
     text = "MATCH (n) RETURN elementId(n), labels(n), properties(n) ORDER BY id(n)"
     async for identity, labels, properties in await transaction.run(text):
         if len(labels) != 1:
             shown = f"the labels {', '.join(sorted(labels))}" if labels else "no label"
             raise StatementError(f"a node has {shown}", subject="label", remedy="Give each node exactly one label")
-        keys[identity] = read.rows.add_node(labels[0], _json(properties))
-        read.ids[keys[identity]] = identity
+        keys[identity] = rows.add_node(labels[0], _json(properties))
+        rows.ids[keys[identity]] = identity
     text = "MATCH (a)-[r]->(b) RETURN elementId(r), type(r), elementId(a), elementId(b), properties(r) ORDER BY elementId(r)"
     async for identity, kind, source, target, properties in await transaction.run(text):
-        read.ids[read.rows.add_edge(kind, keys[source], keys[target], _json(properties))] = identity
-    return read
+        rows.ids[rows.add_edge(kind, keys[source], keys[target], _json(properties))] = identity
+    return rows
 
 
-async def _write_difference(transaction: Any, before: _BoltRows, after: _BoltRows) -> None:
-    """Write what differs; the identities of new rows are added to ``after``."""
-    old, new, ids = before.rows, after.rows, after.ids
+async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows) -> None:
+    """Write what differs; the ``elementId`` of new rows is added to ``new``."""
+    ids = new.ids
     for text, gone in (
         ("MATCH ()-[r]->() WHERE elementId(r) IN $ids DELETE r", old.edges.keys() - new.edges.keys()),
         ("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", old.nodes.keys() - new.nodes.keys()),
@@ -302,7 +290,7 @@ class BoltGraph:
         self._place = place
         self._hold = hold
         self._lock = asyncio.Lock()
-        self._rows: _BoltRows | None = None  # as committed last: while the database is held nobody else writes
+        self._rows: PropertyRows | None = None  # as committed last: while the database is held nobody else writes
 
     @property
     def language(self) -> Language:
@@ -324,7 +312,7 @@ class BoltGraph:
                         before = await _after_statement(transaction, operation, after)
                         after = before.copy()
                     else:
-                        apply_typed(after.rows, operation)
+                        apply_typed(after, operation)
                 await _write_difference(transaction, before, after)
             self._rows = after
 
@@ -345,7 +333,7 @@ class BoltGraph:
         """Return the whole graph."""
         async with self._lock, self._transaction("READ", _WRITE_S) as transaction:  # nodes and edges of one moment
             self._rows = await _read_rows(transaction)
-            return state_of_rows(self._rows.rows)
+            return state_of_rows(self._rows)
 
     @contextlib.asynccontextmanager
     async def _transaction(self, mode: str, seconds: float) -> AsyncIterator[Any]:
@@ -358,12 +346,11 @@ class BoltGraph:
             yield transaction
 
 
-async def _after_statement(transaction: Any, statement: Statement, standing: _BoltRows) -> _BoltRows:
+async def _after_statement(transaction: Any, statement: Statement, standing: PropertyRows) -> PropertyRows:
     allowed = allowed_cypher(statement.text, write=True)
     await _consume(transaction, allowed.text, _parameters(statement.parameters))
     after = await _read_rows(transaction)
-    nodes = [{graph.ids[key] for key in graph.rows.nodes} for graph in (standing, after)]
-    check_effect(standing.rows, after.rows, len(nodes[0] & nodes[1]))
+    check_effect(standing, after)
     return after
 
 

@@ -26,11 +26,14 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
-from xml.parsers import expat
+from typing import Any, Literal, NamedTuple, TypeAlias
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
 
 from ingest.stores.ladybug_building import COPY_OPTIONS, building_ladybug
 from ingest.stores.ladybug_connection import check_ladybug, ladybug_connection
@@ -487,200 +490,169 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 _TYPE_NAMES = ("labels", "label", "type")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Key:
+class _Key(NamedTuple):
     """An attribute of nodes or edges; ``default`` is the value of those that have none, as text."""
 
     name: str
     type: ColumnType
-    of: str
-    default: str | None = None
+    of: tuple[str, ...]
+    default: str | None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Element:
-    """A node or an edge; ``type`` is taken from its values when all of them are read."""
+class _Element(NamedTuple):
+    """A node, or an edge with its ends."""
 
-    tag: str
-    line: int
-    given: dict[str, str]
-    values: dict[str, object] = field(default_factory=dict)
-    type: str = ""
+    type: str
+    ends: tuple[str, str]
+    is_directed: bool
+    values: dict[str, object]
 
 
 def graphml_tables(path: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
     """Return the tables of a file.
 
-    :raises DocumentError: when it cannot be read, is no GraphML, has a document type, or a value, id or end is at fault.
+    :raises DocumentError: when it cannot be read, is no GraphML, has a document type, or a value, id or end is at fault; the problem names
+        the node or the edge.
     """
     reader = _GraphmlReader(path)
-    reader.read()
-    types: dict[str, str] = {}
-    by_type: dict[str, list[_Element]] = {}
-    by_ends: dict[tuple[str, str, str], list[_Element]] = {}
-    for each in reader.elements:
-        if each.tag == "node":
-            if each.given["id"] in types:
-                raise _graphml_fault(path, each.line, f"two nodes have the id {each.given['id'][:60]}")
-            types[each.given["id"]] = each.type
-            by_type.setdefault(each.type, []).append(each)
-    if not types:
+    try:
+        reader.read()
+    except ParseError as error:
+        raise _graphml_fault(path, f"it is no XML: {error}", "invalid-xml") from None
+    except DefusedXmlException:
+        raise _graphml_fault(path, "it has a document type, which can hide entities") from None
+    except (LookupError, ValueError):
+        raise _graphml_fault(path, "its encoding is not read", "invalid-xml") from None
+    except OSError as error:
+        raise DocumentError(f"it cannot be read: {error.strerror}", subject=str(path)) from None
+    if not reader.nodes:
         raise DocumentError("the file has no nodes", subject=str(path), remedy="Give a GraphML file", reason="empty")
-    for each in reader.elements:
-        if each.tag == "edge":
-            source, target = each.given["source"], each.given["target"]
-            for end in (source, target):
-                if end not in types:
-                    raise _graphml_fault(path, each.line, f"no node has the id {end[:60]}")
-            by_ends.setdefault((each.type, types[source], types[target]), []).append(each)
-
-    def parts(ends: Sequence[str], names: Sequence[str], members: Sequence[_Element]) -> dict[str, Any]:
-        rows = [(*(each.given[end] for end in ends), *(each.values.get(name) for name in names)) for each in members]
-        return {"rows": rows, "lines": [each.line for each in members], "source": str(path)}
-
-    nodes = []
-    for type_, members in sorted(by_type.items()):
-        names, key = _names(members), "id"
+    nodes: list[NodeTable] = []
+    for type_ in sorted({node.type for node in reader.nodes.values()}):
+        members = {id_: node.values for id_, node in reader.nodes.items() if node.type == type_}
+        names, key = _names(members.values()), "id"
         while key in {name.casefold() for name in names}:
             key = f"node_{key}"
         columns: tuple[tuple[str, ColumnType], ...] = (
             (key, "string"),
             *((name, reader.types["node", name]) for name in names),
         )
-        nodes.append(NodeTable(type=type_, columns=columns, key=key, **parts(["id"], names, members)))
-    relationships = []
-    for (type_, source, target), members in sorted(by_ends.items()):
-        of_type = [each for ends, found in by_ends.items() if ends[0] == type_ for each in found]
-        relationships.append(
-            RelationshipTable(
-                type=type_,
-                source_type=source,
-                target_type=target,
-                columns=tuple((name, reader.types["edge", name]) for name in _names(of_type)),
-                undirected=all(each.given["directed"] in ("undirected", "false", "0") for each in of_type),
-                **parts(["source", "target"], _names(of_type), members),
-            )
-        )
+        rows = [(id_, *map(values.get, names)) for id_, values in members.items()]
+        nodes.append(NodeTable(type=type_, columns=columns, key=key, rows=rows, source=str(path)))
+    relationships: list[RelationshipTable] = []
+    for type_ in sorted({edge.type for edge in reader.edges}):
+        edges = [edge for edge in reader.edges if edge.type == type_]
+        names = _names(edge.values for edge in edges)
+        by_ends: dict[tuple[str, str], list[tuple[object, ...]]] = {}
+        for edge in edges:
+            source, target = (reader.nodes[end].type for end in edge.ends)
+            by_ends.setdefault((source, target), []).append((*edge.ends, *map(edge.values.get, names)))
+        columns = tuple((name, reader.types["edge", name]) for name in names)
+        undirected = not any(edge.is_directed for edge in edges)
+        for (source, target), rows in sorted(by_ends.items()):
+            parts: dict[str, Any] = {"columns": columns, "rows": rows, "source": str(path), "undirected": undirected}
+            relationships.append(RelationshipTable(type=type_, source_type=source, target_type=target, **parts))
     return nodes, relationships
 
 
-def _names(members: Iterable[_Element]) -> list[str]:
-    return sorted({name for each in members for name in each.values})
+def _names(members: Iterable[Mapping[str, object]]) -> list[str]:
+    return sorted({name for values in members for name in values})
 
 
 class _GraphmlReader:
-    """Reads a file into elements.
+    """Reads a file into nodes, by id, and edges.
 
     :ivar types: ``node`` or ``edge`` and the name of an attribute → the type of its values.
     """
 
     def __init__(self, path: Path) -> None:
-        self.elements: list[_Element] = []
+        self.nodes: dict[str, _Element] = {}
+        self.edges: list[_Element] = []
         self.types: dict[tuple[str, str], ColumnType] = {}
         self._path = path
         self._keys: dict[str, _Key] = {}
-        self._open: _Element | None = None
-        self._directed = "directed"
-        self._key: _Key | None = None
-        self._text: list[str] = []
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text.append
-        self._parser.StartDoctypeDeclHandler = lambda *_: self._refuse(
-            "it has a document type, which can hide entities"
-        )
 
     def read(self) -> None:
-        try:
-            with self._path.open("rb") as file:
-                self._parser.ParseFile(file)
-        except expat.ExpatError as error:
-            problem = f"it is no XML: {expat.ErrorString(error.code)}"
-            raise _graphml_fault(self._path, error.lineno, problem, "invalid-xml") from None
-        except (LookupError, ValueError):
-            raise _graphml_fault(self._path, 1, "its encoding is not read", "invalid-xml") from None
-        except OSError as error:
-            raise DocumentError(f"it cannot be read: {error.strerror}", subject=str(self._path)) from None
+        graphs: list[str] = []  # the directions of edges in the graphs that are open
+        for event, element in iterparse(self._path, ("start", "end"), forbid_dtd=True):
+            tag = element.tag.rpartition("}")[2]
+            if tag == "hyperedge":
+                raise self._fault("hyperedges are not read")
+            if tag == "graph" and event == "start":
+                graphs.append(element.get("edgedefault", "directed"))
+                if len(graphs) > 1:
+                    raise self._fault("graphs in nodes are not read")
+            elif tag == "graph":
+                graphs.pop()
+            elif tag == "key" and event == "end":
+                self._declare(element)
+            elif tag in ("node", "edge") and event == "end":
+                self._add(tag, element, graphs[-1] if graphs else "directed")
+                element.clear()
+        for edge in self.edges:
+            for end in edge.ends:
+                if end not in self.nodes:
+                    raise self._fault(f"edge {' → '.join(edge.ends)[:120]}: no node has the id {end[:60]}")
 
-    def _start(self, name: str, given: dict[str, str]) -> None:
-        self._text.clear()
-        match name.rpartition(" ")[2]:
-            case "key":
-                kind = _FILE_TYPES.get(given.get("attr.type", "string"))
-                if kind is None or kind == "date":
-                    self._refuse(f"{given['attr.type'][:40]!r} is no type of GraphML")
-                self._key = _Key(
-                    name=given.get("attr.name", given.get("id", "")), type=kind, of=given.get("for", "all")
-                )
-                self._keys[given.get("id", "")] = self._key
-                for each in ("node", "edge") if self._key.of == "all" else (self._key.of,):
-                    self._set_type(each, self._key.name, kind)
-            case "graph":
-                self._directed = given.get("edgedefault", "directed")
-            case "node" | "edge" as tag:
-                self._begin(tag, given)
-            case "data" if self._open is not None:
-                key = self._keys.get(given.get("key", ""))
-                if key is None:
-                    self._refuse(f"no key is called {given.get('key', '')[:40]!r}")
-                if key.of not in (self._open.tag, "all"):
-                    self._refuse(f"the key {given['key'][:40]!r} is none of a {self._open.tag}")
-                self._key = key
-            case "hyperedge":
-                self._refuse("hyperedges are not read")
+    def _declare(self, element: Element) -> None:
+        given = element.get("attr.type", "string")
+        kind = _FILE_TYPES.get(given)
+        if kind is None or kind == "date":
+            raise self._fault(f"{given[:40]!r} is no type of GraphML")
+        of = element.get("for", "all")
+        default = element.find("{*}default")
+        key = _Key(
+            name=element.get("attr.name", element.get("id", "")),
+            type=kind,
+            of=("node", "edge") if of == "all" else (of,),
+            default=None if default is None else default.text or "",
+        )
+        self._keys[element.get("id", "")] = key
+        for each in key.of:
+            self._set_type(each, key.name, kind)
 
     def _set_type(self, of: str, name: str, kind: ColumnType) -> None:
         if self.types.setdefault((of, name), kind) != kind:
-            self._refuse(f"the attribute {name[:40]} has two types")
+            raise self._fault(f"the attribute {name[:40]} has two types")
 
-    def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if self._open is not None:
-            self._refuse("graphs in nodes are not read")
-        needed = ("id",) if tag == "node" else ("source", "target")
-        if any(not given.get(each) for each in needed):
-            self._refuse(f"a {tag} has no {' or '.join(needed)}")
-        given.setdefault("directed", self._directed)
-        self._open = _Element(tag=tag, line=self._parser.CurrentLineNumber, given=given)
-        for each in _TYPE_NAMES:
-            if each in given:
-                self._set_type(tag, each, "string")
-                self._open.values[each] = given[each]
+    def _add(self, tag: str, element: Element, directed: str) -> None:
+        ends = (element.get("source", ""), element.get("target", ""))
+        id_ = element.get("id", "")
+        shown = f"{tag} {(id_ or ' → '.join(ends))[:120]}"
+        if not (id_ if tag == "node" else all(ends)):
+            raise self._fault(f"a {tag} has no {'id' if tag == 'node' else 'source or target'}")
+        values: dict[str, object] = {name: element.attrib[name] for name in _TYPE_NAMES if name in element.attrib}
+        for name in values:
+            self._set_type(tag, name, "string")
+        texts = [(data.get("key", ""), "".join(data.itertext())) for data in element.iterfind("{*}data")]
+        defaults = [(id_, key.default) for id_, key in self._keys.items() if key.default is not None and tag in key.of]
+        for key_id, text in (*defaults, *texts):
+            key = self._keys.get(key_id)
+            if key is None or tag not in key.of:
+                raise self._fault(f"{shown}: no key of a {tag} is called {key_id[:40]!r}")
+            try:
+                values[key.name] = _read_cell(text if key.type == "string" else text.strip(), key.type)
+            except ValueError:
+                problem = f"{text[:40]!r} in the attribute {key.name[:40]} is no {key.type}"
+                raise self._fault(f"{shown}: {problem}") from None
+        type_ = "Node" if tag == "node" else "RELATED"
+        for name in _TYPE_NAMES:  # the type is then none of the properties; of several labels ``:A:B`` it is the first
+            value = values.get(name)
+            if isinstance(value, str) and value.strip(": "):
+                type_ = str(values.pop(name)).strip(": ").split(":")[0]
+                break
+        is_directed = element.get("directed", directed) not in ("undirected", "false", "0")
+        read = _Element(type_, ends, is_directed, values)
+        if tag == "edge":
+            self.edges.append(read)
+        elif id_ in self.nodes:
+            raise self._fault(f"two nodes have the id {id_[:60]}")
+        else:
+            self.nodes[id_] = read
 
-    def _end(self, name: str) -> None:
-        tag, text = name.rpartition(" ")[2], "".join(self._text)
-        if tag == "data" and self._open is not None and self._key is not None:
-            self._open.values[self._key.name] = self._value(text, self._key)
-        elif tag == "default" and self._key is not None:
-            self._key.default = text
-        elif self._open is not None and tag == self._open.tag:
-            for key in self._keys.values():
-                if key.default is not None and key.of in (tag, "all"):
-                    self._open.values.setdefault(key.name, self._value(key.default, key))
-            self._open.type = _taken_type(self._open)
-            self.elements.append(self._open)
-            self._open = None
-        self._text.clear()
-
-    def _value(self, text: str, key: _Key) -> object:
-        try:
-            return _read_cell(text if key.type == "string" else text.strip(), key.type)
-        except ValueError:
-            self._refuse(f"{text[:40]!r} in the attribute {key.name[:40]} is no {key.type}")
-
-    def _refuse(self, problem: str) -> NoReturn:
-        raise _graphml_fault(self._path, self._parser.CurrentLineNumber, problem)
-
-
-def _taken_type(element: _Element) -> str:
-    """Return the type of an element, which is then none of its properties; of several labels ``:A:B`` the first."""
-    for name in _TYPE_NAMES:
-        value = element.values.get(name)
-        if isinstance(value, str) and value.strip(": "):
-            del element.values[name]
-            return value.strip(": ").split(":")[0]
-    return "Node" if element.tag == "node" else "RELATED"
+    def _fault(self, problem: str) -> DocumentError:
+        return _graphml_fault(self._path, problem)
 
 
-def _graphml_fault(path: Path, line: int, problem: str, reason: RejectionReason = "unreadable") -> DocumentError:
-    return DocumentError(problem, subject=f"{path}:{line}", remedy="Correct the file and load again", reason=reason)
+def _graphml_fault(path: Path, problem: str, reason: RejectionReason = "unreadable") -> DocumentError:
+    return DocumentError(problem, subject=str(path), remedy="Correct the file and load again", reason=reason)

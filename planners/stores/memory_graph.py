@@ -144,8 +144,7 @@ class MemoryGraph:
                 if isinstance(operation, Statement):
                     reply = await self._reply(rows, operation.text, operation.parameters, QueryLimits(seconds=_WRITE_S))
                     after = _rows_of_reply(reply)
-                    names = {f"n{at + 1}" for at in range(len(rows.nodes))}
-                    check_effect(rows, after, len(names & {name for name, _ in reply["nodes"]}))
+                    check_effect(rows, after)
                     rows = after
                 else:
                     apply_typed(rows, operation)
@@ -183,7 +182,7 @@ class MemoryGraph:
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         check_characters(code, "the code")
-        names = {key: f"n{at + 1}" for at, key in enumerate(rows.nodes)}
+        rows.ids = names = {key: f"n{at + 1}" for at, key in enumerate(rows.nodes)}
         request = {
             "code": code,
             "is_query": is_query,
@@ -234,6 +233,7 @@ def _rows_of_reply(reply: Mapping[str, Any]) -> PropertyRows:
             if not isinstance(name, str):
                 raise TypeError("the name of a node is no text")
             keys.append(rows.add_node(*_taken_apart("label", attributes, f"the node {name[:40]!r}")))
+            rows.ids[keys[-1]] = name
         for source, target, attributes in reply["edges"]:
             kind, properties = _taken_apart("type", attributes, "an edge")
             rows.add_edge(kind, keys[source], keys[target], properties)

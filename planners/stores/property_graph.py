@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+import networkx as nx
+
 from ontology.errors import StatementError
 
 __all__ = [
@@ -350,15 +352,18 @@ class PropertyRows:
     """A graph that changes: rows under keys, one sequence for nodes and edges.
 
     Methods that insert raise StatementError when the graph is full.
+
+    :param ids: key → what the engine of a store calls the node or edge; new rows have none.
     """
 
     nodes: dict[int, NodeRow] = field(default_factory=dict)
     edges: dict[int, EdgeRow] = field(default_factory=dict)
     next_key: int = 1
+    ids: dict[int, Any] = field(default_factory=dict)
 
     def copy(self) -> PropertyRows:
         """Return a copy that shares the rows."""
-        return PropertyRows(nodes=dict(self.nodes), edges=dict(self.edges), next_key=self.next_key)
+        return PropertyRows(nodes=dict(self.nodes), edges=dict(self.edges), next_key=self.next_key, ids=dict(self.ids))
 
     def matching(self, node: NodeRef) -> list[int]:
         """Return the keys of the nodes that match, in their order."""
@@ -445,22 +450,20 @@ def _change_edges(rows: PropertyRows, operation: _OfEdges) -> None:
                 rows.add_edge(kind, source, target, properties)
 
 
-def check_effect(before: PropertyRows, after: PropertyRows, kept: int) -> None:
+def check_effect(before: PropertyRows, after: PropertyRows) -> None:
     """Refuse a statement of a model that empties a graph, whatever its text: a run would lose all that it knows.
 
-    The last node, edge or value alone may be deleted.
+    The last node, edge or value alone may be deleted. Nodes are the same where their ids are.
 
-    :param kept: how many nodes of ``before`` stand in ``after``.
     :raises StatementError: when of several nodes, edges, or nodes with properties, none is left.
     """
 
-    def filled(rows: PropertyRows) -> int:
-        return sum(bool(row.properties) for row in rows.nodes.values())
-
+    ids = [{rows.ids[key] for key in rows.nodes} for rows in (before, after)]
+    filled = [sum(bool(row.properties) for row in rows.nodes.values()) for rows in (before, after)]
     for what, had, has in (
-        ("nodes of the graph", len(before.nodes), kept),
+        ("nodes of the graph", len(ids[0]), len(ids[0] & ids[1])),
         ("relationships of the graph", len(before.edges), len(after.edges)),
-        ("nodes' properties", filled(before), filled(after)),
+        ("nodes' properties", filled[0], filled[1]),
     ):
         if had > 1 and not has:
             raise StatementError(
@@ -539,8 +542,11 @@ def _ordered_keys(nodes: Mapping[int, NodeRow], edges: Sequence[EdgeRow], kinds:
 
     colours = refined(_ranks({key: (row.label, _properties_key(row.properties)) for key, row in nodes.items()}))
     if len(set(colours.values())) < len(colours):
-        parts = _part_sizes(joined)
-        colours = refined(_ranks({key: (colour, parts[key]) for key, colour in colours.items()}))
+        graph = nx.Graph((edge.source, edge.target) for edge in edges)
+        sizes = {
+            key: len(part) for part in nx.connected_components(graph) for key in part
+        }  # circles differ in nothing else
+        colours = refined(_ranks({key: (colour, sizes.get(key, 1)) for key, colour in colours.items()}))
     while left > 0:
         alike = Counter(colours.values())
         tied = [
@@ -553,20 +559,6 @@ def _ordered_keys(nodes: Mapping[int, NodeRow], edges: Sequence[EdgeRow], kinds:
         first = min(tied, key=colours.__getitem__)
         colours = refined(_ranks({key: (colour, key != first) for key, colour in colours.items()}))
     return sorted(nodes, key=colours.__getitem__)
-
-
-def _part_sizes(joined: Mapping[int, Sequence[tuple[int, int, int]]]) -> dict[int, int]:
-    """Return how many nodes the connected part of each node has: circles of equal nodes differ in nothing else."""
-    sizes: dict[int, int] = {}
-    for start in joined:
-        if start not in sizes:
-            part, waiting = {start}, [start]
-            while waiting:
-                more = {other for *_, other in joined[waiting.pop()]} - part
-                part |= more
-                waiting += more
-            sizes.update(dict.fromkeys(part, len(part)))
-    return sizes
 
 
 def _properties_key(properties: Properties) -> tuple[object, ...]:

@@ -25,7 +25,6 @@ import re
 import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -178,45 +177,32 @@ def _fault(problem: str, remedy: str) -> StatementError:
     return StatementError(problem, subject="SPARQL", remedy=remedy)
 
 
-@dataclass(slots=True, kw_only=True)
-class _RdfRows:
-    """Rows, and the resources that stand for them.
+def _triples_of(rows: PropertyRows) -> set[Triple]:
+    """Return the triples of a graph. Its ids are resources: new rows are given some, and edges that need none have none."""
+    triples: set[Triple] = set()
 
-    :param resources: key of a row → its resource; new rows have none, nor have edges that need none.
-    """
+    def describe(key: int, properties: Properties) -> RdfTerm:
+        resource: RdfTerm = rows.ids.setdefault(key, _new_resource())
+        triples.update((resource, _iri_of(name), _literal_of(value)) for name, value in properties.items())
+        return resource
 
-    rows: PropertyRows = field(default_factory=PropertyRows)
-    resources: dict[int, RdfTerm] = field(default_factory=dict)
-
-    def copy(self) -> _RdfRows:
-        return _RdfRows(rows=self.rows.copy(), resources=dict(self.resources))
-
-    def triples(self) -> set[Triple]:
-        """Return the triples; new rows are given resources."""
-        triples: set[Triple] = set()
-
-        def describe(key: int, properties: Properties) -> RdfTerm:
-            resource = self.resources.setdefault(key, _new_resource())
-            triples.update((resource, _iri_of(name), _literal_of(value)) for name, value in properties.items())
-            return resource
-
-        for key, node in self.rows.nodes.items():
-            triples.add((describe(key, node.properties), _TYPE, _iri_of(node.label)))
-        between: dict[Triple, list[int]] = defaultdict(list)
-        for key, edge in self.rows.edges.items():
-            between[self.resources[edge.source], _iri_of(edge.type), self.resources[edge.target]].append(key)
-        for ends, keys in between.items():
-            triples.add(ends)
-            if len(keys) == 1 and not self.rows.edges[keys[0]].properties:
-                self.resources.pop(keys[0], None)
-                continue
-            for key in keys:
-                resource = describe(key, self.rows.edges[key].properties)
-                triples.update((resource, part, end) for part, end in zip(_PARTS, ends, strict=True))
-        return triples
+    for key, node in rows.nodes.items():
+        triples.add((describe(key, node.properties), _TYPE, _iri_of(node.label)))
+    between: dict[Triple, list[int]] = defaultdict(list)
+    for key, edge in rows.edges.items():
+        between[rows.ids[edge.source], _iri_of(edge.type), rows.ids[edge.target]].append(key)
+    for ends, keys in between.items():
+        triples.add(ends)
+        if len(keys) == 1 and not rows.edges[keys[0]].properties:
+            rows.ids.pop(keys[0], None)
+            continue
+        for key in keys:
+            resource = describe(key, rows.edges[key].properties)
+            triples.update((resource, part, end) for part, end in zip(_PARTS, ends, strict=True))
+    return triples
 
 
-def _rows_of(triples: Iterable[Triple], before: _RdfRows | None = None) -> _RdfRows:
+def _rows_of(triples: Iterable[Triple], before: PropertyRows | None = None) -> PropertyRows:
     """Return the graph of triples.
 
     :param before: the graph that a statement changed: what it deleted of nodes and edges goes as a whole.
@@ -227,12 +213,12 @@ def _rows_of(triples: Iterable[Triple], before: _RdfRows | None = None) -> _RdfR
     for triple in sorted(triples):
         s, p, o = (blanks.setdefault(term, _new_resource()) if term.kind == "blank" else term for term in triple)
         about[s][p].append(o)
-    graph, keys = _RdfRows(), dict[RdfTerm, int]()
+    rows, keys = PropertyRows(), dict[RdfTerm, int]()
     described = {resource for resource, found in about.items() if not found.keys().isdisjoint(_PARTS)}
     for resource, found in about.items():
         if resource not in described:
-            keys[resource] = _add_node(graph, resource, found)
-    known = set(before.resources.values()) if before else set()
+            keys[resource] = _add_node(rows, resource, found)
+    known = {before.ids[key] for key in (*before.nodes, *before.edges) if key in before.ids} if before else set()
     gone = known - about.keys()
     plain = _plain_edges(about, keys, gone)
     told: set[Triple] = set()
@@ -249,24 +235,24 @@ def _rows_of(triples: Iterable[Triple], before: _RdfRows | None = None) -> _RdfR
             raise _fault(f"the edge {_text(resource)} has an end that is no node", "Insert both nodes before it")
         told.add(ends)
         kind, properties = _checked_name_of(ends[1]), _properties(found, _PARTS)
-        graph.resources[graph.rows.add_edge(kind, keys[ends[0]], keys[ends[2]], properties)] = resource
+        rows.ids[rows.add_edge(kind, keys[ends[0]], keys[ends[2]], properties)] = resource
     for source, kind_term, target in plain:
         if (source, kind_term, target) not in told:
-            graph.rows.add_edge(_checked_name_of(kind_term), keys[source], keys[target], {})
-    return graph
+            rows.add_edge(_checked_name_of(kind_term), keys[source], keys[target], {})
+    return rows
 
 
 _About: TypeAlias = Mapping[RdfTerm, list[RdfTerm]]
 
 
-def _add_node(graph: _RdfRows, resource: RdfTerm, found: _About) -> int:
+def _add_node(rows: PropertyRows, resource: RdfTerm, found: _About) -> int:
     labels = found.get(_TYPE, [])
     if len(labels) != 1:
         shown = " and ".join(sorted(map(_text, labels))) or "no type"
         remedy = "Give each node exactly one: ?x a :Label; delete a node with all of its triples: ?x ?p ?o"
         raise _fault(f"the node {_text(resource)} has {shown}", remedy)
-    key = graph.rows.add_node(_checked_name_of(labels[0]), _properties(found, (_TYPE,)))
-    graph.resources[key] = resource
+    key = rows.add_node(_checked_name_of(labels[0]), _properties(found, (_TYPE,)))
+    rows.ids[key] = resource
     return key
 
 
@@ -388,7 +374,7 @@ class RdfGraph:
         self._process = process
         self._endpoint = endpoint
         self._lock = asyncio.Lock()
-        self._rows, self._triples = _RdfRows(), set[Triple]()
+        self._rows, self._triples = PropertyRows(), set[Triple]()
 
     @property
     def language(self) -> Language:
@@ -404,8 +390,8 @@ class RdfGraph:
                 if isinstance(operation, Statement):
                     after = await self._after_statement(after, operation)
                 else:
-                    apply_typed(after.rows, operation)
-            triples = after.triples()
+                    apply_typed(after, operation)
+            triples = _triples_of(after)
             if self._endpoint is not None:
                 await self._endpoint.change(self._triples - triples, triples - self._triples)
             self._rows, self._triples = after, triples
@@ -417,33 +403,32 @@ class RdfGraph:
         allowed = allowed_sparql(text, _terms(parameters or {}), write=False)
         async with self._lock:
             await self._read()
-            graph, triples = self._rows, self._triples
+            rows, triples = self._rows, self._triples
         answer = await self._process.ask("query", triples, allowed, limits.seconds, limits.rows)
         if "boolean" in answer:
             return QueryRows(columns=("result",), rows=((answer["boolean"],),))
         found = [[None if term is None else _term(*term) for term in row] for row in answer["rows"]]
-        keys = {resource: key for key, resource in graph.resources.items()}
-        rows = tuple(tuple(_json(term, graph.rows, keys) for term in row) for row in found[: limits.rows])
-        return QueryRows(columns=tuple(answer["columns"]), rows=rows, cut=len(found) > limits.rows)
+        keys = {resource: key for key, resource in rows.ids.items()}
+        shown = tuple(tuple(_json(term, rows, keys) for term in row) for row in found[: limits.rows])
+        return QueryRows(columns=tuple(answer["columns"]), rows=shown, cut=len(found) > limits.rows)
 
     async def state(self) -> GraphState:
         """Return the whole graph."""
         async with self._lock:
             await self._read()
-            return state_of_rows(self._rows.rows)
+            return state_of_rows(self._rows)
 
     async def _read(self) -> None:
         """Take over what stands in the endpoint, where it is not what was written last."""
         if self._endpoint is not None and (triples := await self._endpoint.read()) != self._triples:
             self._rows, self._triples = _rows_of(triples), triples
 
-    async def _after_statement(self, before: _RdfRows, statement: Statement) -> _RdfRows:
+    async def _after_statement(self, before: PropertyRows, statement: Statement) -> PropertyRows:
         allowed = allowed_sparql(statement.text, _terms(statement.parameters), write=True)
-        answer = await self._process.ask("update", before.triples(), allowed, _OWN_S)
+        answer = await self._process.ask("update", _triples_of(before), allowed, _OWN_S)
         triples = {(_term(*s), _term(*p), _term(*o)) for s, p, o in answer["triples"]}
         after = _rows_of(triples, before)
-        nodes = [{graph.resources[key] for key in graph.rows.nodes} for graph in (before, after)]
-        check_effect(before.rows, after.rows, len(nodes[0] & nodes[1]))
+        check_effect(before, after)
         return after
 
 

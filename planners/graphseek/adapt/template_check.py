@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ontology.errors import StatementError
 from planners.graphseek.operators.table_arguments import nearest_hint
-from planners.stores.cypher_patterns import cypher_patterns
 from planners.stores.graph_schema import GraphSchema
 from planners.stores.statements import StatementToken, allowed_cypher, in_name_position
 
@@ -55,12 +54,16 @@ def _check(name: str, known: Iterable[str], what: str) -> None:
 
 def _owners(tokens: Sequence[StatementToken]) -> dict[str, frozenset[str]]:
     """Return the labels or types of each variable that a pattern gives some."""
-    patterns = cypher_patterns(tokens)
     found: dict[str, frozenset[str]] = {}
-    nodes = ((each.variable, each.labels) for each in patterns.nodes.values())
-    for variable, places in (*nodes, *((each.variable, each.types) for each in patterns.rels)):
-        if variable and places:
-            found[variable] = found.get(variable, frozenset()) | {tokens[at].text for at in places}
+    for at, token in enumerate(tokens[:-2]):
+        if token.symbol("(", "[") and tokens[at + 1].is_name and tokens[at + 2].symbol(":"):
+            ends = (
+                place
+                for place in range(at + 2, len(tokens))
+                if not (tokens[place].is_name or tokens[place].symbol(":", "|"))
+            )
+            names = {each.text for each in tokens[at + 2 : next(ends)] if each.is_name}
+            found[tokens[at + 1].text] = found.get(tokens[at + 1].text, frozenset()) | names
     return found
 
 

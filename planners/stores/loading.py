@@ -118,6 +118,7 @@ class RelationshipTable:
 
 
 _Table: TypeAlias = NodeTable | RelationshipTable
+_FaultOf: TypeAlias = Callable[[Sequence[object]], str]
 
 
 def loaded_file(source: Path, cache: Path, *, is_folder: bool) -> Path:
@@ -168,17 +169,14 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with building_ladybug(path) as temporary, ladybug_connection(temporary) as connection:
             temporary.chmod(0o600)
-            for tables, text in _definitions(nodes, relationships):
-                with _table_errors(tables[0]):
+            for table, text in _definitions(nodes, relationships):
+                with _engine_errors(table):
                     connection.execute(text)
             file = temporary.with_name(f"{temporary.name}.csv")
-            for tables, types, keys, text in _copies(nodes, relationships):
-                rows = itertools.chain.from_iterable(table.rows for table in tables)
-                if write_rows(file, rows, types, _subject(tables[0])):
-                    try:
+            for tables, types, fault_of, text in _copies(nodes, relationships):
+                if write_rows(file, tables, types, fault_of):
+                    with _engine_errors(tables[0]):
                         connection.execute(text.format(quoted_text(str(file)))).close()
-                    except RuntimeError as error:
-                        raise _copy_fault(str(error), tables[0], keys, file) from None
                 file.unlink()
             connection.execute("CHECKPOINT")
     except (OSError, RuntimeError) as error:
@@ -191,142 +189,131 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
 
 def _definitions(
     nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable]
-) -> Iterator[tuple[Sequence[_Table], str]]:
-    """Yield the statements that make tables, each with those that it is for."""
+) -> Iterator[tuple[_Table, str]]:
+    """Yield the statements that make tables, each with a table that it is for."""
 
     def columns_of(table: _Table) -> list[str]:
         return [f"{quoted_name(name)} {_ENGINE_TYPES[type_]}" for name, type_ in table.columns]
 
     for node in nodes:
         columns = [*columns_of(node), f"PRIMARY KEY ({quoted_name(node.key)})"]
-        yield [node], f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})"
+        yield node, f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})"
     types = {node.type for node in nodes}
     for type_ in dict.fromkeys(each.type for each in relationships):
         tables = [each for each in relationships if each.type == type_]
         for each in tables:
             for end in (each.source_type, each.target_type):
                 if end not in types:
-                    problem = f"there are no nodes of type {end}"
-                    raise DocumentError(problem, subject=_subject(each), reason="dangling-type")
+                    raise _table_fault(each, f"there are no nodes of type {end}", "dangling-type")
             if each.columns != tables[0].columns:
-                problem = "tables of one type have different columns"
-                raise DocumentError(problem, subject=_subject(each), reason="wrong-columns")
+                raise _table_fault(each, "tables of one type have different columns", "wrong-columns")
         ends = dict.fromkeys((each.source_type, each.target_type) for each in tables)
         pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in ends]
-        yield tables, f"CREATE REL TABLE {quoted_name(type_)} ({', '.join([*pairs, *columns_of(tables[0])])})"
+        yield tables[0], f"CREATE REL TABLE {quoted_name(type_)} ({', '.join([*pairs, *columns_of(tables[0])])})"
         if all(each.undirected for each in tables):
-            yield tables, f"COMMENT ON TABLE {quoted_name(type_)} IS {quoted_text(UNDIRECTED)}"
+            yield tables[0], f"COMMENT ON TABLE {quoted_name(type_)} IS {quoted_text(UNDIRECTED)}"
 
 
 def _copies(
     nodes: Sequence[NodeTable], relationships: Sequence[RelationshipTable]
-) -> Iterator[tuple[Sequence[_Table], list[ColumnType], tuple[int, ...], str]]:
-    """Yield one COPY for each table of the engine (a second one into the same made it crash): the tables, the types of their columns, the
-    places of the columns that have keys of nodes, and the statement."""
+) -> Iterator[tuple[Sequence[_Table], list[ColumnType], _FaultOf, str]]:
+    """Yield one COPY for each table of the engine (a second one into the same made it crash): the tables, the types of their columns, what
+    says what is wrong with the keys of a row, and the statement."""
+    keys: dict[str, set[object]] = {}
     key_types: dict[str, ColumnType] = {}
     for node in nodes:
         at = [name for name, _ in node.columns].index(node.key)
         key_types[node.type] = node.columns[at][1]
+        known = keys.setdefault(node.type, set())
+
+        def fault_of_node(row: Sequence[object], at: int = at, known: set[object] = known) -> str:
+            if row[at] is None or row[at] in known:
+                return "a key is missing" if row[at] is None else f"two nodes have the key {str(row[at])[:60]}"
+            known.add(row[at])
+            return ""
+
         text = f"COPY {quoted_name(node.type)} FROM {{}} ({COPY_OPTIONS})"
-        yield [node], [type_ for _, type_ in node.columns], (at,), text
+        yield [node], [type_ for _, type_ in node.columns], fault_of_node, text
     by_pair: dict[tuple[str, str, str], list[RelationshipTable]] = {}
     for each in relationships:
         by_pair.setdefault((each.type, each.source_type, each.target_type), []).append(each)
     for (type_, source, target), tables in by_pair.items():
+
+        def fault_of_ends(row: Sequence[object], sources: Any = keys[source], targets: Any = keys[target]) -> str:
+            if row[0] in sources and row[1] in targets:
+                return ""
+            key = row[1] if row[0] in sources else row[0]
+            return "a key is missing" if key is None else f"no node has the key {str(key)[:60]}"
+
         ends = f"from={quoted_text(source)}, to={quoted_text(target)}"
         text = f"COPY {quoted_name(type_)} FROM {{}} ({ends}, {COPY_OPTIONS})"
-        yield tables, [key_types[source], key_types[target], *(kind for _, kind in tables[0].columns)], (0, 1), text
+        types = [key_types[source], key_types[target], *(kind for _, kind in tables[0].columns)]
+        yield tables, types, fault_of_ends, text
 
 
-def write_rows(path: Path, rows: Iterable[Sequence[object]], types: Sequence[ColumnType], subject: str) -> int:
-    """Write rows as the CSV that Ladybug copies, text in quotes and nothing at all for no value; return how many there are.
+def write_rows(path: Path, tables: Sequence[_Table], types: Sequence[ColumnType], fault_of: _FaultOf) -> bool:
+    """Write the rows of tables as the CSV that Ladybug copies, text in quotes and nothing at all for no value; say whether there are any.
 
-    :raises DocumentError: when a row has not as many values as there are columns, or one has another type.
+    :param fault_of: says what else is wrong with a row; empty: nothing.
+    :raises DocumentError: when a row has not as many values as there are columns, one has another type, or something else is wrong.
     """
-    known = [frozenset({*_PYTHON_TYPES[type_], type(None)}) for type_ in types]
-    count = 0
+    templates: dict[tuple[type, ...], str] = {}  # types of the values of a row → how it is written
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-        for count, row in enumerate(rows, 1):
-            if len(row) != len(types):
-                problem = f"row {count} has {len(row)} values for {len(types)} columns"
-                raise DocumentError(problem, subject=subject, reason="wrong-columns")
-            for value, accepted, type_ in zip(row, known, types, strict=True):
-                if type(value) not in accepted and not isinstance(value, _PYTHON_TYPES[type_]):
-                    problem = f"row {count} has {str(value)[:40]!r} in a column of type {type_}"
-                    raise DocumentError(problem, subject=subject, reason="wrong-type")
-            file.write(",".join([_cell(value) for value in row]) + "\n")
-    return count
+        for table in tables:
+            for number, row in enumerate(table.rows, 1):
+                kinds = tuple(map(type, row))
+                if kinds not in templates:
+                    templates[kinds] = _template(table, number, row, types)
+                if problem := fault_of(row):
+                    raise _row_fault(table, number, problem)
+                text = templates[kinds] % tuple(row)
+                if text.count('"') != templates[kinds].count('"'):
+                    text = templates[kinds] % tuple(v.replace('"', '""') if isinstance(v, str) else v for v in row)
+                file.write(text)
+        return bool(templates)
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return '"' + value.replace('"', '""') + '"'
-    return "" if value is None else str(value)
+def _template(table: _Table, number: int, row: Sequence[object], types: Sequence[ColumnType]) -> str:
+    if len(row) != len(types):
+        raise _row_fault(table, number, f"it has {len(row)} values for {len(types)} columns", "wrong-columns")
+    cells: list[str] = []
+    for value, type_ in zip(row, types, strict=True):
+        if not (value is None or isinstance(value, _PYTHON_TYPES[type_])):
+            problem = f"{str(value)[:40]!r} stands in a column of type {type_}"
+            raise _row_fault(table, number, problem, "wrong-type")
+        cells.append("%.0s" if value is None else '"%s"' if type_ in ("string", "date") else "%s")
+    return ",".join(cells) + "\n"
 
 
-_COPY_FAULTS: Sequence[tuple[re.Pattern[str], str]] = (
-    (re.compile(r"duplicated primary key value (?P<key>.*), which violates", re.DOTALL), "two nodes have the key {}"),
-    (re.compile(r"Unable to find primary key value (?P<key>.*)\.$", re.DOTALL), "no node has the key {}"),
-    (re.compile(r"Found (?P<key>NULL)"), "a key is missing"),
-)
-"""What Ladybug 0.22 says of a row that it refuses; found by loading such rows."""
-_COPY_LINE = re.compile(r"on line (\d+)")
-_COPY_REFUSED = re.compile(r"(?:Binder|Buffer manager) exception: (.*)", re.DOTALL)
-"""What it says of columns: names that it keeps for itself, or too many."""
+def _row_fault(table: _Table, number: int, problem: str, reason: RejectionReason = "unreadable") -> DocumentError:
+    """Return an error with the line in the file that the row is from, else the number of the row."""
+    line = next(itertools.islice(table.lines, number - 1, None), None)
+    return _table_fault(table, problem, reason, f":{line}" if line else f", row {number}")
 
 
-def _copy_fault(problem: str, table: _Table, keys: Sequence[int], file: Path) -> DocumentError | RuntimeError:
-    """Return the error of the row or column that the engine refuses; what is no fault of the table as it is."""
-    number: int | None = None
-    told = ""
-    for pattern, text in _COPY_FAULTS:
-        if found := pattern.search(problem.strip()):
-            told = text.format(found["key"][:60])
-            with file.open(encoding="utf-8", newline="") as written:
-                number = _row_number(csv.reader(written), keys, found["key"], is_second="two" in text)
-            break
-    if not told and (line := _COPY_LINE.search(problem)):  # Ladybug counts rows there
-        told, number = problem.split("Line/record")[0].rpartition("exception: ")[2].strip(". "), int(line[1])
-    if told:
-        subject = _subject(table)
-        if number is not None:
-            place = next(itertools.islice(table.lines, number - 1, None), None)
-            subject = f"{subject}:{place}" if place else f"{subject}, row {number}"
-        return DocumentError(told, subject=subject, remedy="Correct it and load again; nothing was replaced")
-    if refused := _COPY_REFUSED.search(problem):
-        return DocumentError(
-            f"the table {table.type} cannot be loaded: {refused[1].strip().rstrip('.')}",
-            subject=_subject(table),
-            remedy="Columns of relationships cannot be called from or to, and there cannot be thousands of columns",
-        )
-    return RuntimeError(problem)
-
-
-def _row_number(rows: Iterable[Sequence[str]], keys: Sequence[int], key: str, *, is_second: bool) -> int | None:
-    """Return the number, from 1, of the first row with a key, NULL for none, or of the first that repeats one."""
-    seen: set[str] = set()
-    for at, row in enumerate(rows, 1):
-        found = [row[place] for place in keys]
-        if found[0] in seen if is_second else ("" if key == "NULL" else key) in found:
-            return at
-        seen.update(found)
-    return None
-
-
-def _subject(table: _Table) -> str:
-    return table.source or f"table {table.type}"
+def _table_fault(table: _Table, problem: str, reason: RejectionReason, place: str = "") -> DocumentError:
+    subject = table.source or f"table {table.type}"
+    remedy = "Correct it and load again; nothing was replaced"
+    return DocumentError(problem, subject=subject + place, remedy=remedy, reason=reason)
 
 
 @contextlib.contextmanager
-def _table_errors(table: _Table) -> Iterator[None]:
+def _engine_errors(table: _Table) -> Iterator[None]:
+    """Turn what Ladybug 0.22 says of a table into an error of the document; found by loading such tables."""
     try:
         yield
     except RuntimeError as error:
-        problem = str(error).rpartition("exception: ")[2].splitlines()[0].rstrip(".")
+        kind, _, told = str(error).partition("exception: ")
+        if kind.strip() not in ("Binder", "Catalog", "Parser", "Runtime", "Conversion", "Copy", "Buffer manager"):
+            raise
+        if line := re.search(r"on line (\d+)", told):  # of several tables together it counts their rows
+            raise _row_fault(table, int(line[1]), told.split("Line/record")[0].strip(". ")) from None
+        subject = table.source or f"table {table.type}"
         raise DocumentError(
-            f"the table {table.type} cannot be made: {problem}",
-            subject=_subject(table),
-            remedy="Names must not be empty, nor differ in case only, nor begin with an underscore",
+            f"the table {table.type} cannot be loaded: {told.splitlines()[0].rstrip('.')}",
+            subject=subject,
+            remedy="Names must not be empty, nor differ in case only, nor begin with an underscore; columns of relationships cannot be"
+            " called from or to; there cannot be thousands of columns",
             reason="no-name",
         ) from None
 

@@ -48,7 +48,7 @@ def loading_ratios(folder: Path, scale: float) -> list[Ratio]:
     ready = [folder / f"{at}.copy.csv" for at in range(len(tables))]
     for path, table in zip(ready, tables, strict=True):
         ends: tuple[ColumnType, ...] = ("string", "string") if isinstance(table, RelationshipTable) else ()
-        write_rows(path, table.rows, (*ends, *(kind for _, kind in table.columns)), table.type)
+        write_rows(path, [table], (*ends, *(kind for _, kind in table.columns)), lambda _: "")
     bare = _least(lambda: _bare_copy(folder / "bare.lbdb", held_nodes, held, ready))
     rows = _least(lambda: load_graph(folder / "loaded.lbdb", held_nodes, held))
     read = _least(lambda: load_graph(folder / "loaded.lbdb", *csv_tables(source)))

@@ -28,9 +28,9 @@ async def _rows(graph: ReadableGraph, text: str) -> list[tuple[Any, ...]]:
     [
         ([("a", 1), ("a", 2)], [], "table A, row 2: two nodes have the key a"),
         ([("a", 1), (None, 2)], [], "table A, row 2: a key is missing"),
-        ([("a", 1), ("b", "x")], [], "table A: row 2 has 'x' in a column of type integer"),
+        ([("a", 1), ("b", "x")], [], "table A, row 2: 'x' stands in a column of type integer"),
         ([("a", 1), ("b\n", 2), ("c", 2**70)], [], "table A, row 3: .*INT64"),
-        ([("a", 1), ("b",)], [], "table A: row 2 has 1 values for 2 columns"),
+        ([("a", 1), ("b",)], [], "table A, row 2: it has 1 values for 2 columns"),
         ([("a", 1)], [("a", "a", 1), ("a", "zz", 2)], "table R, row 2: no node has the key zz"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_bad_row_is_named_and_replaces_nothing(nodes: Any, ends: Any, problem:
 
 def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path: Path) -> None:
     node = NodeTable(type="A", columns=(("k", "string"), ("K", "string")), key="k", rows=[])
-    with pytest.raises(DocumentError, match=r"the table A cannot be made.*differ in case"):
+    with pytest.raises(DocumentError, match=r"the table A cannot be loaded.*differ in case"):
         load_graph(tmp_path / "g", [node], [])
     with pytest.raises(DocumentError, match="there are no nodes of type A"):
         load_graph(tmp_path / "g", [], [RelationshipTable(**_R, rows=[])])

@@ -43,11 +43,7 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
     "neo4j": _neo4j,
 }
 SLOW = {"neo4j"}
-# Property tests have fewer examples here: each takes long, and the engine or the code around it is that of another store too.
-FEW = {"rdf-endpoint", "neo4j"}
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [], id=name) for name in STORES]
-MANY_PARAMS = [param for param in PARAMS if param.id not in FEW]
-FEW_PARAMS = [param for param in PARAMS if param.id in FEW]
 
 # What the suite writes and asks, in each language.
 TEXTS: dict[str, dict[str, str]] = {

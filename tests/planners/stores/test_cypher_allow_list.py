@@ -119,43 +119,8 @@ def test_what_is_not_on_the_list_is_refused(text: str, write: bool) -> None:
 
 _JOINS = st.sampled_from([" ", "\n", "\t", "/**/", " // x\n", "/* ' */"])
 _PARTS = st.sampled_from(
-    [
-        "MATCH",
-        "(n)",
-        "(n:A)",
-        "RETURN",
-        "n",
-        "n.x",
-        "WITH",
-        "*",
-        "1",
-        "'s'",
-        "AS",
-        "x",
-        ",",
-        "{",
-        "}",
-        "[",
-        "]",
-        ":",
-        ".",
-        "|",
-        "(",
-        ")",
-        "=",
-        ";",
-        "FROM",
-        "'/etc/passwd'",
-        "db.x()",
-        "UNWIND",
-        "UNION",
-        "$p",
-        "-",
-        "`q`",
-        "IN",
-        "NODE",
-        "TABLE",
-    ]
+    """MATCH (n) (n:A) RETURN n n.x WITH * 1 's' AS x , { } [ ] : . | ( ) = ; FROM '/etc/passwd' db.x() UNWIND UNION $p - `q` IN NODE
+    TABLE""".split()
 )
 _WORDS = st.sampled_from([each for word in sorted(REFUSED | WRITES) for each in (word, word.lower(), word.title())])
 

@@ -12,6 +12,7 @@ import ctypes
 import datetime
 import decimal
 import fcntl
+import itertools
 import json
 import math
 import resource
@@ -74,33 +75,26 @@ class _Oxigraph:
         if "triples" in request:
             self._store.clear()
             self._store.load(request["triples"].encode(), RdfFormat.N_TRIPLES)
-        found: Any = None
-        answer: dict[str, Any] = {}
+        text, most = request["text"], request["rows"]
         if request["do"] == "update":
-            self._store.update(request["text"])
-            triples = [
-                [self._term(part) for part in (quad.subject, quad.predicate, quad.object)] for quad in self._store
-            ]
-            answer = {"triples": triples}
-        else:
-            found = self._store.query(request["text"])
+            self._store.update(text)
+            text, most = "SELECT ?s ?p ?o { ?s ?p ?o }", sys.maxsize - 1
+        found: Any = self._store.query(text)
         if isinstance(found, QueryBoolean):
-            answer = {"boolean": bool(found)}
-        elif found is not None:
-            rows: list[list[Any]] = []
-            for solution in found:
-                rows.append([None if term is None else self._term(term) for term in solution])
-                if len(rows) > request["rows"]:
-                    break
+            answer: dict[str, Any] = {"boolean": bool(found)}
+        else:
+            rows = [[self._term(term) for term in solution] for solution in itertools.islice(found, most + 1)]
             answer = {"columns": [variable.value for variable in found.variables], "rows": rows}
         text = json.dumps(answer)
         if len(text) > _ANSWER_CHARACTERS:
             raise ValueError(f"the answer has more than {_ANSWER_CHARACTERS:,} characters")
         return text
 
-    def _term(self, term: Any) -> list[str]:
+    def _term(self, term: Any) -> list[str] | None:
         from pyoxigraph import BlankNode, Literal, NamedNode
 
+        if term is None:
+            return None
         if isinstance(term, Literal):
             return ["literal", term.value, term.datatype.value]
         if isinstance(term, NamedNode | BlankNode):

@@ -239,7 +239,7 @@ def check_characters(text: str, what: str) -> None:
 
     :raises StatementError: when a character is none, or is NUL.
     """
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text if character > "\ud7ff"):
+    if "\0" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         problem = f"{what} holds a character that is none of Unicode text"
         raise StatementError(problem, subject=what, remedy="Leave it out")
 

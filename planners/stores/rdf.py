@@ -426,7 +426,7 @@ class RdfGraph:
     async def _after_statement(self, before: PropertyRows, statement: Statement) -> PropertyRows:
         allowed = allowed_sparql(statement.text, _terms(statement.parameters), write=True)
         answer = await self._process.ask("update", _triples_of(before), allowed, _OWN_S)
-        triples = {(_term(*s), _term(*p), _term(*o)) for s, p, o in answer["triples"]}
+        triples = {(_term(*s), _term(*p), _term(*o)) for s, p, o in answer["rows"]}
         after = _rows_of(triples, before)
         check_effect(before, after)
         return after

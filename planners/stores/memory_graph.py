@@ -97,7 +97,7 @@ class _Interpreter:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._request: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._run = asyncio.ensure_future(sandbox.run(_PROGRAM, stdin=self._request))
+        self._run = asyncio.ensure_future(sandbox.run_later(_PROGRAM, self._request))
 
     async def answer(self, request: bytes) -> SandboxResult:
         """Run a request; who is cancelled ends the interpreter."""
@@ -196,8 +196,9 @@ class MemoryGraph:
                 for kind, source, target, properties in rows.edges.values()
             ],
         }
-        interpreter, self._waiting = self._waiting or _Interpreter(self._sandbox), None
-        ended = await interpreter.answer(json.dumps(request).encode())
+        waiting, self._waiting = self._waiting, None
+        text = json.dumps(request).encode()
+        ended = await (self._sandbox.run(_PROGRAM, stdin=text) if waiting is None else waiting.answer(text))
         self._warm()
         return _checked_reply(ended)
 

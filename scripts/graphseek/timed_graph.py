@@ -51,7 +51,18 @@ class TimedGraph:
         async with contextlib.AsyncExitStack() as stack:
             with self.timed():
                 stream = await stack.enter_async_context(self._graph.read(text, parameters, limits))
-            yield _TimedStream(stream, self)
+
+            async def batches(timed: RowStream) -> AsyncIterator[Sequence[tuple[object, ...]]]:
+                found = stream.batches()
+                while True:
+                    with self.timed():
+                        batch = await anext(found, None)
+                    timed.cut = stream.cut
+                    if batch is None:
+                        return
+                    yield batch
+
+            yield RowStream(stream.columns, batches)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
@@ -61,27 +72,3 @@ class TimedGraph:
             yield
         finally:
             self.seconds += time.perf_counter() - started
-
-
-class _TimedStream:
-    def __init__(self, stream: RowStream, graph: TimedGraph) -> None:
-        self._stream = stream
-        self._graph = graph
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._stream.columns
-
-    @property
-    def cut(self) -> bool:
-        return self._stream.cut
-
-    async def batches(self) -> AsyncIterator[Sequence[tuple[object, ...]]]:
-        """Yield the batches."""
-        found = self._stream.batches()
-        while True:
-            with self._graph.timed():
-                batch = await anext(found, None)
-            if batch is None:
-                return
-            yield batch

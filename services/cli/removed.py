@@ -25,6 +25,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "tune --report": "The report is kept in the store, as reports/SNAPSHOT.tuning.json, and printed with --json",
         "solve --graph ladybug": "The graph of a task stands in memory (the default), rdf or neo4j:bolt://USER:PASSWORD@HOST:PORT; "
         "egotools ask --graph ladybug:PATH asks a file",
+        "learn --half-life": "The newest 20,000 sessions count alike: give fewer with --log to forget older ones",
         "serve --web-runs": "A recorded run is told again by egotools solve --replay --journal FILE",
     }
 )

@@ -451,19 +451,13 @@ class LearningPlan:
         int,
         Option("--k", "-k", min=1, max=1_000, help="A session is answered when all its tools are among the best k."),
     ] = 5
-    half_life_days: Annotated[
-        float,
-        Option(
-            "--half-life", min=0, help="Days after which a session counts half as much; 0: it always counts the same."
-        ),
-    ] = 90.0
     min_reporters: Annotated[
         int,
         Option(
             "--min-reporters",
             min=1,
             max=100,
-            help="Reporters that must have used a tool, or a pair, before it counts. 1 trusts every reporter.",
+            help="Reporters that must have used a tool before it counts. 1 trusts every reporter.",
         ),
     ] = 2
     forget: Annotated[

@@ -1,4 +1,4 @@
-"""What is learned of sessions: how much each counts, what support is asked for, and that a lying reporter moves little."""
+"""What is learned of sessions: what support is asked for, and that a lying reporter moves little."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.learning import Influence, OutputUse, Session, held_out, known_sessions, learn, read_usage_log
-from eval.learning.make_learned import encode_sessions, make_learned
+from eval.learning import (
+    Session,
+    bounded_sessions,
+    encode_sessions,
+    known_sessions,
+    learn,
+    make_past_requests,
+    read_usage_log,
+)
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.analysis import terms
-from retrieval.index.learned_use import LearnedUse
+from retrieval.learned import PastRequests
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from tests.eval.learning.planted import START, TASKS, build_store, gold, rows, sessions, text, tool_id, written
+from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, sessions, text, tool_id, written
 
 DAY = 86_400
 KNOWN = frozenset(map(tool_id, range(60)))
@@ -35,20 +42,19 @@ def session(number: int, *, reporter: str = "", days: float = 0.0, tools: tuple[
     return Session(id=str(number), tools=tools, time=START + days * DAY, reporter=reporter, query="find it")
 
 
-def made(snapshot: Snapshot, past: Sequence[Session], *, min_reporters: int = 2) -> LearnedUse:
-    weighted = Influence(min_reporters=min_reporters).weigh(known_sessions(past, KNOWN))
-    vectors_PD = encode_sessions([each.session for each in weighted], snapshot, HashingEncoder())
-    learned = make_learned(weighted, vectors_PD, snapshot, min_reporters=min_reporters)
-    return replace(learned, request_weight=16.0, pair_weight=4.0)
+def made(snapshot: Snapshot, past: Sequence[Session], *, min_reporters: int = 2) -> PastRequests:
+    kept = bounded_sessions(known_sessions(past, KNOWN), min_reporters)
+    vectors_PD = encode_sessions(kept, snapshot, HashingEncoder())
+    return replace(make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters), weight=16.0)
 
 
-def retriever(snapshot: Snapshot, learned: LearnedUse | None) -> GraphRetriever:
+def retriever(snapshot: Snapshot, learned: PastRequests | None) -> GraphRetriever:
     view = copy.copy(snapshot)
     view.learned = learned
     return GraphRetriever(view, HashingEncoder())
 
 
-def answers(snapshot: Snapshot, learned: LearnedUse | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
+def answers(snapshot: Snapshot, learned: PastRequests | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
     chosen = retriever(snapshot, learned)
     return [tuple(tool.id for tool in chosen.retrieve(Request(query=one, k=5)).tools) for one in asked]
 
@@ -56,41 +62,18 @@ def answers(snapshot: Snapshot, learned: LearnedUse | None, asked: Sequence[str]
 # -- influence -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_counts_half_after_a_half_life_and_nothing_after_four() -> None:
-    past = [session(number, days=days) for number, days in enumerate((0.0, 92.0, 271.0, 361.0, 451.0))]
-    weighted = Influence(half_life_days=90.0).weigh(past)
-    assert [round(each.weight, 4) for each in weighted] == pytest.approx([0.063, 0.25, 0.5, 1.0], abs=0.001)
-    assert [each.session.id for each in weighted] == ["1", "2", "3", "4"]
-    assert {each.weight for each in Influence(half_life_days=0).weigh(past)} == {1.0}
-
-
 def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
     honest = [session(number, reporter=f"h{number % 10}") for number in range(300)]
     spam = [session(1_000 + number, reporter="spammer", days=1 + number * 1e-4) for number in range(10_000)]
-    weighted = Influence().weigh(sorted([*honest, *spam], key=lambda each: each.order))
-    of_spammer = [each for each in weighted if each.session.reporter == "spammer"]
+    kept = bounded_sessions(sorted([*honest, *spam], key=lambda each: each.order), 2)
+    of_spammer = [each for each in kept if each.reporter == "spammer"]
     assert len(of_spammer) == 30
-    assert of_spammer[-1].session.id == "10999"
-    assert len(weighted) == 330
-    assert len(Influence(min_reporters=1).weigh([*honest, *spam])) == 10_300, "every reporter is trusted"
+    assert of_spammer[-1].id == "10999"
+    assert len(kept) == 330
+    assert len(bounded_sessions([*honest, *spam], 1)) == 10_300, "every reporter is trusted"
 
 
 # -- support -------------------------------------------------------------------------------------------------------------
-
-
-def test_an_output_that_two_reporters_saw_is_observed(snapshot: Snapshot) -> None:
-    seen = OutputUse(tool=tool_id(0), name="items[].id", type="string", taken_by=tool_id(1), taken_as="id")
-    once = replace(seen, name="total")
-    past = [
-        replace(
-            session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))),
-            outputs=(seen,) if number else (seen, once),
-        )
-        for number in range(2)
-    ]
-    (observed,) = made(snapshot, past).returns
-    assert (observed.tool, observed.name, observed.taken_by) == (tool_id(0), "items[].id", tool_id(1))
-    assert (observed.sessions, observed.reporters) == (2, 2)
 
 
 def test_one_reporter_alone_brings_no_tool_into_an_answer(snapshot: Snapshot) -> None:
@@ -130,7 +113,7 @@ def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(snap
 
 def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
     past = known_sessions(sessions(400), KNOWN)
-    once, again = (learn(past, snapshot, HashingEncoder(), influence=Influence(), k=5) for _ in range(2))
+    once, again = (learn(past, snapshot, HashingEncoder(), k=5) for _ in range(2))
     assert once.learned is not None
     assert once.after > once.before + 0.3
     assert once.p_value < 0.01
@@ -143,7 +126,7 @@ def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
 
 
 def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
-    learning = learn(sessions(100), snapshot, HashingEncoder(), influence=Influence(), k=5)
+    learning = learn(sessions(100), snapshot, HashingEncoder(), k=5)
     assert learning.learned is None
     assert "20 each are needed" in learning.reason
 
@@ -181,41 +164,25 @@ def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, lin
         read_usage_log(path)
 
 
-def test_tools_that_are_hidden_or_gone_have_no_votes_and_no_pairs(snapshot: Snapshot) -> None:
+def test_tools_that_are_hidden_or_gone_have_no_votes(snapshot: Snapshot) -> None:
     past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))) for number in range(12)]
     learned = made(snapshot, past)
     used = sorted({int(tool) for tool in learned.tools})
     kept, hidden = used[0], used[1]
     visible = np.ones(snapshot.tool_count, dtype=bool)
     visible[hidden] = False
-    seen = learned.restricted(visible, lambda id_: id_ != snapshot.tool_id(hidden))
+    seen = learned.renumbered(np.where(visible, np.arange(snapshot.tool_count), -1))
     terms_of_past = Counter(terms(past[0].query))
     assert set(learned.votes(None, terms_of_past).tools) == {kept, hidden}
     assert set(seen.votes(None, terms_of_past).tools) == {kept}
-    assert hidden not in {*seen.tools, *seen.used_with.heads, *seen.used_with.tails}
+    assert hidden not in set(seen.tools)
 
     moved = np.arange(snapshot.tool_count)[::-1].copy()  # what a catalogue with other tools numbers otherwise
-    renumbered = learned.renumbered(moved, lambda id_: True)
+    renumbered = learned.renumbered(moved)
     votes, before = renumbered.votes(None, terms_of_past), learned.votes(None, terms_of_past)
     assert {int(tool): float(share) for tool, share in zip(votes.tools, votes.shares, strict=True)} == {
         int(moved[tool]): float(share) for tool, share in zip(before.tools, before.shares, strict=True)
     }
-    assert list(renumbered.used_with.heads) == sorted(renumbered.used_with.heads)
 
-    nothing = learned.renumbered(np.full(snapshot.tool_count, -1), lambda id_: False)
-    assert not len(nothing.votes(None, terms_of_past).tools) and not nothing.returns
-
-
-def test_the_sessions_that_decide_choose_no_weight(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights are chosen on the ninth tenth, and the last tenth, all later, is asked after that."""
-    asked: dict[str, list[Session]] = {}
-    monkeypatch.setattr(
-        held_out,
-        "_cases",
-        lambda judge, some, progress, stage: (
-            asked.setdefault(stage, list(some)) and [judge.case(each) for each in some]
-        ),
-    )
-    learn(known_sessions(sessions(400), KNOWN), snapshot, HashingEncoder(), influence=Influence(), k=5)
-    assert len(asked["choose"]) == len(asked["decide"]) == 40
-    assert max(each.order for each in asked["choose"]) < min(each.order for each in asked["decide"])
+    nothing = learned.renumbered(np.full(snapshot.tool_count, -1))
+    assert not len(nothing.votes(None, terms_of_past).tools)

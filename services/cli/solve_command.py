@@ -122,7 +122,7 @@ def solve(
         from services.cli.solve_batch import solve_batch
 
         return solve_batch(plan, catalogue, access, batch, on=on, as_json=as_json)
-    from planners.calls.clean_values import clean_text
+    from planners.calls.untrusted import clean_text
     from planners.kgot.kgot_task import KgotTask
     from services.cli import solve_run
 

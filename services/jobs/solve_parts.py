@@ -15,13 +15,11 @@ from inference.budget import Budget
 from inference.chat import ChatModel
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask, always
-from planners.calls.fence_marks import FenceMarks
 from planners.calls.joined_finder import JoinedFinder
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
+from planners.calls.untrusted import FenceMarks
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask

@@ -16,10 +16,8 @@ from egotools import OverloadedError, PermissionDeniedError, Tool, UnavailableEr
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.tool_answer import ToolAnswer
 from inference.retry import RetryPolicy
-from planners.calls.call_limits import CallLimits, LimitedInvoker
-from planners.calls.consent import ConsentingInvoker, always, never
 from planners.calls.python_invoker import PythonInvoker
-from planners.calls.safe_retries import RetryingInvoker
+from planners.calls.tool_access import CallLimits, CallPipeline, always, never
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
@@ -38,19 +36,19 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestConsent:
     async def test_reads_are_never_asked_about(self) -> None:
         with Loopback() as server:
-            assert (await ConsentingInvoker(HttpInvoker(servers={"": server.url}), never).invoke(READ, {})).ok
+            assert (await CallPipeline(HttpInvoker(servers={"": server.url}), never).invoke(READ, {})).ok
             assert len(server.arrived) == 1
 
     async def test_a_write_that_nobody_confirms_is_not_sent(self) -> None:
         with Loopback() as server:
             with pytest.raises(PermissionDeniedError, match="nothing was sent") as caught:
-                await ConsentingInvoker(HttpInvoker(servers={"": server.url}), never).invoke(WRITE, ORDER)
+                await CallPipeline(HttpInvoker(servers={"": server.url}), never).invoke(WRITE, ORDER)
             assert (caught.value.subject, server.arrived) == ("shop/orders", [])
 
     async def test_a_write_in_the_clothes_of_a_read_is_not_sent(self) -> None:
         override = {"type": "object", "properties": {"X-HTTP-Method-Override": {"type": "string"}}}
         with Loopback() as server:
-            invoker = ConsentingInvoker(HttpInvoker(servers={"": server.url}), never)
+            invoker = CallPipeline(HttpInvoker(servers={"": server.url}), never)
             for tool, arguments in (
                 (http("orders", override, "GET"), {"X-HTTP-Method-Override": "DELETE"}),
                 (http("purgeOrders", NOTHING, "GET"), {}),
@@ -61,7 +59,7 @@ class TestConsent:
 
     async def test_a_confirmed_write_is_not_sent_on_to_another_host(self) -> None:
         with Loopback() as other, Loopback(lambda _: Reply(status=307, headers={"Location": other.url})) as server:
-            answer = await ConsentingInvoker(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
+            answer = await CallPipeline(HttpInvoker(servers={"": server.url}), always).invoke(WRITE, ORDER)
             assert (answer.ok, len(server.arrived), other.arrived) == (False, 1, [])
 
     async def test_whoever_is_asked_sees_the_call_and_one_question_at_a_time(self) -> None:
@@ -77,7 +75,7 @@ class TestConsent:
             open_questions -= 1
             return bool(arguments["material"] != "gold")
 
-        invoker = ConsentingInvoker(PythonInvoker([MODULE]), ask)
+        invoker = CallPipeline(PythonInvoker([MODULE]), ask)
         calls = [invoker.invoke(python("book"), {"material": each}) for each in ("steel", "gold", "tin")]
         steel, gold, tin = await asyncio.gather(*calls, return_exceptions=True)
         assert isinstance(gold, PermissionDeniedError)
@@ -95,26 +93,26 @@ class TestRetries:
     @pytest.mark.parametrize("tool", [READ, REPLACE])
     async def test_what_is_safe_is_called_again(self, tool: Tool, status: int) -> None:
         with Loopback(failing(2, status=status)) as server:
-            answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(tool, {})
+            answer = await CallPipeline(HttpInvoker(servers={"": server.url}), retries=QUICK).invoke(tool, {})
             assert (answer.ok, len(server.arrived)) == (True, 3)
 
     @pytest.mark.parametrize("status", [429, 503])
     async def test_a_write_is_sent_once(self, status: int) -> None:
         with Loopback(failing(2, status=status)) as server:
-            answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(WRITE, ORDER)
+            answer = await CallPipeline(HttpInvoker(servers={"": server.url}), retries=QUICK).invoke(WRITE, ORDER)
             assert (answer.ok, len(server.arrived)) == (False, 1)
 
     @pytest.mark.parametrize("status", [400, 404, 500])
     async def test_other_errors_are_answers(self, status: int) -> None:
         with Loopback(failing(2, status=status)) as server:
-            answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
+            answer = await CallPipeline(HttpInvoker(servers={"": server.url}), retries=QUICK).invoke(READ, {})
             assert (answer.status[:3], len(server.arrived)) == (str(status), 1)
 
     @pytest.mark.parametrize("as_date", [False, True])
     async def test_too_long_a_wait_ends_the_call_with_its_answer(self, as_date: bool) -> None:
         header = formatdate(time.time() + 600, usegmt=True) if as_date else "90"
         with Loopback(failing(1, status=503, headers={"Retry-After": header})) as server:
-            answer = await RetryingInvoker(HttpInvoker(servers={"": server.url}), QUICK).invoke(READ, {})
+            answer = await CallPipeline(HttpInvoker(servers={"": server.url}), retries=QUICK).invoke(READ, {})
             assert (answer.retry_after, len(server.arrived)) == (header, 1)
 
     @pytest.mark.parametrize(("tool", "attempts"), [(READ, 4), (WRITE, 1)])
@@ -138,7 +136,7 @@ class TestRetries:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
             arguments = ORDER if tool is WRITE else {}
             with pytest.raises(UnavailableError):
-                await RetryingInvoker(HttpInvoker(servers={"": url}), QUICK).invoke(tool, arguments)
+                await CallPipeline(HttpInvoker(servers={"": url}), retries=QUICK).invoke(tool, arguments)
             over.set()
             thread.join()
         assert len(connections) == attempts
@@ -146,7 +144,7 @@ class TestRetries:
 
 class TestLimits:
     async def test_calls(self) -> None:
-        invoker = LimitedInvoker(PythonInvoker([MODULE]), CallLimits(calls=2))
+        invoker = CallPipeline(PythonInvoker([MODULE]), limits=CallLimits(calls=2))
         for _ in range(2):
             await invoker.invoke(python("book"), ORDER)
         with pytest.raises(OverloadedError, match="limit of 2 calls"):
@@ -154,7 +152,7 @@ class TestLimits:
         assert invoker.calls == 2
 
     async def test_bytes(self) -> None:
-        invoker = LimitedInvoker(PythonInvoker([MODULE]), CallLimits(answer_bytes=1_000_000))
+        invoker = CallPipeline(PythonInvoker([MODULE]), limits=CallLimits(answer_bytes=1_000_000))
         await invoker.invoke(python("flood", NOTHING), {})
         with pytest.raises(OverloadedError, match="1,000,000 bytes"):
             await invoker.invoke(python("book"), ORDER)
@@ -163,7 +161,7 @@ class TestLimits:
     async def test_seconds(self) -> None:
         shop_tools.RELEASE.clear()
         try:
-            invoker = LimitedInvoker(PythonInvoker([MODULE]), CallLimits(seconds=0.2))
+            invoker = CallPipeline(PythonInvoker([MODULE]), limits=CallLimits(seconds=0.2))
             for tool, arguments in ((python("wait", NOTHING), {}), (python("book"), ORDER)):
                 with pytest.raises(OverloadedError, match=r"0\.2 seconds"):
                     await invoker.invoke(tool, arguments)

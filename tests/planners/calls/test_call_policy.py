@@ -12,8 +12,7 @@ import pytest
 from egotools import PermissionDeniedError, Tool
 from egotools.calling.tool_answer import ToolAnswer
 from ontology.errors import InvalidArgumentError
-from planners.calls.call_policy import CallPolicy, CallRule, read_policy
-from planners.calls.consent import ConsentingInvoker
+from planners.calls.tool_access import CallPipeline, CallPolicy, CallRule, read_policy
 from tests.planners.calls.tools import NOTHING, http
 
 READ, WRITE, REPLACE = http("orders", NOTHING, "GET"), http("orders"), http("order", NOTHING, "PUT")
@@ -118,7 +117,7 @@ async def test_what_is_refused_is_not_asked_about() -> None:
     policy = CallPolicy(
         rules=(CallRule(decision="deny", tools=("*/pay",)), CallRule(decision="ask", effects=("read",)))
     )
-    invoker = ConsentingInvoker(inner, ask, policy)
+    invoker = CallPipeline(inner, ask, policy)
     with pytest.raises(PermissionDeniedError) as caught:
         await invoker.invoke(tool("finance/pay"), {})
     assert (caught.value.reason, asked, inner.called) == ("CALL_DENIED", [], [])

@@ -19,8 +19,8 @@ from egotools import Call, ClientDeadlineError, OverloadedError, Tool, ToolReque
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
-from planners.calls.protocol_invoker import ProtocolInvoker
 from planners.calls.python_invoker import PythonInvoker
+from planners.calls.tool_access import ProtocolInvoker
 from tests.conftest import ROOT
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, until, wait_until

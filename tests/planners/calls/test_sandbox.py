@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError, IsolationError, TooLargeError
-from planners.calls.sandbox import Sandbox, SandboxLimits, SandboxResult
-from planners.calls.sandbox_command import find_bwrap
+from planners.calls.sandbox import Sandbox, SandboxLimits, SandboxResult, find_bwrap
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is isolated on Linux only")

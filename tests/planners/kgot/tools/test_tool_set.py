@@ -17,10 +17,8 @@ from ontology.errors import (
     ModelError,
     UnsupportedError,
 )
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import always, never
 from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import ToolFinder
 from planners.kgot.tools.standard_tools import standard_tools
 from planners.kgot.tools.task_files import TaskFiles

@@ -228,7 +228,7 @@ _OPTIONS = {
 
 def _not_ready(reasons: Mapping[str, str]) -> str:
     """Return on one line which integrated tools cannot be used, and what would make them ready."""
-    from planners.kgot.tools.inspect_file import unread_kinds
+    from planners.kgot.tools.task_files import unread_kinds
 
     named = {id_: f"Give {_OPTIONS[id_]}" if id_ in _OPTIONS else why.rstrip(".") for id_, why in reasons.items()}
     told = ["not ready: " + "; ".join(f"{id_} ({why})" for id_, why in named.items())]

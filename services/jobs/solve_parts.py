@@ -24,8 +24,8 @@ from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
-from planners.kgot.tools.extract_zip import unpack_again
-from planners.kgot.tools.standard_tools import ToolModels, standard_tools
+from planners.kgot.tools.extract_zip import Archives
+from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from planners.stores.open_graph import open_graph
@@ -89,9 +89,10 @@ async def open_solve_parts(
         files = TaskFiles(task.files, Path(folder))
         header = header_of(journal)
         marks = FenceMarks(bytes.fromhex(header["fence_key"]) if header is not None else b"")
-        own = _integrated(plan, tools, files, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
+        archives = Archives(files)
+        await archives.unpack_again(journal)
+        own = _integrated(plan, tools, archives, sandbox, ToolModels(chat=models.get("tool"), marks=marks), budget)
         unusable(await own.ready())
-        await unpack_again(own, files, journal)
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and plan.settings.retrieve != "direct":
             await _check_isolation(sandbox)
@@ -101,7 +102,11 @@ async def open_solve_parts(
             graph=graph,
             make=backend_factory(language=graph.language, settings=plan.settings),
             models=models,
-            finder=_task_finder(tools, plan.settings, own.ids),
+            finder=own.finder(
+                _task_finder(tools, plan.settings, own.ids),
+                most=plan.settings.tools,
+                always=FILE_TOOLS if task.files else (),
+            ),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,
@@ -136,11 +141,10 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 
 
 def _integrated(
-    plan: SolvePlan, tools: SolveTools, files: TaskFiles, sandbox: Sandbox, models: ToolModels, budget: Budget
+    plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
 ) -> ToolSet:
-    from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
-    from planners.kgot.tools.web_endpoints import WebEndpoints
-    from planners.kgot.tools.web_tools import WebTools
+    from planners.kgot.tools.media_tools import SpeechEndpoint, VisionEndpoint
+    from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 
     def address(given: ModelAddress) -> dict[str, Any]:
         return {
@@ -159,4 +163,4 @@ def _integrated(
         WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
         allowed_networks=tools.access.allowed_networks,
     )
-    return standard_tools(files, sandbox, models=models, web=web)
+    return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)

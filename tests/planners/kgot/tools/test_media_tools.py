@@ -21,10 +21,8 @@ from ontology.errors import (
     DocumentError,
     TooLargeError,
 )
-from planners.kgot.tools.inspect_image import ImageInspector
-from planners.kgot.tools.media_endpoint import SpeechEndpoint, VisionEndpoint
+from planners.kgot.tools.media_tools import MediaTools, SpeechEndpoint, VisionEndpoint
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.transcribe_audio import AudioTranscriber
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 from tests.harness.http_server import Loopback as any_server
 from tests.harness.http_server import Reply as Transcript
@@ -88,8 +86,8 @@ async def test_without_an_endpoint_the_text_of_an_image_is_read_and_nothing_is_d
 
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket.socket, "connect", refused)
-    inspector = ImageInspector(_files(picture))
-    await inspector.check()
+    inspector = MediaTools(_files(picture))
+    await inspector.check_images()
     answer = await inspector.inspect_image("invoice.jpg", "What is the total?")
     assert [line.replace(" ", "") for line in answer["text"]] == ["Invoice4711", "Total1290EUR"]
     assert (answer["width"], answer["height"]) == (700, 220)
@@ -101,7 +99,7 @@ async def test_an_endpoint_sees_the_pixels_and_the_question_only(picture: Path, 
 
     server = endpoint(lambda asked: _chat(f" {_SAID} ", prompt_tokens=900, completion_tokens=4))
     budget = Budget(max_tokens=10_000)
-    answer = await ImageInspector(_files(picture), _vision(server, budget)).inspect_image(
+    answer = await MediaTools(_files(picture), _vision(server, budget)).inspect_image(
         "invoice.jpg", "What is the total?"
     )
     assert answer["answer"] == _SAID
@@ -120,9 +118,9 @@ async def test_an_endpoint_sees_the_pixels_and_the_question_only(picture: Path, 
 async def test_nothing_is_sent_without_a_question_or_a_budget(picture: Path, endpoint: Any) -> None:
     server = endpoint(lambda asked: _chat("x"))
     with pytest.raises(ToolRequestError, match="no question"):
-        await ImageInspector(_files(picture), _vision(server)).inspect_image("invoice.jpg")
+        await MediaTools(_files(picture), _vision(server)).inspect_image("invoice.jpg")
     with pytest.raises(BudgetExceededError):
-        await ImageInspector(_files(picture), _vision(server, Budget(max_tokens=100))).inspect_image("invoice.jpg", "?")
+        await MediaTools(_files(picture), _vision(server, Budget(max_tokens=100))).inspect_image("invoice.jpg", "?")
     assert server.arrived == []
 
 
@@ -154,7 +152,7 @@ _HOSTILE = {
 async def test_an_image_that_lies_or_is_huge_is_refused(tmp_path: Path, content: bytes, kind: type[Exception]) -> None:
     (tmp_path / "x.png").write_bytes(content)
     with pytest.raises(kind):
-        await ImageInspector(_files(tmp_path / "x.png")).inspect_image("x.png")
+        await MediaTools(_files(tmp_path / "x.png")).inspect_image("x.png")
 
 
 _WAV = b"RIFF\x24\0\0\0WAVEfmt "
@@ -168,7 +166,7 @@ async def test_a_recording_is_written_down(tmp_path: Path) -> None:
 
     with any_server(answer) as server:
         speech = SpeechEndpoint("whisper", base_url=f"{server.url}/v1", api_key="k", policy=_NO_RETRIES)
-        found = await AudioTranscriber(_files(tmp_path / "talk (private).wav"), speech).transcribe_audio(
+        found = await MediaTools(_files(tmp_path / "talk (private).wav"), speech=speech).transcribe_audio(
             "talk (private).wav"
         )
     assert found == {"file": "talk (private).wav", "text": "Hello."}
@@ -194,4 +192,4 @@ async def test_what_is_no_recording_is_not_sent(
     (tmp_path / name).write_bytes(content)
     speech = SpeechEndpoint("m", base_url="http://127.0.0.1:1/v1", policy=_NO_RETRIES)
     with pytest.raises(kind):
-        await AudioTranscriber(_files(tmp_path / name), speech).transcribe_audio(name)
+        await MediaTools(_files(tmp_path / name), speech=speech).transcribe_audio(name)

@@ -8,10 +8,8 @@ import pytest
 
 from inference.scripted import ScriptedChat
 from planners.calls.sandbox import Sandbox, SandboxLimits
-from planners.kgot.tools.ask_llm import LlmTool, register_ask_llm
-from planners.kgot.tools.run_python import PythonRunner, register_run_python
+from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import ToolSet
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
@@ -26,7 +24,7 @@ def files(tmp_path: Path) -> TaskFiles:
 async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
     files.add("in zip/c.csv", b"4\n")
     code = "import glob; print(sum(int(line) for name in glob.glob('*.csv') for line in open(name)))"
-    answer = await PythonRunner(Sandbox(), files).run_python(code)
+    answer = await standard_tools(files, Sandbox()).call("kgot/run_python", {"code": code})
     assert (answer.ok, answer.body) == (True, {"stdout": "10\n"})
 
 
@@ -40,18 +38,14 @@ async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
     ],
 )
 async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str, said: str) -> None:
-    runner = PythonRunner(Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)), files)
-    answer = await runner.run_python(code)
+    tools = standard_tools(files, Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)))
+    answer = await tools.call("kgot/run_python", {"code": code})
     assert (answer.ok, answer.status) == (False, status)
     assert said in answer.body["error"] + answer.body["stderr"]
 
 
-async def test_both_are_called_by_their_documents(files: TaskFiles) -> None:
-    tools = ToolSet()
-    python, ask = (
-        register_run_python(tools, files, Sandbox()),
-        register_ask_llm(tools, LlmTool(ScriptedChat(["Rome"]))),
-    )
-    assert await tools.ready() == {}
-    assert (await tools.call(python, {"code": "print(2)"})).body == {"stdout": "2\n"}
-    assert (await tools.call(ask, {"question": "Capital of Italy?"})).body == {"answer": "Rome"}
+async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
+    tools = standard_tools(files, Sandbox(), models=ToolModels(chat=ScriptedChat(["Rome"])))
+    unready = await tools.ready()
+    assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
+    assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}

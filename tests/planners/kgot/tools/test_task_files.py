@@ -42,15 +42,3 @@ def test_a_file_that_became_a_link_is_not_followed(odd: Path) -> None:
     (odd / "a.csv").symlink_to("/etc/passwd")
     with pytest.raises(InvalidArgumentError):
         files.read("a.csv", 100)
-
-
-def test_a_run_that_goes_on_has_what_it_unpacked(odd: Path) -> None:
-    folder = odd / "unpacked"
-    folder.mkdir()
-    first = TaskFiles([odd / "a.csv"], folder)
-    names = [first.add("a.csv", b"1"), first.add("b.csv", b"2")]
-    with (folder / "names.jsonl").open("a", encoding="utf-8") as index:
-        index.write('{"name": "torn')
-    again = TaskFiles([odd / "a.csv"], folder)
-    assert [again.read(name, 10) for name in names] == [b"1", b"2"]
-    assert again.names == first.names

@@ -25,6 +25,7 @@ from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of
+from tests.planners.kgot.run_fakes import FakeFinder
 
 TEXT = {"type": "string"}
 
@@ -119,6 +120,21 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     answer = await tools.call("kgot/shout", {"text": "a"})
     assert (answer.ok, answer.status) == (False, "not ready")
     assert why in answer.body["error"]
+
+
+async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None:
+    async def check() -> None:
+        raise UnsupportedError("no model", remedy="Configure one")
+
+    tools = shouting(check=check)
+    always = [tools.register(shout, name=name, description="Say.", inputs={"text": TEXT}) for name in ("say", "tell")]
+    await tools.ready()
+    foreign = [replace(tools.tools()[1], id=f"shop/{name}") for name in "abcd"]
+    finder = FakeFinder(tools.tools()[0], *foreign[:2], tools.tools()[2], *foreign[2:])
+    found = await tools.finder(finder, most=4, always=[*always, "kgot/shout"]).find("say it")
+    assert [each.tool.id for each in found.tools] == ["shop/a", "shop/b", "kgot/tell", "kgot/say"]
+    assert [each.rank for each in found.tools] == [1, 2, 3, 4]
+    assert len((await tools.finder(finder, most=4).find("say it")).tools) == 4
 
 
 # The catalogue.

@@ -11,9 +11,7 @@ import pytest
 from egotools import ClientDeadlineError, PermissionDeniedError, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import parse_networks
 from ontology.errors import ToolCallError
-from planners.kgot.tools.page_fetcher import WebLimits
-from planners.kgot.tools.web_endpoints import WebEndpoints
-from planners.kgot.tools.web_tools import WebTools
+from planners.kgot.tools.web_tools import WebEndpoints, WebLimits, WebTools
 from tests.harness.http_server import Arrived, Loopback, Reply
 
 _HERE = parse_networks(["127.0.0.1/32"])

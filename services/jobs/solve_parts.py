@@ -13,6 +13,7 @@ from typing import Any
 from egotools import AsyncClient
 from inference.budget import Budget
 from inference.chat import ChatModel
+from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError
 from planners.calls.joined_finder import JoinedFinder
@@ -28,6 +29,7 @@ from planners.kgot.tools.extract_zip import Archives
 from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
+from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 from planners.stores.open_graph import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
@@ -143,24 +145,15 @@ def _models(plan: SolvePlan, budget: Budget) -> dict[str, ChatModel]:
 def _integrated(
     plan: SolvePlan, tools: SolveTools, archives: Archives, sandbox: Sandbox, models: ToolModels, budget: Budget
 ) -> ToolSet:
-    from planners.kgot.tools.media_tools import SpeechEndpoint, VisionEndpoint
-    from planners.kgot.tools.web_tools import WebEndpoints, WebTools
+    def endpoint(given: ModelAddress, timeout_s: float) -> OpenAIEndpoint | None:
+        url, key = given.url or plan.endpoint.base_url, os.environ.get("OPENAI_API_KEY", "")
+        options: dict[str, Any] = {"api_key": key, "timeout_s": timeout_s, "policy": MODEL_RETRIES}
+        return OpenAIEndpoint(given.model, base_url=url, **options) if given.model else None
 
-    def address(given: ModelAddress) -> dict[str, Any]:
-        return {
-            "base_url": given.url or plan.endpoint.base_url,
-            "api_key": os.environ.get("OPENAI_API_KEY", ""),
-            "policy": MODEL_RETRIES,
-        }
-
-    vision, speech = plan.vision_model, plan.speech_model
-    models = replace(
-        models,
-        vision=VisionEndpoint(vision.model, budget=budget, **address(vision)) if vision.model else None,
-        speech=SpeechEndpoint(speech.model, **address(speech)) if speech.model else None,
-    )
+    vision, speech = endpoint(plan.vision_model, 120.0), endpoint(plan.speech_model, 300.0)
     web = WebTools(
         WebEndpoints(search=plan.search or None, wiki=plan.wiki or None),
         allowed_networks=tools.access.allowed_networks,
     )
+    models = replace(models, vision=vision, speech=speech, budget=budget)
     return standard_tools(archives.files, sandbox, models=models, web=web, archives=archives)

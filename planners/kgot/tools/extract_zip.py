@@ -7,7 +7,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,9 @@ from egotools import ClientError
 from ontology.errors import DocumentError, EgotoolsError, TooLargeError, UnsupportedError
 from planners.journal.run_journal import RunJournal
 from planners.kgot.tools.task_files import CONVERTED, READ_AS_TEXT, FileInspector, TaskFiles, file_kind, opened_zip
-from planners.kgot.tools.tool_set import NAMESPACE, ToolSet
+from planners.kgot.tools.tool_set import NAMESPACE
 
-__all__ = ["Archives", "ZipLimits", "register_extract_zip"]
+__all__ = ["Archives", "ZipLimits", "zip_tool"]
 
 _NAME = "extract_zip"
 _READ_AT_ONCE = 8
@@ -177,8 +177,8 @@ def _fault(member: zipfile.ZipInfo, seen: set[str]) -> str:
     return next((fault for fault, found in faults.items() if found), "")
 
 
-def register_extract_zip(tools: ToolSet, archives: Archives, inspector: FileInspector) -> str:
-    """Register the tool and return its id.
+def zip_tool(archives: Archives, inspector: FileInspector) -> Callable[[str], Awaitable[dict[str, Any]]]:
+    """Return the function that unpacks an archive.
 
     The body of its answers is ``{"file", "files": [{"name", "path", "bytes", …}]}``: ``name`` is the one by which tools know a file from
     now on. Of small files ``kind`` and ``text`` stand there too, as ``inspect_file`` gives them.
@@ -207,22 +207,4 @@ def register_extract_zip(tools: ToolSet, archives: Archives, inspector: FileInsp
             shown.append(row)
         return {"file": file, "files": shown}
 
-    return tools.register(
-        extract_zip,
-        name=_NAME,
-        description=(
-            "Unpack a zip archive of the task. Its files become files of the task, which the other tools read by the names that are"
-            " returned; the text of small ones is returned at once."
-        ),
-        inputs={"file": {"type": "string", "description": "Name of the archive, for example data.zip."}},
-        required=("file",),
-        outputs={
-            "files": {
-                "type": "array",
-                "items": {"type": "object"},
-                "description": "Name, size and place in the archive of each file, and the text of small ones.",
-            }
-        },
-        check=archives.check,
-        timeout_s=600.0,
-    )
+    return extract_zip

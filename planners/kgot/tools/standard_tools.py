@@ -1,31 +1,37 @@
-"""The tools of a run, all registered, among them two that need nothing but code or a model: Python in the sandbox, and a question.
+"""The tools of a run, all registered, among them Python in the sandbox and questions to a model; ``tools.yaml`` says what models are told.
 
 What is not configured is registered too, and says so when it is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files as package_files
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from egotools import ToolRequestError
 from egotools.calling.tool_answer import ToolAnswer
+from inference.budget import Budget
 from inference.chat import ChatModel, Message
+from inference.openai_client import OpenAIEndpoint
 from ontology.errors import UnsupportedError
 from planners.calls.sandbox import Sandbox
 from planners.calls.untrusted import FenceMarks
 from planners.journal.model_thread import on_a_thread
-from planners.kgot.tools.extract_zip import Archives, register_extract_zip
-from planners.kgot.tools.media_tools import SpeechEndpoint, VisionEndpoint, register_media_tools
-from planners.kgot.tools.task_files import AskAbout, FileConverter, FileInspector, TaskFiles, register_inspect_file
+from planners.kgot.tools.extract_zip import Archives, zip_tool
+from planners.kgot.tools.media_tools import MediaTools
+from planners.kgot.tools.task_files import FileConverter, FileInspector, TaskFiles
 from planners.kgot.tools.tool_set import NAMESPACE, ToolSet
-from planners.kgot.tools.web_tools import WebTools, register_web_tools
+from planners.kgot.tools.web_tools import WebTools
 
 __all__ = ["FILE_TOOLS", "ToolModels", "standard_tools"]
 
 FILE_TOOLS = tuple(f"{NAMESPACE}/{name}" for name in ("inspect_file", "run_python", "extract_zip"))
-"""Ids of the tools that a task with files always needs at hand."""
+"""Ids of the tools that a task with files always has at hand."""
 
 _STARTING_S = 30.0  # files are copied before; the sandbox ends the code itself
 _WHY = {
@@ -51,12 +57,16 @@ class ToolModels:
     """The models that tools ask; a tool without its model is not ready, or does less.
 
     :param chat: answers questions, also about files. Its own limits of tokens and money hold.
+    :param vision: answers questions about images.
+    :param speech: writes down recordings.
+    :param budget: of the vision model.
     :param marks: of the run, around texts that the chat model is shown, so that equal runs ask equally.
     """
 
     chat: ChatModel | None = None
-    vision: VisionEndpoint | None = None
-    speech: SpeechEndpoint | None = None
+    vision: OpenAIEndpoint | None = None
+    speech: OpenAIEndpoint | None = None
+    budget: Budget | None = None
     marks: FenceMarks | None = None
 
 
@@ -75,86 +85,70 @@ def standard_tools(
     :param archives: of the files; a run that goes on has unpacked some again.
     """
     given = models or ToolModels()
-    tools = ToolSet()
-    _register_run_python(tools, files, sandbox)
-    ask_about = _register_ask_llm(tools, given.chat, given.marks or FenceMarks())
-    inspector = FileInspector(files, FileConverter(), ask_about if given.chat is not None else None)
-    register_inspect_file(tools, inspector)
-    register_extract_zip(tools, archives or Archives(files), inspector)
-    register_media_tools(tools, files, given.vision, given.speech)
-    register_web_tools(tools, web or WebTools())
-    return tools
+    model, marks = given.chat, given.marks or FenceMarks()
+    archives, web = archives or Archives(files), web or WebTools()
+    media = MediaTools(files, given.vision, given.speech, given.budget)
 
-
-def _register_run_python(tools: ToolSet, task_files: TaskFiles, sandbox: Sandbox) -> None:
-    async def run_python(code: str, files: Sequence[str] | None = None) -> ToolAnswer:
-        chosen = {name: task_files.find(name) for name in (task_files.names if files is None else files)}
-        result = await sandbox.run(code, files=chosen)
-        if result.ended == "ok":
-            return ToolAnswer(ok=True, status="ok", body={"stdout": result.stdout})
-        why = _WHY.get(result.ended, "the code raised an error").format(sandbox.limits)
-        body = {"error": why, "stdout": result.stdout, "stderr": result.stderr}
-        return ToolAnswer(ok=False, status=result.ended, body=body)
-
-    tools.register(
-        run_python,
-        name="run_python",
-        description=(
-            "Run Python code and return what it prints: calculations, statistics, sorting and counting, dates, text processing,"
-            " simulations, reading the files of the task by their names. Print every result. The code has no network, no other files,"
-            f" no child processes, and {sandbox.limits.seconds:g} seconds."
-        ),
-        inputs={
-            "code": {"type": "string", "description": "Python 3 that prints its results."},
-            "files": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Names of the files that the code opens; without it, all files of the task.",
-            },
-        },
-        required=("code",),
-        outputs={"stdout": {"type": "string", "description": "What the code printed."}},
-        check=sandbox.check,
-        timeout_s=sandbox.limits.seconds + _STARTING_S,
-    )
-
-
-def _register_ask_llm(tools: ToolSet, model: ChatModel | None, marks: FenceMarks) -> AskAbout:
-    """Register the tool, and return what asks the same model about a text."""
-
-    async def check() -> None:
+    async def check_model() -> None:
         if model is None:
             raise UnsupportedError("no model is configured", subject="ask_llm", remedy="Configure one")
 
-    async def ask(system: str, question: str, text: str = "") -> dict[str, Any]:
-        await check()
-        if not question.strip():
-            raise ToolRequestError("there is no question", subject="question", remedy="Ask what you want to know.")
-        asked = question.strip()[:_QUESTION_CHARS]
-        user = f"{marks.fenced(text)}\n\nQuestion: {asked}" if text else asked
-        messages = (Message("system", system), Message("user", user))
-        chat: Any = model
-        answer = await on_a_thread("ask-llm", lambda: chat.complete(messages, max_tokens=_ANSWER_TOKENS))
-        cut = {"note": "the answer was cut off"} if answer.truncated else {}
-        return {"answer": answer.text.strip(), **cut}
-
     async def ask_llm(question: str) -> dict[str, Any]:
-        return await ask(_KNOWLEDGE, question)
+        await check_model()
+        return await _asked(model, _KNOWLEDGE, _question(question))
 
     async def ask_about(text: str, question: str) -> dict[str, Any]:
-        return await ask(_TEXT, question, text)
+        return await _asked(model, _TEXT, f"{marks.fenced(text)}\n\nQuestion: {_question(question)}")
 
-    tools.register(
-        ask_llm,
-        name="ask_llm",
-        description=(
-            "Ask a language model for general knowledge, a definition, a translation, a summary or a judgement about a text that stands in"
-            " the question. It sees nothing of the task but the question, has no files and no web, and can be wrong."
+    async def run_python(code: str, files: Sequence[str] | None = None) -> ToolAnswer:
+        return await _run(sandbox, code, {name: find(name) for name in (all_files() if files is None else files)})
+
+    find, all_files = files.find, lambda: files.names
+    inspector = FileInspector(files, FileConverter(), ask_about if model is not None else None)
+    functions: dict[str, tuple[Callable[..., Awaitable[Any]], Callable[[], Awaitable[None]] | None]] = {
+        "run_python": (run_python, sandbox.check),
+        "ask_llm": (ask_llm, check_model),
+        "inspect_file": (inspector.inspect_file, None),
+        "extract_zip": (zip_tool(archives, inspector), archives.check),
+        "inspect_image" if given.vision is not None else "inspect_image by its text": (
+            media.inspect_image,
+            media.check_images,
         ),
-        inputs={"question": {"type": "string", "description": "The question, with all that is needed to answer it."}},
-        required=("question",),
-        outputs={"answer": {"type": "string", "description": "What the model answered."}},
-        check=check,
-        timeout_s=600.0,
-    )
-    return ask_about
+        "transcribe_audio": (media.transcribe_audio, media.check_recordings),
+        "search": (web.search, web.check_search),
+        "wikipedia": (web.wikipedia, web.check_wiki),
+    }
+    functions |= {
+        each.__name__: (each, web.check_pages)
+        for each in (web.visit, web.page_down, web.page_up, web.find, web.find_next)
+    }
+    text = package_files("planners.kgot.tools").joinpath("tools.yaml").read_text(encoding="utf-8")
+    told = yaml.safe_load(text.replace("{seconds:g}", f"{sandbox.limits.seconds:g}"))
+    told["run_python"]["timeout_s"] = sandbox.limits.seconds + _STARTING_S
+    tools = ToolSet()
+    for key, (function, check) in functions.items():
+        tools.register(function, name=key.partition(" ")[0], check=check, **told[key])
+    return tools
+
+
+async def _run(sandbox: Sandbox, code: str, files: Mapping[str, Path]) -> ToolAnswer:
+    """Run code of a model. Of code that failed the body has ``stderr`` and ``error`` too."""
+    result = await sandbox.run(code, files=files)
+    if result.ended == "ok":
+        return ToolAnswer(ok=True, status="ok", body={"stdout": result.stdout})
+    why = _WHY.get(result.ended, "the code raised an error").format(sandbox.limits)
+    body = {"error": why, "stdout": result.stdout, "stderr": result.stderr}
+    return ToolAnswer(ok=False, status=result.ended, body=body)
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise ToolRequestError("there is no question", subject="question", remedy="Ask what you want to know.")
+    return text.strip()[:_QUESTION_CHARS]
+
+
+async def _asked(model: Any, system: str, user: str) -> dict[str, Any]:
+    messages = (Message("system", system), Message("user", user))
+    answer = await on_a_thread("ask-llm", lambda: model.complete(messages, max_tokens=_ANSWER_TOKENS))
+    cut = {"note": "the answer was cut off"} if answer.truncated else {}
+    return {"answer": answer.text.strip(), **cut}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 import csv
 import difflib
 import inspect
@@ -14,7 +13,7 @@ import os
 import re
 import secrets
 import zipfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, TypeAlias
@@ -24,7 +23,6 @@ from ontology.errors import DocumentError, InvalidArgumentError, MissingExtraErr
 from ontology.extras import how_to_install
 from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
-from planners.kgot.tools.tool_set import ToolSet
 
 __all__ = [
     "CONVERTED",
@@ -33,9 +31,9 @@ __all__ = [
     "FileConverter",
     "FileInspector",
     "TaskFiles",
+    "binary_kind",
     "file_kind",
     "opened_zip",
-    "register_inspect_file",
     "unread_kinds",
 ]
 
@@ -58,15 +56,25 @@ _CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=2**30, output_bytes=8 * 2
 """A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file."""
 _MOST_TABLE_CHARS = 2 * 2**20
 """Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB."""
-_DIRECTORY_BYTES = 2**20
-"""Of the directory of an archive: over 10,000 entries with names as they are; 500 files take 50 kB. Each becomes an object of 400 bytes."""
+_MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
 _ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "text": "txt", "ndjson": "jsonl", "log": "txt"}
 _MAGIC = {
     "zip": (b"PK\x03\x04", b"PK\x05\x06"),  # the second: without a file
     "ole": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
     "image": (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"),
-    "audio": (b"ID3", b"\xff\xfb", b"OggS", b"fLaC"),
+    "audio": (
+        b"ID3",
+        b"\xff\xfb",
+        b"\xff\xf3",
+        b"\xff\xf2",
+        b"\xff\xfa",
+        b"\x00\x00\x01",
+        b"OggS",
+        b"fLaC",
+        b"\x1aE\xdf\xa3",
+    ),
 }
+"""Kind → what its files begin with, by the specifications of their formats; some of audio may hold a film too."""
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
 _MARK_BYTES = 1_024  # in which readers accept the mark of a pdf
 _OTHER_TOOLS = {"zip": "extract_zip", "image": "inspect_image", "audio": "transcribe_audio"}
@@ -181,7 +189,7 @@ def file_kind(name: str, content: bytes) -> str:
         raise DocumentError("the file is empty", subject=name, reason="empty")
     said = PurePath(name).suffix.lower().removeprefix(".")
     said = _ENDINGS.get(said, said)
-    found = _binary_kind(name, content)
+    found = binary_kind(name, content)
     if found == "ole":
         problem = "the file is encrypted, or of an Office before 2007"
         raise DocumentError(problem, subject=name, remedy="Save it without a password, in a format of today")
@@ -197,10 +205,12 @@ def file_kind(name: str, content: bytes) -> str:
     return "html" if looks_like_html or said == "html" else "txt"
 
 
-def _binary_kind(name: str, content: bytes) -> str:
+def binary_kind(name: str, content: bytes) -> str:
     """Return the kind of what is no text; empty of a text, and of what nobody here knows."""
     if content[:4] == b"RIFF":
         return {b"WEBP": "image", b"WAVE": "audio"}.get(content[8:12], "")
+    if content[4:8] == b"ftyp":
+        return "audio"
     found = next((kind for kind, magic in _MAGIC.items() if content.startswith(magic)), "")
     if found == "zip":
         try:
@@ -212,35 +222,18 @@ def _binary_kind(name: str, content: bytes) -> str:
     return found or ("pdf" if b"%PDF-" in content[:_MARK_BYTES] else "")
 
 
-class _ArchiveBytes(io.BytesIO):
-    """The bytes of an archive; while it is opened, what is read at once is bounded. Its directory is read at once, whatever number of
-    entries its end record says, in the record of 32 or of 64 bits.
-    """
-
-    name = ""
-    is_bounded = True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if self.is_bounded and (size is None or not 0 <= size <= _DIRECTORY_BYTES):
-            if self.getbuffer().nbytes - self.tell() > _DIRECTORY_BYTES:
-                problem = f"the directory of the archive has more than {_DIRECTORY_BYTES:,} bytes"
-                raise TooLargeError(problem, subject=self.name)
-        return super().read(size)
-
-
-@contextlib.contextmanager
-def opened_zip(name: str, content: bytes) -> Iterator[zipfile.ZipFile]:
-    """Open an archive whose directory is of modest size; a larger one is not read.
+def opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
+    """Open an archive, unless it has so many entries that their list alone takes much memory.
 
     :param name: of the file, for errors.
-    :raises TooLargeError: when it is larger.
+    :raises TooLargeError: when it has.
     :raises zipfile.BadZipFile: when this is no archive.
     """
-    raw = _ArchiveBytes(content)
-    raw.name = name
-    with zipfile.ZipFile(raw) as archive:
-        raw.is_bounded = False
-        yield archive
+    if (
+        content.count(b"PK\x01\x02") > _MOST_ENTRIES
+    ):  # each entry of the directory begins so, whatever number the archive says
+        raise TooLargeError(f"the directory of the archive has more than {_MOST_ENTRIES:,} entries", subject=name)
+    return zipfile.ZipFile(io.BytesIO(content))
 
 
 def _decoded(name: str, content: bytes) -> str:
@@ -333,7 +326,7 @@ def _convert(kind: str, charset: str, base: str) -> None:
                 link.attrs = {"href": address}
             else:
                 link.unwrap()
-        options = dict.fromkeys(("escape_asterisks", "escape_underscores", "escape_misc"), False)
+        options: Any = dict.fromkeys(("escape_asterisks", "escape_underscores", "escape_misc"), False)
         try:
             text = MarkdownConverter(heading_style="ATX", bullets="-", strip=["img"], **options).convert_soup(soup)
         except RecursionError:  # nested too deeply for headings and lists
@@ -524,31 +517,3 @@ def _records(table: Iterable[list[str]], with_commas: bool = False) -> list[dict
         numeric = all(_NUMBER.fullmatch(each) for each in plain if each)
         columns.append([json.loads(each) if each else None for each in plain] if numeric else list(column))
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def register_inspect_file(tools: ToolSet, inspector: FileInspector) -> str:
-    """Register the tool and return its id."""
-    return tools.register(
-        inspector.inspect_file,
-        name="inspect_file",
-        description=(
-            "Read a file of the task: documents and tables (pdf, docx, xlsx, html) as Markdown; csv, tsv, json, jsonl, md and txt as they"
-            " are. Long files come in pages. With a question, a model answers it from the page, and the text is not returned. For images,"
-            " recordings and archives there are other tools."
-        ),
-        inputs={
-            "file": {"type": "string", "description": "Name of the file, for example report.pdf."},
-            "page": {"type": "integer", "minimum": 1, "description": "Page of a long file, from 1."},
-            "question": {
-                "type": "string",
-                "description": "What you want to know of the page; without it, the text is returned.",
-            },
-        },
-        required=("file",),
-        outputs={
-            "text": {"type": "string", "description": "Text of the page."},
-            "answer": {"type": "string", "description": "Answer to the question."},
-            "pages": {"type": "integer", "description": "How many pages the file has."},
-        },
-        timeout_s=600.0,
-    )

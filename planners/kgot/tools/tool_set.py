@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pydantic_core
 
-from egotools import ClientError, PythonCall, Tool, ToolRequestError
+from egotools import ClientError, Tool, ToolRequestError
 from egotools.call import Argument, Call
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.live_tool import StrongerEffectError, stronger_effect
@@ -43,7 +43,6 @@ __all__ = ["NAMESPACE", "NOT_INSTALLED", "IntegratedTool", "ToolSet", "base_tool
 NAMESPACE = "kgot"
 NOT_INSTALLED = "not installed"
 """Status of an answer of a tool that lacks a package or the isolation of code on this machine: another attempt helps when they are there."""
-_LACKS = (MissingExtraError, IsolationError)
 _MAX_DESCRIPTION = 1_024
 """Characters of a description: servers with the OpenAI interface refuse a function with more."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # legal as a function of every model runtime
@@ -56,9 +55,9 @@ class IntegratedTool:
     """A tool that runs in this process.
 
     :param name: letters, digits and ``_``.
+    :param function: takes the arguments by name; returns JSON values, or a whole :class:`ToolAnswer`.
     :param inputs: name → JSON Schema of each argument.
     :param required: names of the arguments without which it cannot be called.
-    :param function: takes the arguments by name; returns JSON values, or a whole :class:`ToolAnswer`.
     :param check: raises why the tool cannot be used here; None: it always can.
     :param timeout_s: seconds for a call.
     :raises InvalidArgumentError: when the name is none, the description is empty or too long, or a required argument is unknown.
@@ -68,25 +67,22 @@ class IntegratedTool:
     description: str
     function: Callable[..., Awaitable[Any]]
     inputs: Mapping[str, Mapping[str, Any]]
-    required: tuple[str, ...] = ()
+    required: Sequence[str] = ()
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     effect: Effect = "read"
     check: Callable[[], Awaitable[None]] | None = None
     timeout_s: float = 120.0
 
     def __post_init__(self) -> None:
-        problem, remedy = "", ""
+        fault = ""
         if not _NAME.fullmatch(self.name):
-            problem, remedy = "this is no name of a tool", "Use letters, digits and _, at most 64"
+            fault = "this is no name of a tool: it has letters, digits and _, at most 64"
         elif not 0 < len(self.description.strip()) <= _MAX_DESCRIPTION:
-            problem, remedy = (
-                f"the description has {len(self.description):,} characters",
-                f"Use 1 to {_MAX_DESCRIPTION:,}",
-            )
+            fault = f"the description has {len(self.description):,} characters, and not 1 to {_MAX_DESCRIPTION:,}"
         elif unknown := set(self.required) - set(self.inputs):
-            problem = f"the required argument {min(unknown)!r} is not among its inputs"
-        if problem:
-            raise InvalidArgumentError(problem, subject=self.name, remedy=remedy)
+            fault = f"the required argument {min(unknown)!r} is not among its inputs"
+        if fault:
+            raise InvalidArgumentError(fault, subject=self.name)
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -94,12 +90,6 @@ class IntegratedTool:
         properties = {name: dict(schema) for name, schema in self.inputs.items()}
         required = list(self.required)
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-    @property
-    def call(self) -> Call:
-        """How it is called."""
-        arguments = tuple(Argument(name=name, location="argument") for name in self.inputs)
-        return Call(protocol="python", operation=f"{NAMESPACE}:{self.name}", arguments=arguments)
 
     def document(self) -> dict[str, Any]:
         """Return the tool as a row of a table of tools, which ``egotools build`` reads."""
@@ -122,6 +112,7 @@ class IntegratedTool:
 
     def tool(self) -> Tool:
         """Return the tool as the service would return it, for who binds tools without asking the service."""
+        arguments = tuple(Argument(name=name, location="argument") for name in self.inputs)
         return Tool(
             id=f"{NAMESPACE}/{self.name}",
             name=self.name,
@@ -129,7 +120,7 @@ class IntegratedTool:
             description=self.description,
             namespace=NAMESPACE,
             input_schema_json=json.dumps(self.schema),
-            call=self.call,
+            call=Call(protocol="python", operation=f"{NAMESPACE}:{self.name}", arguments=arguments),
             call_name=self.name,
             effect=self.effect,
         )
@@ -150,9 +141,7 @@ class ToolSet:
         tool = IntegratedTool(function=function, **parts)
         id_ = f"{NAMESPACE}/{tool.name}"
         if id_ in self._tools:
-            raise InvalidArgumentError(
-                "a tool of this name is registered", subject=tool.name, remedy="Choose another name"
-            )
+            raise InvalidArgumentError("a tool of this name is registered", subject=tool.name)
         self._tools[id_] = tool
         return id_
 
@@ -175,7 +164,8 @@ class ToolSet:
         One that is not ready answers later calls with the reason.
         """
         faults = await asyncio.gather(*(_fault(tool) for tool in self._tools.values()))
-        self._unusable = {id_: fault for id_, fault in zip(self._tools, faults, strict=True) if fault is not None}
+        self._unusable.clear()
+        self._unusable |= {id_: fault for id_, fault in zip(self._tools, faults, strict=True) if fault is not None}
         return {id_: fault.body["error"] for id_, fault in self._unusable.items()}
 
     async def call(self, id_: str, arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -186,14 +176,12 @@ class ToolSet:
         :raises ClientDeadlineError: when it takes too long.
         :raises BudgetExceededError: when it asks a model, and the budget is used up.
         """
-        tool = self._tools.get(id_)
-        if tool is None:
-            raise NotFoundError("there is no integrated tool of this id", subject=id_)
         if id_ in self._unusable:
             return self._unusable[id_]
-        request = build_request(tool.call, arguments, schema=tool.schema)
-        if not isinstance(request, PythonCall):
-            raise ToolRequestError("this tool is no function", subject=id_)
+        if id_ not in self._tools:
+            raise NotFoundError("there is no integrated tool of this id", subject=id_)
+        tool = self._tools[id_]
+        request: Any = build_request(tool.tool().call, arguments, schema=tool.schema)
         return await _answer(tool, id_, request.arguments)
 
     def invoker(self, inner: ToolInvoker | None = None) -> ToolInvoker:
@@ -212,8 +200,7 @@ class ToolSet:
         :param most: tools of an answer.
         :param always: ids of tools of this set; they take the last places where a search does not find them.
         """
-        found = [self._tools[id_].tool() for id_ in always if id_ in self._tools and id_ not in self._unusable]
-        return _ReadyFinder(inner, most, self._unusable, found)
+        return _ReadyFinder(inner, most, self._unusable, [tool for tool in self.tools() if tool.id in always])
 
 
 class _ToolSetInvoker:
@@ -223,17 +210,15 @@ class _ToolSetInvoker:
         self._inner = inner
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`ToolInvoker`."""
         if tool.id in self._own:
             effect = self._own[tool.id].effect
             if stronger_effect(tool.effect, effect) != (tool.effect or "change"):
                 raise StrongerEffectError(replace(tool, effect=effect))
             return await self._tools.call(tool.id, arguments)
-        if self._inner is None:
-            raise ToolRequestError(
-                "nothing here calls this tool", subject=tool.id, remedy=f"Tools: {', '.join(self._own)}."
-            )
-        return await self._inner.invoke(tool, arguments)
+        if self._inner is not None:
+            return await self._inner.invoke(tool, arguments)
+        known = f"Tools: {', '.join(self._own)}."
+        raise ToolRequestError("nothing here calls this tool", subject=tool.id, remedy=known)
 
 
 class _ReadyFinder:
@@ -241,21 +226,17 @@ class _ReadyFinder:
         self._inner = inner
         self._most = most
         self._unready = unready
-        self._always = {tool.id: tool for tool in always}
+        self._always = always
 
     async def find(self, request: str) -> FoundTools:
-        """See :class:`Finder`."""
         found = await self._inner.find(request)
-        ready = [each for each in found.tools if each.tool.id not in self._unready]
-        others = [each.tool.id for each in ready if each.tool.id not in self._always]
-        kept = {*others[: max(0, self._most - len(self._always))], *self._always}
-        tools = [each for each in ready if each.tool.id in kept]
-        known = {each.tool.id for each in tools}
-        tools += [
-            FoundTool(rank=0, score=0.0, explanation="always at hand for the files of a task", tool=tool)
-            for id_, tool in self._always.items()
-            if id_ not in known
-        ]
+        always = {tool.id: tool for tool in self._always if tool.id not in self._unready}
+        ready = {each.tool.id: each for each in found.tools if each.tool.id not in self._unready}
+        others = [id_ for id_ in ready if id_ not in always][: max(0, self._most - len(always))]
+        tools = [each for id_, each in ready.items() if id_ in always or id_ in others]
+        why = "always at hand for the files of a task"
+        added = [tool for id_, tool in always.items() if id_ not in ready]
+        tools += [FoundTool(rank=0, score=0.0, explanation=why, tool=tool) for tool in added]
         return replace(found, tools=tuple(replace(each, rank=rank) for rank, each in enumerate(tools, 1)))
 
 
@@ -270,10 +251,8 @@ async def _answer(tool: IntegratedTool, id_: str, arguments: Mapping[str, Any]) 
         return _failed("the tool waited too long for something")
     except (BudgetExceededError, DeadlineError, ClientError):
         raise
-    except EgotoolsError as error:
-        return _failed(str(error), NOT_INSTALLED if isinstance(error, _LACKS) else "error")
-    except Exception as error:  # of code that another registered
-        return _failed(f"{type(error).__name__}: {error}")
+    except Exception as error:  # also of code that another registered
+        return _failed(error)
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(ok=True, status="ok", body=value)
     try:
         encoded = pydantic_core.to_json(answer.body, inf_nan_mode="null")
@@ -284,22 +263,22 @@ async def _answer(tool: IntegratedTool, id_: str, arguments: Mapping[str, Any]) 
     return replace(answer, body=pydantic_core.from_json(encoded), size=len(encoded))
 
 
-def _failed(problem: str, status: str = "error") -> ToolAnswer:
-    return ToolAnswer(ok=False, status=status, body={"error": problem})
-
-
 async def _fault(tool: IntegratedTool) -> ToolAnswer | None:
     """Return the answer of a tool that cannot be used, which says why; None where it can."""
-    if tool.check is None:
-        return None
     try:
-        await tool.check()
-    except (EgotoolsError, ClientError) as error:
-        return _failed(str(error), NOT_INSTALLED if isinstance(error, _LACKS) else "not ready")
+        if tool.check is not None:
+            await tool.check()
     except Exception as error:
-        problem = ToolCallError(f"its check failed ({type(error).__name__}: {error})", subject=tool.name)
-        return _failed(str(problem), "not ready")
+        return _failed(error, "not ready")
     return None
+
+
+def _failed(problem: str | Exception, status: str = "error") -> ToolAnswer:
+    if isinstance(problem, MissingExtraError | IsolationError):
+        status = NOT_INSTALLED
+    if isinstance(problem, Exception) and not isinstance(problem, EgotoolsError | ClientError):
+        problem = f"{type(problem).__name__}: {problem}"
+    return ToolAnswer(ok=False, status=status, body={"error": str(problem)})
 
 
 def register_langchain(tools: ToolSet, tool: BaseTool, *, effect: Effect = "change") -> str:
@@ -309,9 +288,8 @@ def register_langchain(tools: ToolSet, tool: BaseTool, *, effect: Effect = "chan
     :raises InvalidArgumentError: when its description is empty or longer than models take, or its name is taken or cannot be one.
     :raises MissingPackageError: without the extra ``langchain``.
     """
+    import egotools.integrations.langchain  # noqa: F401, I001  # first: it checks the versions
     from langchain_core.tools import ToolException
-
-    import egotools.integrations.langchain  # noqa: F401  # checks the versions
 
     async def call(**arguments: Any) -> Any:
         try:
@@ -352,9 +330,8 @@ def base_tools(tools: Iterable[Tool], invoker: ToolInvoker) -> list[BaseTool]:
     :param invoker: asks for consent where a call needs it.
     :raises MissingPackageError: without the extra ``langchain``.
     """
+    from egotools.integrations.langchain import structured_tool  # noqa: I001  # first: it checks the versions
     from langchain_core.tools import ToolException
-
-    from egotools.integrations.langchain import structured_tool  # first: it checks the versions
 
     def base_tool(tool: Tool) -> BaseTool:
         async def acall(arguments: dict[str, Any]) -> str:

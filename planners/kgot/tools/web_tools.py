@@ -22,14 +22,13 @@ from egotools.calling.tool_answer import compressed, too_slow, unreachable
 from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedError
 from ontology.urls import check_http_url
 from planners.kgot.tools.task_files import FileConverter
-from planners.kgot.tools.tool_set import ToolSet
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
 
-__all__ = ["WebEndpoints", "WebLimits", "WebTools", "register_web_tools"]
+__all__ = ["WebEndpoints", "WebLimits", "WebTools"]
 
 VIEW_CHARS = 6_000
 """Of a view: about 1,500 tokens, so that eight answers fit the window of a small model beside the graph (16,384 tokens)."""
@@ -444,70 +443,3 @@ def _places(views: tuple[str, ...], wanted: str) -> Iterator[tuple[int, int]]:
         while start >= 0:
             yield number, start
             start = folded.find(wanted, start + len(wanted))
-
-
-def register_web_tools(tools: ToolSet, web: WebTools) -> tuple[str, ...]:
-    """Register the seven tools and return their ids."""
-    page = {
-        "url": {"type": "string", "description": "Address of the page."},
-        "title": {"type": "string", "description": "Title of the page."},
-        "page": {"type": "integer", "description": "Number of the part that is shown."},
-        "pages": {"type": "integer", "description": "Number of all parts."},
-        "text": {"type": "string", "description": "Text of this part."},
-    }
-    results = {"results": {"type": "array", "description": "What was found: title, url, text, date."}}
-    query = {"query": {"type": "string", "description": "Words, as for a search engine."}}
-    opened = {"url": {"type": "string", "description": "Address of the page; leave it out for the last visited one."}}
-    address = {"url": {"type": "string", "description": "Address, for example https://example.org/page."}}
-    words = {"words": {"type": "string", "description": "Words as they stand in the page."}, **opened}
-    rows: tuple[tuple[Any, Any, Mapping[str, Any], tuple[str, ...], str], ...] = (
-        (
-            web.search,
-            web.check_search,
-            query,
-            ("query",),
-            "Search the web by a search engine. Returns titles, addresses and short texts of pages; visit one to read it.",
-        ),
-        (
-            web.wikipedia,
-            web.check_wiki,
-            query,
-            ("query",),
-            "Open the Wikipedia article that fits words best and return the first part of its text; page_down goes on.",
-        ),
-        (
-            web.visit,
-            web.check_pages,
-            address,
-            ("url",),
-            "Open a web page by its address and return the first part of its text, with links; page_down goes on, find looks for words.",
-        ),
-        (web.page_down, web.check_pages, opened, (), "Read the next part of a web page."),
-        (web.page_up, web.check_pages, opened, (), "Read the part before in a web page."),
-        (
-            web.find,
-            web.check_pages,
-            words,
-            ("words",),
-            "Look for words in a whole web page, and show the part where they stand first.",
-        ),
-        (
-            web.find_next,
-            web.check_pages,
-            opened,
-            (),
-            "Show the next place of the words that find looked for in a web page.",
-        ),
-    )
-    return tuple(
-        tools.register(
-            function,
-            name=function.__name__,
-            description=description,
-            inputs=inputs,
-            required=required,
-            outputs=results if function == web.search else page,
-            check=check,
-        )
-        for function, check, inputs, required, description in rows
-    )

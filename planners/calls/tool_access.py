@@ -245,13 +245,10 @@ class CallPipeline:
     def _needs_question(self, tool: Tool) -> bool:
         decision = "allow" if self._ask is None else self._policy.decision(tool)
         if decision == "deny":
-            raise PermissionDeniedError(
-                "the policy of the operator refuses calls of this tool; nothing was sent",
-                code="PERMISSION_DENIED",
-                reason="CALL_DENIED",
-                subject=tool.id,
-                remedy="Ask the operator to allow it, or leave the call out.",
-            )
+            problem = "the policy of the operator refuses calls of this tool; nothing was sent"
+            remedy = "Ask the operator to allow it, or leave the call out."
+            said: dict[str, str] = {"code": "PERMISSION_DENIED", "reason": "CALL_DENIED", "remedy": remedy}
+            raise PermissionDeniedError(problem, subject=tool.id, **said)
         return decision == "ask"
 
     async def _confirm(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:

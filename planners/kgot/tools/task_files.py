@@ -97,8 +97,8 @@ class TaskFiles:
         self._files: dict[str, Path] = {}
         for path in files:
             if path.name in self._files:
-                problem, remedy = "two files of the task have this name", "Rename one: tools know files by their names"
-                raise InvalidArgumentError(problem, subject=path.name, remedy=remedy)
+                problem = "two files of the task have this name, by which tools know them"
+                raise InvalidArgumentError(problem, subject=path.name, remedy="Rename one")
             os.close(open_regular(path, path.name))
             self._files[path.name] = path
 
@@ -117,9 +117,8 @@ class TaskFiles:
         close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)
         hint = f"Did you mean {close[0]}? " if close else ""
         known = ", ".join(self.names[:20]) or "none"
-        raise ToolRequestError(
-            "there is no such file", subject="file", remedy=f"{hint}Name a file of the task: {known}."
-        )
+        remedy = f"{hint}Name a file of the task: {known}."
+        raise ToolRequestError("there is no such file", subject="file", remedy=remedy)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """Return the content of a file.
@@ -132,11 +131,8 @@ class TaskFiles:
         with os.fdopen(fd, "rb") as file:
             size = os.fstat(fd).st_size
             if size > max_bytes:
-                raise TooLargeError(
-                    f"the file has {size:,} bytes; {max_bytes:,} are the most that are read",
-                    subject=name,
-                    remedy="Use a smaller file, or read a part of it by Python",
-                )
+                problem = f"the file has {size:,} bytes; {max_bytes:,} are the most that are read"
+                raise TooLargeError(problem, subject=name, remedy="Use a smaller file, or read a part of it by Python")
             return file.read(max_bytes)
 
     def add(self, path: str, content: bytes, *, name: str = "") -> str:
@@ -229,9 +225,8 @@ def opened_zip(name: str, content: bytes) -> zipfile.ZipFile:
     :raises TooLargeError: when it has.
     :raises zipfile.BadZipFile: when this is no archive.
     """
-    if (
-        content.count(b"PK\x01\x02") > _MOST_ENTRIES
-    ):  # each entry of the directory begins so, whatever number the archive says
+    entries = content.count(b"PK\x01\x02")  # each entry of the directory begins so, whatever number the archive says
+    if entries > _MOST_ENTRIES:
         raise TooLargeError(f"the directory of the archive has more than {_MOST_ENTRIES:,} entries", subject=name)
     return zipfile.ZipFile(io.BytesIO(content))
 
@@ -242,10 +237,7 @@ def _decoded(name: str, content: bytes) -> str:
     :raises DocumentError: when it has zero bytes, as texts have not.
     """
     encoding = next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "")
-    try:
-        text = content.decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        text = content.decode(encoding or "cp1252", "replace")
+    text = content.decode(encoding or ("utf-8" if _is_utf8(content) else "cp1252"), "replace")
     if "\0" in text:
         raise DocumentError("this is no text, and of no kind that is read here", subject=name)
     return text

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     import httpx
 
-__all__ = ["WebEndpoints", "WebLimits", "WebTools"]
+__all__ = ["WebEndpoints", "WebTools"]
 
+_REDIRECTS = 5
 VIEW_CHARS = 6_000
 """Of a view: about 1,500 tokens, so that eight answers fit the window of a small model beside the graph (16,384 tokens)."""
 _MOST_PAGES = 16
@@ -64,21 +65,6 @@ _FIELDS = {
     "text": ("snippet", "content"),
     "date": ("date", "publishedDate"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebLimits:
-    """Of one request.
-
-    :param page_bytes: what a page has beyond is cut off. The 90th percentile of HTML documents is below 200 kB; long lists and
-        specifications have 1 to 2 MB.
-    :param seconds: for a page as a whole, redirects included.
-    :param redirects: that are followed.
-    """
-
-    page_bytes: int = 2 * 2**20
-    seconds: float = 20.0
-    redirects: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,42 +128,37 @@ class WebTools:
 
     :param endpoints: without a search or a wiki, these tools are not ready; pages can be visited all the same.
     :param allowed_networks: that are not public and whose pages may be visited all the same.
+    :param timeout_s: seconds for a page as a whole, redirects included.
+    :param page_bytes: what a page has beyond is cut off. The 90th percentile of HTML documents is below 200 kB; long lists and
+        specifications have 1 to 2 MB.
     """
 
     def __init__(
         self,
         endpoints: WebEndpoints | None = None,
         *,
-        limits: WebLimits | None = None,
         allowed_networks: Sequence[Network] = (),
+        timeout_s: float = 20.0,
+        page_bytes: int = 2 * 2**20,
     ) -> None:
         self._endpoints = endpoints or WebEndpoints()
-        self._limits = limits or WebLimits()
+        self._timeout_s = timeout_s
+        self._page_bytes = page_bytes
         self._allowed = tuple(allowed_networks)
         self._converter = FileConverter()
         self._pages: dict[str, _Page] = {}
 
     async def check_search(self) -> None:
-        """Find out whether a search endpoint is configured; it is not asked, which may cost money.
-
-        :raises UnsupportedError: when none is.
-        """
+        """Raise :class:`UnsupportedError` when no search endpoint is configured; it is not asked, which may cost money."""
         _configured("search", self._endpoints.search)
 
     async def check_wiki(self) -> None:
-        """Find out whether a wiki is configured and its articles can be read.
-
-        :raises UnsupportedError: when none is. Further errors as of :meth:`check_pages`.
-        """
+        """Raise :class:`UnsupportedError` when no wiki is configured; else see :meth:`check_pages`."""
         _configured("wiki", self._endpoints.wiki)
         await self.check_pages()
 
     async def check_pages(self) -> None:
-        """Find out whether HTML can be made text here.
-
-        :raises MissingExtraError: without the extra ``files``.
-        :raises IsolationError: when that cannot be isolated.
-        """
+        """Raise why HTML cannot be made text here; see :meth:`FileConverter.check`."""
         await self._converter.check()
 
     async def search(self, query: str) -> dict[str, Any]:
@@ -187,11 +168,9 @@ class WebTools:
         answer = await self._json(url, self._endpoints.search_headers)
         listed = next((answer[name] for name in _LISTS if isinstance(answer.get(name), list)), None)
         if listed is None:
-            raise ToolCallError(
-                f"the search endpoint answers without {' or '.join(_LISTS)}",
-                subject=_host(url),
-                remedy="Configure an endpoint that answers as SerpAPI or SearXNG do",
-            )
+            problem = f"the search endpoint answers without {' or '.join(_LISTS)}"
+            remedy = "Configure an endpoint that answers as SerpAPI or SearXNG do"
+            raise ToolCallError(problem, subject=_host(url), remedy=remedy)
         found = [_result(each) for each in listed if isinstance(each, Mapping)]
         return {"results": [each for each in found if each["url"]][:_MOST_RESULTS]}
 
@@ -222,7 +201,7 @@ class WebTools:
         from egotools.calling.guarded_transport import GuardedTransport
 
         transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self._allowed)
-        found = await self._fetched(_checked(url), transport, self._limits.redirects, {})
+        found = await self._fetched(_checked(url), transport, _REDIRECTS, {})
         if found.media_type in _HTML:
             title, text = await self._converter.convert(found.url, "page", found.content, found.charset, found.url)
         else:
@@ -297,11 +276,9 @@ class WebTools:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, Mapping):
-            raise ToolCallError(
-                "the endpoint answers with what is no object of JSON, or with too many bytes",
-                subject=_host(url),
-                remedy="Check its address; a search engine may have to allow the format JSON",
-            )
+            problem = "the endpoint answers with what is no object of JSON, or with too many bytes"
+            remedy = "Check its address; a search engine may have to allow the format JSON"
+            raise ToolCallError(problem, subject=_host(url), remedy=remedy)
         return answer
 
     async def _fetched(
@@ -310,7 +287,7 @@ class WebTools:
         """Follow redirects one by one: each goes through the guard as a request of its own, without cookies."""
         import httpx
 
-        host, timeout_s = _host(url), self._limits.seconds
+        host, timeout_s = _host(url), self._timeout_s
         client = httpx.AsyncClient(
             transport=transport, timeout=timeout_s, headers={**_HEADERS, **headers}, verify=_certificates()
         )
@@ -350,13 +327,15 @@ class WebTools:
             problem = f"the server answered with {said}, not with text"
         if problem:
             raise ToolCallError(problem, subject=host, remedy="Try another address")
-        content, most = bytearray(), self._limits.page_bytes
+        content = bytearray()
         async for chunk in response.aiter_raw():
             content += chunk
-            if len(content) > most:
+            if len(content) > self._page_bytes:
                 break
         charset = response.charset_encoding or ""
-        return _Fetched(str(response.url), kind, charset, bytes(content[:most]), len(content) > most)
+        return _Fetched(
+            str(response.url), kind, charset, bytes(content[: self._page_bytes]), len(content) > self._page_bytes
+        )
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 from egotools import ClientDeadlineError, PermissionDeniedError, ToolRequestError, UnavailableError
 from egotools.calling.address_guard import parse_networks
 from ontology.errors import ToolCallError
-from planners.kgot.tools.web_tools import WebEndpoints, WebLimits, WebTools
+from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 from tests.harness.http_server import Arrived, Loopback, Reply
 
 _HERE = parse_networks(["127.0.0.1/32"])
@@ -50,7 +50,7 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def web() -> WebTools:
-    return WebTools(allowed_networks=_HERE, limits=WebLimits(seconds=5.0))
+    return WebTools(allowed_networks=_HERE, timeout_s=5.0)
 
 
 async def test_a_page_is_read(web: WebTools, server: Loopback) -> None:
@@ -109,11 +109,11 @@ async def test_a_page_that_is_refused(
 
 
 async def test_an_endless_page_is_cut_off_in_bytes_and_ended_in_seconds(server: Loopback) -> None:
-    few = WebTools(allowed_networks=_HERE, limits=WebLimits(page_bytes=1_000))
+    few = WebTools(allowed_networks=_HERE, page_bytes=1_000)
     answer = await few.visit(f"{server.url}/long")
     assert len(answer["text"]) <= 1_000
     assert "was cut off" in answer["note"]
-    short = WebTools(allowed_networks=_HERE, limits=WebLimits(seconds=0.3))
+    short = WebTools(allowed_networks=_HERE, timeout_s=0.3)
     with pytest.raises(ClientDeadlineError):
         await short.visit(f"{server.url}/slow")
 

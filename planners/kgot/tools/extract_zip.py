@@ -8,7 +8,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from egotools import ClientError
@@ -51,16 +51,16 @@ class ZipLimits:
     depth: int = 2
 
 
+@dataclass(eq=False, repr=False)
 class Archives:
     """The archives of a run, each unpacked once, into files of the task."""
 
-    def __init__(self, files: TaskFiles, limits: ZipLimits = ZipLimits()) -> None:
-        self.files = files
-        self._limits = limits
-        self._depths: dict[str, int] = {}
-        self._unpacked: dict[str, list[dict[str, Any]]] = {}
-        self._bytes = 0
-        self._one_at_a_time = asyncio.Lock()
+    files: TaskFiles
+    limits: ZipLimits = field(default_factory=ZipLimits)
+    _depths: dict[str, int] = field(default_factory=dict, init=False)
+    _unpacked: dict[str, list[dict[str, Any]]] = field(default_factory=dict, init=False)
+    _bytes: int = field(default=0, init=False)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def check(self) -> None:
         """Find out whether there is a folder for unpacked files.
@@ -91,12 +91,12 @@ class Archives:
             if file in self._unpacked:
                 return self._unpacked[file]
             depth = self._depths.get(file, 0) + 1
-            if depth > self._limits.depth:
+            if depth > self.limits.depth:
                 raise TooLargeError(f"the archive stands {depth - 1} deep in others", subject=file)
             contents = await asyncio.to_thread(self._contents, file)
             self._bytes += sum(len(content) for _, content in contents)
-            if self._bytes > self._limits.run_bytes:
-                most = self._limits.run_bytes
+            if self._bytes > self.limits.run_bytes:
+                most = self.limits.run_bytes
                 raise TooLargeError(f"the archives of this run have more than {most:,} bytes", subject=file)
             made = []
             for path, content in contents:
@@ -108,12 +108,12 @@ class Archives:
 
     def _contents(self, file: str) -> list[tuple[str, bytes]]:
         """Return the path and the content of each file; no more bytes are unpacked than the archive says that it has."""
-        raw = self.files.read(file, self._limits.total_bytes)
+        raw = self.files.read(file, self.limits.total_bytes)
         try:
             with opened_zip(file, raw) as archive:
                 if {"word/document.xml", "xl/workbook.xml"} & set(archive.namelist()):
                     raise DocumentError("this is a document, no archive", subject=file, remedy="Use inspect_file")
-                members = _checked_members(file, archive, len(raw), self._limits)
+                members = _checked_members(file, archive, len(raw), self.limits)
                 return [(each.filename.replace("\\", "/"), _content(archive, each)) for each in members]
         except _DAMAGED as error:
             problem = f"this is no zip archive, or a damaged one ({type(error).__name__})"

@@ -7,6 +7,7 @@ import base64
 import io
 import struct
 import threading
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePath
@@ -58,25 +59,19 @@ _MAX_AUDIO_BYTES = 25 * 2**20
 """Of a recording: the limit of the usual endpoints (OpenAI's, as its reference says)."""
 
 
+@dataclass(frozen=True, slots=True)
 class MediaTools:
     """Looks at the images of a task, and writes down its recordings. What is no image or recording is not sent.
 
     :param vision: a chat model that takes images; None: only the text in images is read.
     :param speech: a model that writes down speech, at ``/audio/transcriptions``, which counts no tokens; None: there is none.
-    :param budget: limit of the vision model, shared with other calls; none where None.
+    :param budget: limit of the vision model, shared with other calls
     """
 
-    def __init__(
-        self,
-        files: TaskFiles,
-        vision: OpenAIEndpoint | None = None,
-        speech: OpenAIEndpoint | None = None,
-        budget: Budget | None = None,
-    ) -> None:
-        self._files = files
-        self._vision = vision
-        self._speech = speech
-        self._budget = budget or Budget()
+    files: TaskFiles
+    vision: OpenAIEndpoint | None = None
+    speech: OpenAIEndpoint | None = None
+    budget: Budget = field(default_factory=Budget)
 
     async def check_images(self) -> None:
         """Find out whether images can be looked at. An endpoint is not asked, which may cost money.
@@ -84,7 +79,7 @@ class MediaTools:
         :raises MissingExtraError: without an endpoint and without the extra ``ocr``.
         :raises ModelError: when that extra lacks its models.
         """
-        if self._vision is None:
+        if self.vision is None:
             _ocr_models()
 
     async def check_recordings(self) -> None:
@@ -92,7 +87,7 @@ class MediaTools:
 
         :raises UnsupportedError: when none is.
         """
-        if self._speech is None:
+        if self.speech is None:
             problem = "no endpoint for recordings is configured"
             raise UnsupportedError(problem, subject="transcribe_audio", remedy="Configure its address")
 
@@ -104,10 +99,10 @@ class MediaTools:
         :raises DocumentError: when it is no image, or damaged.
         :raises ModelError: when the endpoint fails. :raises BudgetExceededError: when the budget is used up; nothing is sent.
         """
-        content = await asyncio.to_thread(self._files.read, file, _MAX_IMAGE_BYTES)
+        content = await asyncio.to_thread(self.files.read, file, _MAX_IMAGE_BYTES)
         image = await asyncio.to_thread(_image, file, content)
         size = {"file": file, "width": image.width, "height": image.height}
-        if (vision := self._vision) is None:
+        if (vision := self.vision) is None:
             lines = await asyncio.to_thread(_text_lines, image)
             note = "only the text of the image was read; nothing here can look at what it shows"
             return {**size, "text": lines[:_MOST_LINES], "note": note}
@@ -126,9 +121,9 @@ class MediaTools:
         :raises ModelError: when the endpoint fails.
         """
         await self.check_recordings()
-        speech: Any = self._speech
+        speech: Any = self.speech
         ending = PurePath(file).suffix.lower()
-        content = await asyncio.to_thread(self._files.read, file, _MAX_AUDIO_BYTES)
+        content = await asyncio.to_thread(self.files.read, file, _MAX_AUDIO_BYTES)
         if ending not in _RECORDINGS or binary_kind(file, content) != "audio":
             problem = f"this is no recording ({', '.join(_RECORDINGS)})"
             raise DocumentError(problem, subject=file, remedy="Use another tool")
@@ -148,7 +143,7 @@ class MediaTools:
         content: Any = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": address}}]
         asked: Any = {"model": vision.model, "messages": [{"role": "user", "content": content}]}
         estimate = _IMAGE_TOKENS + len(text.encode()) // BYTES_PER_TOKEN
-        with self._budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
+        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
             create = vision.client.chat.completions.create
             answer = vision.call(lambda: create(**asked, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS))
             usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one

@@ -87,7 +87,7 @@ def standard_tools(
     given = models or ToolModels()
     model, marks = given.chat, given.marks or FenceMarks()
     archives, web = archives or Archives(files), web or WebTools()
-    media = MediaTools(files, given.vision, given.speech, given.budget)
+    media = MediaTools(files, given.vision, given.speech, given.budget or Budget())
 
     async def check_model() -> None:
         if model is None:

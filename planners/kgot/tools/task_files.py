@@ -14,6 +14,7 @@ import re
 import secrets
 import zipfile
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, TypeAlias
@@ -368,6 +369,7 @@ def _conversion_error(name: str, kinds: Sequence[str], detail: str) -> DocumentE
     return DocumentError(problem, subject=name, remedy="Use another file")
 
 
+@dataclass(eq=False, repr=False)
 class FileInspector:
     """Reads the files of a task.
 
@@ -380,11 +382,10 @@ class FileInspector:
     :param ask: answers questions.
     """
 
-    def __init__(self, files: TaskFiles, converter: FileConverter | None = None, ask: AskAbout | None = None) -> None:
-        self._files = files
-        self._converter = converter
-        self._ask = ask
-        self._kept: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = {}
+    files: TaskFiles
+    converter: FileConverter | None = None
+    ask: AskAbout | None = None
+    _kept: dict[str, tuple[str, list[str], list[dict[str, Any]]]] = field(default_factory=dict, init=False)
 
     async def inspect_file(self, file: str, page: int | None = None, question: str = "") -> dict[str, Any]:
         """Read a file, or a page of it.
@@ -415,21 +416,21 @@ class FileInspector:
         if not question.strip():
             note = {"note": "not the whole table; without a page all its rows are returned"} if rows else {}
             return {**body, "text": text, **note}
-        if self._ask is None:
+        if self.ask is None:
             return {**body, "text": text, "note": "no model is configured that could answer the question"}
-        return {**body, **await self._ask(text, question)}
+        return {**body, **await self.ask(text, question)}
 
     async def _read(self, name: str) -> tuple[str, list[str], list[dict[str, Any]]]:
         """Return the kind of a file, its pages, and the rows of a table that is longer than a page."""
-        content = await asyncio.to_thread(self._files.read, name, _MAX_FILE_BYTES)
+        content = await asyncio.to_thread(self.files.read, name, _MAX_FILE_BYTES)
         kind = await asyncio.to_thread(file_kind, name, content)
         if kind not in CONVERTED:
             text = _decoded(name, content)
-        elif self._converter is None:
+        elif self.converter is None:
             raise DocumentError(f"files of kind {kind} are not converted here", subject=name, remedy="Use a text file")
         else:
             charset = "utf-8" if kind == "html" and _is_utf8(content) else ""  # else the page says it, or it is guessed
-            _, text = await self._converter.convert(name, kind, content, charset)
+            _, text = await self.converter.convert(name, kind, content, charset)
         pages = await asyncio.to_thread(_pages, name, text, kind)
         return kind, pages, await asyncio.to_thread(_rows, text, kind) if len(pages) > 1 else []
 

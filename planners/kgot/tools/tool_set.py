@@ -203,36 +203,36 @@ class ToolSet:
         return _ReadyFinder(inner, most, self._unusable, [tool for tool in self.tools() if tool.id in always])
 
 
+@dataclass(frozen=True, slots=True)
 class _ToolSetInvoker:
-    def __init__(self, tools: ToolSet, own: Mapping[str, IntegratedTool], inner: ToolInvoker | None) -> None:
-        self._tools = tools
-        self._own = own
-        self._inner = inner
+    tools: ToolSet
+    own: Mapping[str, IntegratedTool]
+    inner: ToolInvoker | None
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        if tool.id in self._own:
-            effect = self._own[tool.id].effect
+        if tool.id in self.own:
+            effect = self.own[tool.id].effect
             if stronger_effect(tool.effect, effect) != (tool.effect or "change"):
                 raise StrongerEffectError(replace(tool, effect=effect))
-            return await self._tools.call(tool.id, arguments)
-        if self._inner is not None:
-            return await self._inner.invoke(tool, arguments)
-        known = f"Tools: {', '.join(self._own)}."
+            return await self.tools.call(tool.id, arguments)
+        if self.inner is not None:
+            return await self.inner.invoke(tool, arguments)
+        known = f"Tools: {', '.join(self.own)}."
         raise ToolRequestError("nothing here calls this tool", subject=tool.id, remedy=known)
 
 
+@dataclass(frozen=True, slots=True)
 class _ReadyFinder:
-    def __init__(self, inner: Finder, most: int, unready: Collection[str], always: list[Tool]) -> None:
-        self._inner = inner
-        self._most = most
-        self._unready = unready
-        self._always = always
+    inner: Finder
+    most: int
+    unready: Collection[str]
+    always: Sequence[Tool]
 
     async def find(self, request: str) -> FoundTools:
-        found = await self._inner.find(request)
-        always = {tool.id: tool for tool in self._always if tool.id not in self._unready}
-        ready = {each.tool.id: each for each in found.tools if each.tool.id not in self._unready}
-        others = [id_ for id_ in ready if id_ not in always][: max(0, self._most - len(always))]
+        found = await self.inner.find(request)
+        always = {tool.id: tool for tool in self.always if tool.id not in self.unready}
+        ready = {each.tool.id: each for each in found.tools if each.tool.id not in self.unready}
+        others = [id_ for id_ in ready if id_ not in always][: max(0, self.most - len(always))]
         tools = [each for id_, each in ready.items() if id_ in always or id_ in others]
         why = "always at hand for the files of a task"
         added = [tool for id_, tool in always.items() if id_ not in ready]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -119,6 +119,7 @@ class _Page:
         return {**body, **note, "text": self.views[self.at]}
 
 
+@dataclass(eq=False, repr=False)
 class WebTools:
     """Make one for each run: the pages that it reads stay open from call to call, and the oldest of many is forgotten.
 
@@ -133,28 +134,21 @@ class WebTools:
         specifications have 1 to 2 MB.
     """
 
-    def __init__(
-        self,
-        endpoints: WebEndpoints | None = None,
-        *,
-        allowed_networks: Sequence[Network] = (),
-        timeout_s: float = 20.0,
-        page_bytes: int = 2 * 2**20,
-    ) -> None:
-        self._endpoints = endpoints or WebEndpoints()
-        self._timeout_s = timeout_s
-        self._page_bytes = page_bytes
-        self._allowed = tuple(allowed_networks)
-        self._converter = FileConverter()
-        self._pages: dict[str, _Page] = {}
+    endpoints: WebEndpoints = field(default_factory=WebEndpoints)
+    _: KW_ONLY
+    allowed_networks: Sequence[Network] = ()
+    timeout_s: float = 20.0
+    page_bytes: int = 2 * 2**20
+    _converter: FileConverter = field(default_factory=FileConverter, init=False)
+    _pages: dict[str, _Page] = field(default_factory=dict, init=False)
 
     async def check_search(self) -> None:
         """Raise :class:`UnsupportedError` when no search endpoint is configured; it is not asked, which may cost money."""
-        _configured("search", self._endpoints.search)
+        _configured("search", self.endpoints.search)
 
     async def check_wiki(self) -> None:
         """Raise :class:`UnsupportedError` when no wiki is configured; else see :meth:`check_pages`."""
-        _configured("wiki", self._endpoints.wiki)
+        _configured("wiki", self.endpoints.wiki)
         await self.check_pages()
 
     async def check_pages(self) -> None:
@@ -163,9 +157,9 @@ class WebTools:
 
     async def search(self, query: str) -> dict[str, Any]:
         """Search the web."""
-        address = _configured("search", self._endpoints.search)
+        address = _configured("search", self.endpoints.search)
         url = address.replace("{query}", quote(_words(query), safe=""))
-        answer = await self._json(url, self._endpoints.search_headers)
+        answer = await self._json(url, self.endpoints.search_headers)
         listed = next((answer[name] for name in _LISTS if isinstance(answer.get(name), list)), None)
         if listed is None:
             problem = f"the search endpoint answers without {' or '.join(_LISTS)}"
@@ -176,7 +170,7 @@ class WebTools:
 
     async def wikipedia(self, query: str) -> dict[str, Any]:
         """Open the article of the wiki that fits words best."""
-        base = _configured("wiki", self._endpoints.wiki).rstrip("/")
+        base = _configured("wiki", self.endpoints.wiki).rstrip("/")
         words = _words(query)
         api = f"{base}/api.php?format=json&formatversion=2&action="
         listed = await self._json(f"{api}query&list=search&srlimit=6&srsearch={quote(words, safe='')}")
@@ -200,7 +194,7 @@ class WebTools:
 
         from egotools.calling.guarded_transport import GuardedTransport
 
-        transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self._allowed)
+        transport = GuardedTransport(httpx.AsyncHTTPTransport(verify=_certificates()), self.allowed_networks)
         found = await self._fetched(_checked(url), transport, _REDIRECTS, {})
         if found.media_type in _HTML:
             title, text = await self._converter.convert(found.url, "page", found.content, found.charset, found.url)
@@ -287,7 +281,7 @@ class WebTools:
         """Follow redirects one by one: each goes through the guard as a request of its own, without cookies."""
         import httpx
 
-        host, timeout_s = _host(url), self._timeout_s
+        host, timeout_s = _host(url), self.timeout_s
         client = httpx.AsyncClient(
             transport=transport, timeout=timeout_s, headers={**_HEADERS, **headers}, verify=_certificates()
         )
@@ -330,11 +324,11 @@ class WebTools:
         content = bytearray()
         async for chunk in response.aiter_raw():
             content += chunk
-            if len(content) > self._page_bytes:
+            if len(content) > self.page_bytes:
                 break
         charset = response.charset_encoding or ""
         return _Fetched(
-            str(response.url), kind, charset, bytes(content[: self._page_bytes]), len(content) > self._page_bytes
+            str(response.url), kind, charset, bytes(content[: self.page_bytes]), len(content) > self.page_bytes
         )
 
 

@@ -116,7 +116,7 @@ def plan(
         return
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
-    from planners.calls.call_limits import CallLimits
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.ask_at_terminal import ask_at_terminal
     from services.cli.show_walk import show_walk, walk_to_json

@@ -142,7 +142,7 @@ async def ask_plan(
 
 
 def _plan(options: PageOptions, server: Server, calling: CallOptions) -> Plan:
-    from planners.calls.call_limits import CallLimits
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
     from services.cli.plan_command import DOMAIN_MODULES
     from services.cli.walk_plan import walk_plan

@@ -11,8 +11,7 @@ from pathlib import Path
 from egotools.client_errors import ClientError
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
-from planners.calls.consent import Ask, always, never
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, ToolAccess, always, never
 from planners.journal.run_journal import RunJournal
 from planners.kgot.batch.batch_files import write_report
 from planners.kgot.batch.batch_report import BatchReport, batch_report

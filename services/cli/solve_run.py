@@ -11,8 +11,7 @@ from typing import Any
 
 from egotools import AsyncClient
 from ontology.errors import InvalidArgumentError
-from planners.calls.consent import Ask
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, ToolAccess
 from planners.journal.account import RunAccount, account_of
 from planners.journal.record_forms import check_records
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal

@@ -18,10 +18,8 @@ from egotools.calling.invoker import ToolInvoker
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_bounded
 from ontology.first_error import first_error
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import Ask, always
 from planners.calls.counted_model import CountedModel
-from planners.calls.tool_access import ToolAccess
+from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step

@@ -9,10 +9,10 @@ import pytest
 
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from planners.calls.answer_rows import AnswerRow
-from planners.calls.consent import ConsentingInvoker, always, never
 from planners.calls.execute_plan import StepCall, execute_plan
 from planners.calls.python_invoker import PythonInvoker
 from planners.calls.step_values import TakenRow
+from planners.calls.tool_access import CallPipeline, always, never
 from tests.planners.calls.tools import python
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -93,8 +93,8 @@ def blocking(q: str, *more: PlanInput) -> ToolPlan:
     return ToolPlan(steps=steps)
 
 
-def calls_of(store: Store, ask: Any = always) -> ConsentingInvoker:
-    return ConsentingInvoker(PythonInvoker([], objects={"store": store}), ask)
+def calls_of(store: Store, ask: Any = always) -> CallPipeline:
+    return CallPipeline(PythonInvoker([], objects={"store": store}), ask)
 
 
 async def test_an_input_takes_the_first_value_of_an_earlier_answer_or_the_chosen_one() -> None:

@@ -12,20 +12,18 @@ from typing import Any
 import pytest
 
 from ontology.errors import DocumentError, EgotoolsError, TooLargeError
-from planners.kgot.tools.extract_zip import ZipExtractor
-from planners.kgot.tools.inspect_file import FileInspector
+from planners.kgot.tools.extract_zip import Archives, ZipLimits
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.zip_checks import ZipLimits
 from tests.planners.kgot.tools.task_documents import zip_bytes, zipped
 
 SMALL = ZipLimits(files=5, file_bytes=1_000, total_bytes=3_000, run_bytes=4_000)
 
 
-def extractor(tmp_path: Path, *paths: Path, limits: ZipLimits | None = None) -> tuple[ZipExtractor, TaskFiles]:
+def extractor(tmp_path: Path, *paths: Path, limits: ZipLimits | None = None) -> tuple[Archives, TaskFiles]:
     folder = tmp_path / "unpacked"
     folder.mkdir(exist_ok=True)
     files = TaskFiles(paths, folder)
-    return ZipExtractor(files, FileInspector(files), limits or ZipLimits()), files
+    return Archives(files, limits or ZipLimits()), files
 
 
 def special(name: str, content: bytes = b"x", **fields: Any) -> bytes:
@@ -87,7 +85,7 @@ async def test_is_refused_as_a_whole(tmp_path: Path, raw: bytes, said: str) -> N
     (tmp_path / "a.zip").write_bytes(raw)
     tool, files = extractor(tmp_path, tmp_path / "a.zip")
     with pytest.raises(DocumentError) as caught:
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
     assert said in str(caught.value)
     assert files.names == ("a.zip",)
     assert list((tmp_path / "unpacked").iterdir()) == []
@@ -108,13 +106,13 @@ async def test_is_refused_as_a_whole(tmp_path: Path, raw: bytes, said: str) -> N
 async def test_limits(tmp_path: Path, members: dict[str, bytes], said: str) -> None:
     tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", members), limits=SMALL)
     with pytest.raises(TooLargeError, match=said):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
 
 
 async def test_ratio(tmp_path: Path) -> None:
     tool, _ = extractor(tmp_path, zipped(tmp_path / "a.zip", {"a.txt": b"\0" * 4 * 2**20}))
     with pytest.raises(TooLargeError, match="times its size"):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
 
 
 async def test_a_member_that_says_it_is_small_is_not_unpacked_further(tmp_path: Path) -> None:
@@ -125,7 +123,7 @@ async def test_a_member_that_says_it_is_small_is_not_unpacked_further(tmp_path: 
     (tmp_path / "a.zip").write_bytes(raw)
     tool, files = extractor(tmp_path, tmp_path / "a.zip")
     with pytest.raises(DocumentError):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")
     assert files.names == ("a.zip",)
 
 
@@ -135,18 +133,18 @@ async def test_archives_in_archives_end_somewhere(tmp_path: Path) -> None:
         raw = zip_bytes({f"{depth}.zip": raw})
     (tmp_path / "0.zip").write_bytes(raw)
     tool, _ = extractor(tmp_path, tmp_path / "0.zip")
-    assert [row["name"] for row in (await tool.extract_zip("0.zip"))["files"]] == ["1.zip"]
-    assert [row["name"] for row in (await tool.extract_zip("1.zip"))["files"]] == ["2.zip"]
+    assert [row["name"] for row in await tool.unpack("0.zip")] == ["1.zip"]
+    assert [row["name"] for row in await tool.unpack("1.zip")] == ["2.zip"]
     with pytest.raises(TooLargeError, match="deep"):
-        await tool.extract_zip("2.zip")
+        await tool.unpack("2.zip")
 
 
 async def test_all_archives_of_a_run_are_counted_together(tmp_path: Path) -> None:
     paths = [zipped(tmp_path / f"{n}.zip", {f"{n}-{m}.txt": b"x" * 800 for m in range(3)}) for n in range(2)]
     tool, _ = extractor(tmp_path, *paths, limits=SMALL)
-    await tool.extract_zip("0.zip")
+    await tool.unpack("0.zip")
     with pytest.raises(TooLargeError, match="of this run"):
-        await tool.extract_zip("1.zip")
+        await tool.unpack("1.zip")
 
 
 async def test_many_entries_over_the_same_bytes_are_refused(tmp_path: Path) -> None:
@@ -161,4 +159,4 @@ async def test_many_entries_over_the_same_bytes_are_refused(tmp_path: Path) -> N
     (tmp_path / "a.zip").write_bytes(raw[:start] + entries + tail)
     tool, _ = extractor(tmp_path, tmp_path / "a.zip")
     with pytest.raises(EgotoolsError):
-        await tool.extract_zip("a.zip")
+        await tool.unpack("a.zip")

@@ -12,21 +12,21 @@ import pytest
 
 from egotools import PermissionDeniedError, ToolRequestError
 from inference import HashingEncoder
+from inference.scripted import ScriptedChat
 from ontology.errors import (
     InvalidArgumentError,
     ModelError,
     UnsupportedError,
 )
-from planners.calls.call_limits import CallLimits
-from planners.calls.consent import always, never
-from planners.calls.sandbox import Sandbox
-from planners.calls.tool_access import ToolAccess
+from planners.calls.sandbox import Sandbox, SandboxLimits
+from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import ToolFinder
-from planners.kgot.tools.standard_tools import standard_tools
+from planners.kgot.tools.standard_tools import ToolModels, standard_tools
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from services.jobs.build import build_snapshot
 from tests.harness.servers import client_of
+from tests.planners.kgot.run_fakes import FakeFinder
 
 TEXT = {"type": "string"}
 
@@ -123,6 +123,21 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     assert why in answer.body["error"]
 
 
+async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None:
+    async def check() -> None:
+        raise UnsupportedError("no model", remedy="Configure one")
+
+    tools = shouting(check=check)
+    always = [tools.register(shout, name=name, description="Say.", inputs={"text": TEXT}) for name in ("say", "tell")]
+    await tools.ready()
+    foreign = [replace(tools.tools()[1], id=f"shop/{name}") for name in "abcd"]
+    finder = FakeFinder(tools.tools()[0], *foreign[:2], tools.tools()[2], *foreign[2:])
+    found = await tools.finder(finder, most=4, always=[*always, "kgot/shout"]).find("say it")
+    assert [each.tool.id for each in found.tools] == ["shop/a", "shop/b", "kgot/tell", "kgot/say"]
+    assert [each.rank for each in found.tools] == [1, 2, 3, 4]
+    assert len((await tools.finder(finder, most=4).find("say it")).tools) == 4
+
+
 # The catalogue.
 
 
@@ -178,3 +193,46 @@ async def test_tools_that_change_something_need_consent_whatever_the_catalogue_s
             await calling.invoke(tool, {"text": "a"})
     async with ToolAccess().calling(always, CallLimits(), tools.invoker) as calling:
         assert (await calling.invoke(tool, {"text": "a"})).ok
+
+
+# Python and questions.
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TaskFiles:
+    (tmp_path / "a.csv").write_text("1\n2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("3\n", encoding="utf-8")
+    return TaskFiles([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path)
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
+    files.add("in zip/c.csv", b"4\n")
+    code = "import glob; print(sum(int(line) for name in glob.glob('*.csv') for line in open(name)))"
+    answer = await standard_tools(files, Sandbox()).call("kgot/run_python", {"code": code})
+    assert (answer.ok, answer.body) == (True, {"stdout": "10\n"})
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+@pytest.mark.parametrize(
+    "code, status, said",
+    [
+        ("print(1); 1 / 0", "error", "ZeroDivisionError"),
+        ("while True: pass", "timeout", "longer than 1 s"),
+        ("while True: print('x' * 1000)", "output", "more than 5,000 bytes"),
+        ("import os; os.abort()", "killed", "ended"),
+    ],
+)
+async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str, said: str) -> None:
+    tools = standard_tools(files, Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)))
+    answer = await tools.call("kgot/run_python", {"code": code})
+    assert (answer.ok, answer.status) == (False, status)
+    assert said in answer.body["error"] + answer.body["stderr"]
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+async def test_a_question_is_asked_of_the_model(files: TaskFiles) -> None:
+    tools = standard_tools(files, Sandbox(), models=ToolModels(chat=ScriptedChat(["Rome"])))
+    unready = await tools.ready()
+    assert not {"kgot/ask_llm", "kgot/run_python"} & set(unready) and "kgot/search" in unready
+    assert (await tools.call("kgot/ask_llm", {"question": "Capital of Italy?"})).body == {"answer": "Rome"}

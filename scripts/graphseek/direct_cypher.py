@@ -6,14 +6,15 @@ import asyncio
 import json
 from typing import Any
 
+from planners.graphseek.results.table_census import TableCensus
+
 from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
 from planners.graphseek.catalog.catalog_text import catalog_text
-from planners.graphseek.operators.node_naming import NodeReader
-from planners.graphseek.operators.row_types import cell_of, column_of
-from planners.graphseek.operators.table_arguments import object_schema
-from planners.graphseek.results.table_census import TableCensus
-from planners.graphseek.results.table_summary import table_summary
+from planners.graphseek.operators.graph_query import cell_of, column_of
+from planners.graphseek.operators.nodes import NodeReader
+from planners.graphseek.operators.operator import object_schema
+from planners.graphseek.results.summaries import table_summary
 from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits
 from scripts.graphseek.account_graph import AccountGraph, typed_pattern

@@ -11,17 +11,16 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from planners.graphseek.results.table_census import TableCensus
+
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
-from planners.graphseek.operators.argument_check import check_arguments
-from planners.graphseek.operators.node_selection import resolve_selection
-from planners.graphseek.operators.operator import Operator, OperatorContext
-from planners.graphseek.operators.operator_registry import known_operators
+from planners.graphseek.operators.nodes import resolve_selection
+from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
-from planners.graphseek.results.table_census import TableCensus
-from planners.graphseek.results.table_summary import table_summary
+from planners.graphseek.results.summaries import table_summary
 from planners.graphseek.rules.rules_turns import RulesTurns
 from planners.graphseek.turn import Invocation, StepRecord
 from planners.journal.recorded_steps import Unrecorded

@@ -9,19 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.catalog_check import accept
-from planners.graphseek.catalog.catalog_yaml import (
+from planners.graphseek.catalog.catalog import (
+    NodeDescriptor,
+    PropertyDescriptor,
+    RelationshipDescriptor,
+    SemanticCatalog,
+    accept,
     accept_file,
     catalog_of_yaml,
     read_catalog,
     write_catalog,
     yaml_of_catalog,
-)
-from planners.graphseek.catalog.semantic_catalog import (
-    NodeDescriptor,
-    PropertyDescriptor,
-    RelationshipDescriptor,
-    SemanticCatalog,
 )
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12).map(str.strip) | st.sampled_from(

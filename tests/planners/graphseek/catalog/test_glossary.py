@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.graphseek.catalog.glossary import read_glossary
+from planners.graphseek.catalog.catalog import read_glossary
 
 
 @pytest.mark.parametrize(

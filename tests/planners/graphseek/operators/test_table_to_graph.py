@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.operators.get_nodes import OPERATOR as GET_NODES
-from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
 from planners.graphseek.operators.operator import OperatorContext, OperatorFault
-from planners.graphseek.operators.subgraph import OPERATOR as SUBGRAPH
-from planners.graphseek.operators.table_to_graph import OPERATOR as TO_GRAPH
+from planners.graphseek.operators.retrieve import GET_NODES
+from planners.graphseek.operators.slice import SUBGRAPH, TO_GRAPH
+from planners.graphseek.operators.table import TO_TABLE
 from planners.graphseek.results.result import GraphPart
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.ladybug.ladybug_reader import open_ladybug_reader

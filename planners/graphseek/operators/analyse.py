@@ -37,14 +37,15 @@ from planners.graphseek.operators.nodes import (
     property_of,
 )
 from planners.graphseek.operators.operator import (
+    ArgumentForms,
     Arguments,
     OperatorContext,
     OperatorFault,
-    TypedOperator,
-    array,
+    Schema,
     choice,
     integer,
     object_schema,
+    operator,
 )
 from planners.graphseek.results.result import Cell, Result, ResultColumn
 from planners.stores.graph_schema import GraphSchema
@@ -79,28 +80,24 @@ def compile_degree(arguments: Arguments, schema: GraphSchema, catalog: SemanticC
     return query if is_bounded else replace(query, reach=reach, end=end)
 
 
-DEGREE = TypedOperator(
-    name="degree",
-    description=(
-        "Count the different neighbours of each node, and keep nodes with at_least or at_most so many: in three or more sites, in two "
-        "or more periods, without any (at_most 0). Parallel relationships count once; distinct_by counts different values of a "
-        "property instead."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        **forms.reach(hops=0, filters=True),
-        "neighbour_type": forms.node_type,
-        "neighbour_filters": forms.filters(),
-        "at_least": integer(0),
-        "at_most": integer(0),
-        "distinct_by": forms.property,
-        "order": choice("descending", "ascending"),
-        "limit": forms.limit(),
-    },
-    required=("start",),
-    runs=run_compiled(compile_degree),
+@operator(
+    "start* relationship_types direction relationship_filters neighbour_type neighbour_filters at_least at_most distinct_by order limit",
     compile=compile_degree,
+    at_least=integer(0),
+    at_most=integer(0),
+    distinct_by=lambda forms: forms.property,
+    order=choice("descending", "ascending"),
 )
+async def degree(arguments: Arguments, context: OperatorContext) -> Result:
+    """Count the different neighbours of each node, and keep nodes with at_least or at_most so many: in three or more sites, in two
+    or more periods, without any (at_most 0). Parallel relationships count once; distinct_by counts different values of a property
+    instead."""
+    return await run_compiled(compile_degree, arguments, context)
+
+
+def _group_by(forms: ArgumentForms) -> Schema:
+    known = {"enum": ["node", "neighbour", *forms.property["enum"]]} if "enum" in forms.property else {}
+    return {"type": "string", "description": "node: one row for each start", **known}
 
 
 def compile_aggregate_neighbours(
@@ -133,33 +130,22 @@ def compile_aggregate_neighbours(
     return replace(query, reach=reach, end=end)
 
 
-AGGREGATE_NEIGHBOURS = TypedOperator(
-    name="aggregate_neighbours",
-    description=(
-        "Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each "
-        "value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the "
-        "relationships carry (cost, quantity)."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        **forms.reach(filters=True),
-        "neighbour_type": forms.node_type,
-        "neighbour_filters": forms.filters(),
-        "group_by": {
-            "type": "string",
-            "description": "node: one row for each start",
-            **({"enum": ["node", "neighbour", *forms.property["enum"]]} if "enum" in forms.property else {}),
-        },
-        "aggregations": array(forms.aggregation()),
-        **({"relationship_property": forms.relationship_property} if forms.has_relationship_properties else {}),
-        "order_by": {"type": "string", "description": "a column: count, sum_price"},
-        "descending": {"type": "boolean"},
-        "limit": forms.limit(),
-    },
-    required=("start", "aggregations"),
-    runs=run_compiled(compile_aggregate_neighbours),
+@operator(
+    "start* relationship_types direction max_hops relationship_filters neighbour_type neighbour_filters group_by aggregations* relationship_property order_by descending limit",
     compile=compile_aggregate_neighbours,
+    group_by=_group_by,
+    order_by={"type": "string", "description": "a column: count, sum_price"},
 )
+async def aggregate_neighbours(arguments: Arguments, context: OperatorContext) -> Result:
+    """Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each
+    value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the
+    relationships carry (cost, quantity)."""
+    return await run_compiled(compile_aggregate_neighbours, arguments, context)
+
+
+def _measure(forms: ArgumentForms) -> Schema:
+    kind, named = choice("count", "aggregation"), forms.aggregation()["properties"]
+    return object_schema(["kind"], kind=kind, node_type=forms.node_type, **named)
 
 
 def compile_compare(
@@ -199,8 +185,15 @@ def _write_compared(text: CypherText, start: Nodes, arguments: Arguments) -> Agg
     return parse_aggregations([measure], owners)[0]
 
 
-async def _run_compare(arguments: Arguments, context: OperatorContext) -> Result:
-    """Of a graph that is a result, its own nodes are counted, where that is what is asked for."""
+@operator(
+    "of* measure* relationship_types direction max_hops",
+    compile=compile_compare,
+    of=lambda forms: forms.selections(),
+    measure=_measure,
+)
+async def compare(arguments: Arguments, context: OperatorContext) -> Result:
+    """Compare several things by one number, in order: how many nodes of a type each reaches (relationship_types, max_hops), or an
+    aggregation over them; of graphs that are results, how many nodes of a type each has. Take it for: which of these uses most."""
     measure = arguments["measure"]
     is_counted = measure["kind"] == "count" and not any(arguments.get(name) for name in _REACH)
     rows, queries = list[tuple[Cell, Cell]](), list[TableQuery]()
@@ -246,26 +239,3 @@ def _rank(value: Cell) -> tuple[bool, float, str]:
     if isinstance(value, int | float):
         return True, float(value), ""
     return value is not None, 0.0, str(value or "")
-
-
-COMPARE = TypedOperator(
-    name="compare",
-    description=(
-        "Compare several things by one number, in order: how many nodes of a type each reaches (relationship_types, max_hops), or an "
-        "aggregation over them; of graphs that are results, how many nodes of a type each has. Take it for: which of these uses most."
-    ),
-    forms=lambda forms: {
-        "of": forms.selections(),
-        "measure": object_schema(
-            ["kind"],
-            kind=choice("count", "aggregation"),
-            node_type=forms.node_type,
-            **forms.aggregation()["properties"],
-        ),
-        **forms.reach(),
-    },
-    required=("of", "measure"),
-    runs=_run_compare,
-    compile=compile_compare,
-)
-OPERATORS = (DEGREE, AGGREGATE_NEIGHBOURS, COMPARE)

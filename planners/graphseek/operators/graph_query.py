@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias, cast
@@ -77,13 +77,9 @@ async def compiled_for(compile_query: Compile, arguments: Arguments, context: Op
     return compile_query({**arguments, **named}, context.schema, context.catalog, context.dialect)
 
 
-def run_compiled(compile_query: Compile) -> Callable[[Arguments, OperatorContext], Awaitable[Result]]:
-    """Return what runs an operator whose query gives its table."""
-
-    async def run(arguments: Arguments, context: OperatorContext) -> Result:
-        return await keep_query(context, await compiled_for(compile_query, arguments, context))
-
-    return run
+async def run_compiled(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> Result:
+    """Run an operator whose query gives its table."""
+    return await keep_query(context, await compiled_for(compile_query, arguments, context))
 
 
 async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int) -> tuple[list[Row], bool]:

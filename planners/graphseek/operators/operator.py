@@ -1,6 +1,6 @@
 """Operators: a name, a schema of arguments made from the graph's own, and a function that gives a result.
 
-Every module of this folder has ``OPERATORS``; a file that a caller adds has ``OPERATOR``. Schemas stand in prompts: they are brief.
+All that modules of this folder have are found; a file that a caller adds has ``OPERATOR``. Schemas stand in prompts: they are brief.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ GROUPING_TYPES = ("COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX")
 STRING: Schema = {"type": "string"}
 COLUMN: Schema = {"type": "string", "description": "name of a column"}
 COLUMNS: Schema = {"type": "array", "items": COLUMN, "minItems": 1, "description": "names of columns"}
-TITLE: Schema = {"type": "string", "description": "a title for people"}
-PLAN_OR_ACTUAL: Schema = {"type": "string", "description": "plan or actual"}
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _MOST_CHARACTERS = 400  # of a description
 _SHOWN = 100  # characters of a value in a fault
@@ -146,7 +144,7 @@ class TypedOperator:
 
 
 class ArgumentForms:
-    """The JSON schemas of arguments that operators share, for one graph and the handles of the run."""
+    """The JSON schemas of arguments by their names, for one graph and the handles of the run."""
 
     def __init__(self, schema: GraphSchema, handles: Sequence[str] = ()) -> None:
         along = names_of(schema.relationships)
@@ -188,23 +186,64 @@ class ArgumentForms:
         known = self.property.get("enum")
         return aggregation_schema({"type": "string", "enum": [*known, "*"]} if known else STRING)
 
-    def reach(self, *, hops: int = MOST_HOPS, filters: bool = False) -> dict[str, Schema]:
-        """Return the schemas of what is followed, by name.
+    def named(self, name: str) -> Schema | None:
+        """Return the schema of an argument that has one meaning in all operators; None where the graph has nothing for it."""
+        if name in ("relationship_filters", "relationship_property") and not self.has_relationship_properties:
+            return None
+        if name in _PLAIN:
+            return _PLAIN[name]
+        if name in ("start", "end"):
+            return self.selection()
+        if name in ("filters", "neighbour_filters"):
+            return self.filters()
+        forms = {
+            "aggregations": lambda: array(self.aggregation()),
+            "neighbour_type": lambda: self.node_type,
+            "node_types": lambda: array(self.node_type),
+            "relationship_filters": lambda: array(filter_schema(self.relationship_property)),
+            "via": lambda: self.relationship_types,
+        }
+        return forms[name]() if name in forms else getattr(self, name)  # type: ignore[no-any-return]
 
-        :param hops: the most; 0: the operator looks at one hop.
-        :param filters: whether relationships can be filtered.
-        """
-        forms = {"relationship_types": self.relationship_types, "direction": choice("out", "in", "both")}
-        if hops:
-            forms["max_hops"] = integer(1, hops)
-        if filters and self.has_relationship_properties:
-            forms["relationship_filters"] = array(filter_schema(self.relationship_property))
-        return forms
 
-    @staticmethod
-    def limit(most: int = MOST_ROWS) -> Schema:
-        """Return the schema of a limit."""
-        return integer(1, most)
+Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
+
+
+def operator(
+    arguments: str,
+    *,
+    group: Group = "graph data",
+    returns: tuple[ResultColumn, ...] = (),
+    compile: Callable[..., Any] | None = None,
+    **special: Special,
+) -> Callable[[Callable[[Arguments, OperatorContext], Awaitable[Result]]], TypedOperator]:
+    """Make an operator of the function that runs it: the function's name and docstring are its name and its description.
+
+    :param arguments: their names; ``*`` stands behind those without which it cannot run. Schemas are those of
+        :meth:`ArgumentForms.named`, or ``special`` ones.
+    """
+    names = {each.rstrip("*"): each.endswith("*") for each in arguments.split()}
+
+    def forms(of: ArgumentForms) -> dict[str, Schema]:
+        found: dict[str, Schema | None] = {}
+        for name in names:
+            known = special.get(name)
+            found[name] = of.named(name) if known is None else known(of) if callable(known) else known
+        return {name: schema for name, schema in found.items() if schema is not None}
+
+    def made(runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]) -> TypedOperator:
+        return TypedOperator(
+            name=runs.__name__.rstrip("_"),
+            description=" ".join((runs.__doc__ or "").split()),
+            forms=forms,
+            required=tuple(name for name, is_needed in names.items() if is_needed),
+            runs=runs,
+            compile=compile,
+            group=group,
+            returns=returns,
+        )
+
+    return made
 
 
 def object_schema(required: Sequence[str], **properties: Schema) -> Schema:
@@ -225,6 +264,18 @@ def choice(*names: str) -> Schema:
 def integer(least: int, most: int | None = None) -> Schema:
     """Return the schema of an integer."""
     return {"type": "integer", "minimum": least, **({} if most is None else {"maximum": most})}
+
+
+_PLAIN: dict[str, Schema] = {
+    "column": COLUMN,
+    "columns": COLUMNS,
+    "descending": {"type": "boolean"},
+    "direction": choice("out", "in", "both"),
+    "limit": integer(1, MOST_ROWS),
+    "max_hops": integer(1, MOST_HOPS),
+    "plan_or_actual": {"type": "string", "description": "plan or actual"},
+    "title": {"type": "string", "description": "a title for people"},
+}
 
 
 def filter_schema(key: Schema) -> Schema:
@@ -357,7 +408,9 @@ def operator_documents(known: Iterable[Operator]) -> list[dict[str, Any]]:
 def _own() -> Iterator[tuple[str, Operator]]:
     for info in pkgutil.iter_modules(operators.__path__):
         module = importlib.import_module(f"{operators.__name__}.{info.name}")
-        yield from ((info.name, each) for each in getattr(module, "OPERATORS", ()))
+        for each in vars(module).values():
+            if isinstance(each, TypedOperator) and each.runs.__module__ == module.__name__:
+                yield info.name, each
 
 
 def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:

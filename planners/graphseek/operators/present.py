@@ -5,22 +5,22 @@ from __future__ import annotations
 from planners.graphseek.operators.nodes import NUMERIC, column_place, stored
 from planners.graphseek.operators.operator import (
     COLUMN,
-    COLUMNS,
-    TITLE,
     ArgumentForms,
     Arguments,
     OperatorContext,
     OperatorFault,
     Schema,
-    TypedOperator,
     choice,
+    operator,
 )
 from planners.graphseek.results.result import Presentation, Result
 
 _NUMBERS = {"bar": ("y",), "line": ("y",), "scatter": ("x", "y"), "histogram": ("x",)}  # which must be numbers
 
 
-async def _run_table(arguments: Arguments, context: OperatorContext) -> Result:
+@operator("handle* columns title", group="presentation", handle=lambda forms: forms.handle("t"))
+async def table(arguments: Arguments, context: OperatorContext) -> Result:
+    """Show a table that is a result to the person: all its columns, or some in this order."""
     found = stored(context, arguments["handle"], "table")
     columns = tuple(found.columns[column_place(found, each)].name for each in arguments.get("columns", ()))
     options = {"columns": columns} if columns else {}
@@ -28,7 +28,9 @@ async def _run_table(arguments: Arguments, context: OperatorContext) -> Result:
     return await context.results.keep_presentation(shown)
 
 
-async def _run_graph(arguments: Arguments, context: OperatorContext) -> Result:
+@operator("handle* title", group="presentation", handle=lambda forms: forms.handle("g"))
+async def graph(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a graph that is a result (of paths, subgraph, blueprints, to_graph) for the person."""
     found = stored(context, arguments["handle"], "table", "graph")
     if found.kind == "table":
         raise OperatorFault("arguments", f"{found.handle} is a table", "Take to_graph first, or show it with table")
@@ -36,7 +38,16 @@ async def _run_graph(arguments: Arguments, context: OperatorContext) -> Result:
     return await context.results.keep_presentation(shown)
 
 
-async def _run_chart(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "handle* kind* x* y title",
+    group="presentation",
+    handle=lambda forms: forms.handle("t"),
+    kind=choice(*_NUMBERS),
+    x=COLUMN,
+    y=COLUMN,
+)
+async def chart(arguments: Arguments, context: OperatorContext) -> Result:
+    """Draw a chart of a table that is a result: bar, line or scatter of y over x, or a histogram of x. y is a column of numbers."""
     found, kind = stored(context, arguments["handle"], "table"), arguments["kind"]
     named = {axis: arguments[axis] for axis in ("x", "y") if arguments.get(axis)}
     numeric = [each.name for each in found.columns if each.type in NUMERIC]
@@ -52,57 +63,14 @@ async def _run_chart(arguments: Arguments, context: OperatorContext) -> Result:
     return await context.results.keep_presentation(shown)
 
 
-async def _run_subtask(arguments: Arguments, context: OperatorContext) -> Result:
+def _named_handles(forms: ArgumentForms) -> Schema | None:
+    return {"type": "array", "items": choice(*forms.handles), "maxItems": 4} if forms.handles else None
+
+
+@operator("request* handles", group="agent", request={"type": "string", "minLength": 1}, handles=_named_handles)
+async def subtask(arguments: Arguments, context: OperatorContext) -> Result:
+    """Answers one part of a question in a context of its own, which sees the request and the results that are named, and nothing
+    else. Take it for a part that needs several steps whose details do not matter. Its answer is a table of one cell."""
     if context.subtask is None:
         raise OperatorFault("refused", "a subtask has no subtasks", "Use other operators")
     return await context.subtask(arguments["request"], arguments.get("handles", ()))
-
-
-def _subtask_forms(forms: ArgumentForms) -> dict[str, Schema]:
-    request: Schema = {"type": "string", "minLength": 1}
-    handles: Schema = {"type": "array", "items": choice(*forms.handles), "maxItems": 4}
-    return {"request": request, "handles": handles} if forms.handles else {"request": request}
-
-
-TABLE = TypedOperator(
-    name="table",
-    group="presentation",
-    description="Show a table that is a result to the person: all its columns, or some in this order.",
-    forms=lambda forms: {"handle": forms.handle("t"), "columns": COLUMNS, "title": TITLE},
-    required=("handle",),
-    runs=_run_table,
-)
-CHART = TypedOperator(
-    name="chart",
-    group="presentation",
-    description="Draw a chart of a table that is a result: bar, line or scatter of y over x, or a histogram of x. y is a column of numbers.",
-    forms=lambda forms: {
-        "handle": forms.handle("t"),
-        "kind": choice(*_NUMBERS),
-        "x": COLUMN,
-        "y": COLUMN,
-        "title": TITLE,
-    },
-    required=("handle", "kind", "x"),
-    runs=_run_chart,
-)
-GRAPH = TypedOperator(
-    name="graph",
-    group="presentation",
-    description="Draw a graph that is a result (of paths, subgraph, blueprints, to_graph) for the person.",
-    forms=lambda forms: {"handle": forms.handle("g"), "title": TITLE},
-    required=("handle",),
-    runs=_run_graph,
-)
-SUBTASK = TypedOperator(
-    name="subtask",
-    group="agent",
-    description=(
-        "Answers one part of a question in a context of its own, which sees the request and the results that are named, and nothing "
-        "else. Take it for a part that needs several steps whose details do not matter. Its answer is a table of one cell."
-    ),
-    forms=_subtask_forms,
-    required=("request",),
-    runs=_run_subtask,
-)
-OPERATORS = (TABLE, CHART, GRAPH, SUBTASK)

@@ -48,14 +48,12 @@ from planners.graphseek.operators.nodes import (
     steps_of,
 )
 from planners.graphseek.operators.operator import (
-    PLAN_OR_ACTUAL,
     Arguments,
     OperatorContext,
     OperatorFault,
-    TypedOperator,
-    array,
     choice,
     integer,
+    operator,
 )
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.stores.cypher.cypher_allow_list import allowed_cypher
@@ -64,6 +62,12 @@ from planners.stores.property_graph import QueryLimits, Scalar
 
 TimeValues: TypeAlias = tuple[PropertyKey, tuple[Scalar, ...]]
 """A property, and the values that are meant; of a date, its first day and the first day after."""
+_FOUND_COLUMNS = (
+    ResultColumn(name="node", type="node"),
+    ResultColumn(name="type", type="string"),
+    ResultColumn(name="name", type="string"),
+    ResultColumn(name="score", type="number"),
+)
 _FOUND = 10
 _MOST_FOUND = 1_000
 _CANDIDATES = 2_000
@@ -106,7 +110,16 @@ def compile_get_nodes(
     return TableQuery(compiled=text.compiled(), columns=columns, title=nodes.shown, most=most, start=nodes, notes=notes)
 
 
-async def _run_get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "node_type* filters properties group_by aggregations order_by descending limit",
+    compile=compile_get_nodes,
+    properties=lambda forms: {"type": "array", "items": forms.property},
+    group_by=lambda forms: {"type": "array", "items": forms.property},
+    order_by={"type": "string", "description": "a property, or the column of an aggregation: sum_price"},
+)
+async def get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
+    """List nodes of one type that satisfy filters on their own properties, or count, sum and average them, whole or in groups
+    (group_by). For the highest or the latest, order_by with descending and a limit. It does not look at relationships."""
     query = await compiled_for(compile_get_nodes, arguments, context)
     if not arguments.get("aggregations") or arguments.get("group_by"):
         return await keep_query(context, query)
@@ -115,28 +128,6 @@ async def _run_get_nodes(arguments: Arguments, context: OperatorContext) -> Resu
     if not any(cell for row in cells for cell in row):
         await explain_empty(context, query)
     return await keep_rows(context, query, cells)
-
-
-GET_NODES = TypedOperator(
-    name="get_nodes",
-    description=(
-        "List nodes of one type that satisfy filters on their own properties, or count, sum and average them, whole or in groups "
-        "(group_by). For the highest or the latest, order_by with descending and a limit. It does not look at relationships."
-    ),
-    forms=lambda forms: {
-        "node_type": forms.node_type,
-        "filters": forms.filters(),
-        "properties": {"type": "array", "items": forms.property},
-        "group_by": {"type": "array", "items": forms.property},
-        "aggregations": array(forms.aggregation()),
-        "order_by": {"type": "string", "description": "a property, or the column of an aggregation: sum_price"},
-        "descending": {"type": "boolean"},
-        "limit": forms.limit(),
-    },
-    required=("node_type",),
-    runs=_run_get_nodes,
-    compile=compile_get_nodes,
-)
 
 
 def compile_find(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
@@ -162,12 +153,12 @@ def compile_find(arguments: Arguments, schema: GraphSchema, catalog: SemanticCat
             if match == "fuzzy":
                 text.add(f"WITH n0, {near_names(text, name, wanted)[1]} AS h0")
                 text.add(f"ORDER BY h0 DESC LIMIT {text.parameter(candidates)}")
-            text.returns(FIND.returns[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), name))
+            text.returns(_FOUND_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), name))
             text.add(f"LIMIT {text.parameter(candidates)}")
     if is_first:
         raise OperatorFault("arguments", "these types have no property that names them", "Use get_nodes with filters")
     start = Nodes(types=types, shown=f"{match} {wanted[:60]!r}")
-    return TableQuery(compiled=text.compiled(), columns=FIND.returns, title=start.shown, start=start, most=most)
+    return TableQuery(compiled=text.compiled(), columns=_FOUND_COLUMNS, title=start.shown, start=start, most=most)
 
 
 def _name_condition(text: CypherText, key: PropertyKey, value: str, name: str, wanted: str, match: str) -> str | None:
@@ -182,7 +173,17 @@ def _name_condition(text: CypherText, key: PropertyKey, value: str, name: str, w
     return near_names(text, name, wanted)[0]
 
 
-async def _run_find(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "text* match* node_type limit",
+    returns=_FOUND_COLUMNS,
+    compile=compile_find,
+    text={"type": "string", "minLength": 1},
+    match=choice("exact", "prefix", "fuzzy"),
+    limit=integer(1, _MOST_FOUND),
+)
+async def find(arguments: Arguments, context: OperatorContext) -> Result:
+    """Find nodes by their name or key, of one type or of any: exact, prefix (names that begin with a text) or fuzzy (parts, other
+    case, typing errors). Take it first when a question names a thing and its type or spelling is not sure."""
     wanted, match = str(arguments["text"]), arguments.get("match", "exact")
     if not wanted.strip():
         raise OperatorFault("arguments", "the text is empty", "Give a name, a part of it, or a key")
@@ -208,30 +209,6 @@ async def _found(
         if score >= least and (id_ not in best or best[id_][3] < score):
             best[id_] = (id_, type_, name, score)
     return query, sorted(best.values(), key=lambda row: (-row[3], row[2], row[0]))
-
-
-FIND = TypedOperator(
-    name="find",
-    description=(
-        "Find nodes by their name or key, of one type or of any: exact, prefix (names that begin with a text) or fuzzy (parts, other "
-        "case, typing errors). Take it first when a question names a thing and its type or spelling is not sure."
-    ),
-    forms=lambda forms: {
-        "text": {"type": "string", "minLength": 1},
-        "match": choice("exact", "prefix", "fuzzy"),
-        "node_type": forms.node_type,
-        "limit": forms.limit(_MOST_FOUND),
-    },
-    required=("text", "match"),
-    runs=_run_find,
-    compile=compile_find,
-    returns=(
-        ResultColumn(name="node", type="node"),
-        ResultColumn(name="type", type="string"),
-        ResultColumn(name="name", type="string"),
-        ResultColumn(name="score", type="number"),
-    ),
-)
 
 
 def compile_time_slice(
@@ -426,30 +403,23 @@ def plan_values(key: PropertyKey, said: str, owner: Owner, catalog: SemanticCata
     return tuple(dict.fromkeys([*meant, word, stem, f"{stem}s"]))
 
 
-TIME_SLICE = TypedOperator(
-    name="time_slice",
-    description=(
-        "List the nodes of a type in a year, quarter or month, or those that are planned or actual: produced in 2023, assembled in Q2. "
-        "It knows which property says when, of the type itself or of a node of time beside it; via names the relationships to that."
-    ),
-    forms=lambda forms: {
-        "node_type": forms.node_type,
-        "filters": forms.filters(),
-        "year": {"type": "integer"},
-        "quarter": integer(1, 4),
-        "month": integer(1, 12),
-        "plan_or_actual": PLAN_OR_ACTUAL,
-        "via": forms.relationship_types,
-        "limit": forms.limit(),
-    },
-    required=("node_type",),
-    runs=run_compiled(compile_time_slice),
+@operator(
+    "node_type* filters year quarter month plan_or_actual via limit",
     compile=compile_time_slice,
+    year={"type": "integer"},
+    quarter=integer(1, 4),
+    month=integer(1, 12),
 )
+async def time_slice(arguments: Arguments, context: OperatorContext) -> Result:
+    """List the nodes of a type in a year, quarter or month, or those that are planned or actual: produced in 2023, assembled in Q2.
+    It knows which property says when, of the type itself or of a node of time beside it; via names the relationships to that."""
+    return await run_compiled(compile_time_slice, arguments, context)
 
 
-async def _run_cypher(arguments: Arguments, context: OperatorContext) -> Result:
-    """It reads only, and passes the allow-list (section 6.2 of the paper); what either refuses is a StatementError, told like a fault."""
+@operator("text*", group="agent", text={"type": "string", "minLength": 1})
+async def cypher(arguments: Arguments, context: OperatorContext) -> Result:
+    """Runs one Cypher query that only reads, for what no other operator can ask. Types and properties are those of the schema.
+    Return properties under names, not whole nodes: RETURN s.name AS site, count(*) AS processes."""
     text = allowed_cypher(arguments["text"], write=False).text
     context.ran(Compiled(text=text))
     limits = QueryLimits(rows=_CYPHER_ROWS, seconds=context.seconds)
@@ -461,17 +431,3 @@ async def _run_cypher(arguments: Arguments, context: OperatorContext) -> Result:
     notes = (f"There are more than {_CYPHER_ROWS} rows.",) if cut else ()
     table = table_of(*typed_table(names, rows))
     return await context.results.keep_table(table, title="rows of the query", most=_CYPHER_ROWS, notes=notes)
-
-
-CYPHER = TypedOperator(
-    name="cypher",
-    group="agent",
-    description=(
-        "Runs one Cypher query that only reads, for what no other operator can ask. Types and properties are those of the schema. "
-        "Return properties under names, not whole nodes: RETURN s.name AS site, count(*) AS processes."
-    ),
-    forms=lambda forms: {"text": {"type": "string", "minLength": 1}},
-    required=("text",),
-    runs=_run_cypher,
-)
-OPERATORS = (GET_NODES, FIND, TIME_SLICE, CYPHER)

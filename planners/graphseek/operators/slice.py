@@ -41,15 +41,12 @@ from planners.graphseek.operators.nodes import (
     stored,
 )
 from planners.graphseek.operators.operator import (
-    COLUMN,
-    PLAN_OR_ACTUAL,
     Arguments,
     OperatorContext,
     OperatorFault,
-    TypedOperator,
-    array,
     choice,
     integer,
+    operator,
 )
 from planners.graphseek.operators.retrieve import plan_values
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, ResultNode
@@ -111,7 +108,14 @@ def return_nodes(
     return (*of_node, *columns)
 
 
-async def _run_traverse(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "start* relationship_types direction max_hops relationship_filters min_hops node_type filters limit",
+    compile=compile_traverse,
+    min_hops=integer(0, 6),
+)
+async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
+    """Go from nodes along relationships, one hop or up to six, and list the nodes that are reached, each once, with its least
+    number of hops. Give node_type to keep one type, filters on what is reached, relationship_filters on the way."""
     query = await compiled_for(compile_traverse, arguments, context)
     reader = NodeReader(context.schema, context.catalog)
     is_mixed = not query.columns[0].node_type
@@ -140,26 +144,6 @@ async def _run_traverse(arguments: Arguments, context: OperatorContext) -> Resul
         for row in map(read, rows):
             found.setdefault(row[0], row)
     return await keep_rows(context, query, list(found.values()))
-
-
-TRAVERSE = TypedOperator(
-    name="traverse",
-    description=(
-        "Go from nodes along relationships, one hop or up to six, and list the nodes that are reached, each once, with its least number "
-        "of hops. Give node_type to keep one type, filters on what is reached, relationship_filters on the way."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        **forms.reach(filters=True),
-        "min_hops": integer(0, 6),
-        "node_type": forms.node_type,
-        "filters": forms.filters(),
-        "limit": forms.limit(),
-    },
-    required=("start",),
-    runs=_run_traverse,
-    compile=compile_traverse,
-)
 
 
 def compile_subgraph(
@@ -237,31 +221,24 @@ async def _surroundings(
     return part, starts, cut or more or len(found) > query.most, query.title
 
 
-async def _run_subgraph(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "start* relationship_types direction max_hops node_types limit",
+    compile=compile_subgraph,
+    max_hops=integer(1, 4),
+    limit=integer(1, MOST_NODES),
+)
+async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
+    """The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the
+    relationships among them. Take it to show or explain how things hang together; to list or count, take traverse or degree."""
     part, _, cut, title = await _surroundings(arguments, context)
     notes = ["There is more around them than the limit."] if cut else []
     return await context.results.keep_graph(part, title=title, cut=cut, notes=notes)
 
 
-SUBGRAPH = TypedOperator(
-    name="subgraph",
-    description=(
-        "The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the "
-        "relationships among them. Take it to show or explain how things hang together; to list or count, take traverse or degree."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        **forms.reach(hops=4),
-        "node_types": array(forms.node_type),
-        "limit": forms.limit(MOST_NODES),
-    },
-    required=("start",),
-    runs=_run_subgraph,
-    compile=compile_subgraph,
-)
-
-
-async def _run_impact(arguments: Arguments, context: OperatorContext) -> Result:
+@operator("start* relationship_types direction max_hops node_types", compile=compile_impact)
+async def impact(arguments: Arguments, context: OperatorContext) -> Result:
+    """What is affected when nodes fail, change or run short: everything that is reached from them in up to six hops, each node once
+    at its least hop, with counts by type. Give relationship_types along which an effect travels, and node_types to keep."""
     query = await compiled_for(compile_impact, arguments, context)
     found, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not found:
@@ -276,19 +253,6 @@ async def _run_impact(arguments: Arguments, context: OperatorContext) -> Result:
 
 def _with_columns(query: TableQuery, columns: tuple[ResultColumn, ...]) -> TableQuery:
     return TableQuery(compiled=query.compiled, columns=columns, title=query.title, most=query.most, start=query.start)
-
-
-IMPACT = TypedOperator(
-    name="impact",
-    description=(
-        "What is affected when nodes fail, change or run short: everything that is reached from them in up to six hops, each node once "
-        "at its least hop, with counts by type. Give relationship_types along which an effect travels, and node_types to keep."
-    ),
-    forms=lambda forms: {"start": forms.selection(), **forms.reach(), "node_types": array(forms.node_type)},
-    required=("start",),
-    runs=_run_impact,
-    compile=compile_impact,
-)
 
 
 def compile_paths(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
@@ -326,7 +290,15 @@ def compile_paths(arguments: Arguments, schema: GraphSchema, catalog: SemanticCa
     )
 
 
-async def _run_paths(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "start* end* relationship_types direction max_hops shortest limit",
+    compile=compile_paths,
+    shortest={"type": "boolean"},
+    limit=integer(1, 500),
+)
+async def paths(arguments: Arguments, context: OperatorContext) -> Result:
+    """Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six
+    hops, as one graph. Take it when a question asks for a chain, a route or a connection between two named things."""
     query = await compiled_for(compile_paths, arguments, context)
     rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
@@ -348,26 +320,10 @@ async def _run_paths(arguments: Arguments, context: OperatorContext) -> Result:
     return await context.results.keep_graph(part, title=query.title, cut=cut, notes=notes)
 
 
-PATHS = TypedOperator(
-    name="paths",
-    description=(
-        "Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six "
-        "hops, as one graph. Take it when a question asks for a chain, a route or a connection between two named things."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        "end": forms.selection(),
-        **forms.reach(),
-        "shortest": {"type": "boolean"},
-        "limit": forms.limit(_MOST_PATHS),
-    },
-    required=("start", "end"),
-    runs=_run_paths,
-    compile=compile_paths,
-)
-
-
-async def _run_to_graph(arguments: Arguments, context: OperatorContext) -> Result:
+@operator("handle* column max_hops", group="retrieval", handle=lambda forms: forms.handle("t"), max_hops=integer(0, 2))
+async def to_graph(arguments: Arguments, context: OperatorContext) -> Result:
+    """Turn a table of nodes that is a result into a graph: the nodes and the relationships among them (max_hops 0), or also what is
+    around them. Name the column where the table has several of nodes."""
     handle, hops = stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
     start = await resolve_nodes({name: arguments[name] for name in ("handle", "column") if name in arguments}, context)
     if hops:
@@ -379,19 +335,6 @@ async def _run_to_graph(arguments: Arguments, context: OperatorContext) -> Resul
         part, cut = GraphPart(nodes=tuple(nodes), edges=tuple(edges)), cut or more
     notes = [] if part.edges else ["There are no relationships among them."]
     return await context.results.keep_graph(part, title=f"nodes of {handle}", cut=cut, notes=notes)
-
-
-TO_GRAPH = TypedOperator(
-    name="to_graph",
-    group="retrieval",
-    description=(
-        "Turn a table of nodes that is a result into a graph: the nodes and the relationships among them (max_hops 0), or also what is "
-        "around them. Name the column where the table has several of nodes."
-    ),
-    forms=lambda forms: {"handle": forms.handle("t"), "column": COLUMN, "max_hops": integer(0, 2)},
-    required=("handle",),
-    runs=_run_to_graph,
-)
 
 
 def compile_blueprints(
@@ -408,8 +351,15 @@ def _flows(arguments: Arguments) -> dict[str, Any]:
     return {"max_hops": 3, "direction": "in", **arguments, "limit": MOST_NODES}
 
 
-async def _run_blueprints(arguments: Arguments, context: OperatorContext) -> Result:
-    """Merge flows that are equal but for their periods and costs (listing 3 of the paper)."""
+@operator(
+    "start* relationship_types direction max_hops plan_or_actual",
+    compile=compile_blueprints,
+    max_hops=integer(1, 4),
+    direction=choice("in", "out"),
+)
+async def blueprints(arguments: Arguments, context: OperatorContext) -> Result:
+    """The unique blueprint (production plan) of a product as a graph: everything that flows into it within three hops, where flows
+    that differ only in period and cost are merged, counted, and their amounts summed. plan_or_actual keeps one kind."""
     whole, schema, catalog = _flows(arguments), context.schema, context.catalog
     part, starts, cut, title = await _surroundings(whole, context)
     if said := arguments.get("plan_or_actual"):
@@ -520,22 +470,3 @@ def _merged(of: Sequence[ResultNode | ResultEdge], amounts: Sequence[str]) -> Pr
         elif values[0] is not None and all(value == values[0] for value in values):
             kept[name] = values[0]
     return {**kept, "merged": len(of)}
-
-
-BLUEPRINTS = TypedOperator(
-    name="blueprints",
-    description=(
-        "The unique blueprint (production plan) of a product as a graph: everything that flows into it within three hops, where flows "
-        "that differ only in period and cost are merged, counted, and their amounts summed. plan_or_actual keeps one kind."
-    ),
-    forms=lambda forms: {
-        "start": forms.selection(),
-        **forms.reach(hops=4),
-        "direction": choice("in", "out"),
-        "plan_or_actual": PLAN_OR_ACTUAL,
-    },
-    required=("start",),
-    runs=_run_blueprints,
-    compile=compile_blueprints,
-)
-OPERATORS = (TRAVERSE, SUBGRAPH, IMPACT, PATHS, TO_GRAPH, BLUEPRINTS)

@@ -19,17 +19,18 @@ from planners.graphseek.operators.operator import (
     Arguments,
     OperatorContext,
     OperatorFault,
-    TypedOperator,
     aggregation_schema,
     choice,
     filter_schema,
     integer,
     nearest_hint,
+    operator,
 )
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, TableQuery
 from planners.graphseek.results.summaries import fits, shown_row, shown_text
 
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
+_AGGREGATED = {"type": "string", "description": "name of a column; * counts rows"}
 _TEXT_TESTS = {
     "contains": "contains(fold({cell}), fold(?))",
     "starts_with": "starts_with(fold({cell}), fold(?))",
@@ -46,7 +47,18 @@ _KEPT = {
 _CELLS = (400, 120, 40, 12)  # characters of a cell that is read, the first that lets one row fit
 
 
-async def _run_filter(arguments: Arguments, context: OperatorContext) -> Result:
+@operator(
+    "handle* filters group_by aggregations order_by descending limit columns",
+    group="retrieval",
+    handle=lambda forms: forms.handle("t"),
+    filters={"type": "array", "description": "all must hold", "items": filter_schema(COLUMN)},
+    group_by=COLUMNS,
+    aggregations={"type": "array", "items": aggregation_schema(_AGGREGATED)},
+    order_by={**COLUMN, "description": "name of a column, also of an aggregation: count, sum_price, max_price"},
+)
+async def filter_(arguments: Arguments, context: OperatorContext) -> Result:
+    """Select rows of a table that is a result already: by conditions on columns, grouped and aggregated (COUNT, COUNT_DISTINCT,
+    SUM, AVG, MIN, MAX), ordered, limited; or only some of its columns. It does not ask the graph."""
     table, filters = stored(context, arguments["handle"], "table"), arguments.get("filters", ())
     tests, values, rounded = list[str](), list[Cell](), False
     for each in filters:
@@ -160,32 +172,18 @@ def _order(
     return f" ORDER BY {by} {'DESC' if arguments.get('descending') else 'ASC'} NULLS LAST, {tie}"
 
 
-FILTER = TypedOperator(
-    name="filter",
+@operator(
+    "left* right* left_on* right_on* how",
     group="retrieval",
-    description=(
-        "Select rows of a table that is a result already: by conditions on columns, grouped and aggregated (COUNT, COUNT_DISTINCT, "
-        "SUM, AVG, MIN, MAX), ordered, limited; or only some of its columns. It does not ask the graph."
-    ),
-    forms=lambda forms: {
-        "handle": forms.handle("t"),
-        "filters": {"type": "array", "description": "all must hold", "items": filter_schema(COLUMN)},
-        "group_by": COLUMNS,
-        "aggregations": {
-            "type": "array",
-            "items": aggregation_schema({"type": "string", "description": "name of a column; * counts rows"}),
-        },
-        "order_by": {**COLUMN, "description": "name of a column, also of an aggregation: count, sum_price, max_price"},
-        "descending": {"type": "boolean"},
-        "limit": forms.limit(),
-        "columns": COLUMNS,
-    },
-    required=("handle",),
-    runs=_run_filter,
+    left=lambda forms: forms.handle("t"),
+    right=lambda forms: forms.handle("t"),
+    left_on=COLUMN,
+    right_on=COLUMN,
+    how=choice("inner", "left", "anti"),
 )
-
-
-async def _run_join(arguments: Arguments, context: OperatorContext) -> Result:
+async def join(arguments: Arguments, context: OperatorContext) -> Result:
+    """Put rows of two tables side by side where left_on equals right_on: inner keeps pairs, left also keeps left rows without a
+    partner, anti keeps only left rows without one. Columns of the right table that have a name of the left one become name_2."""
     left, right = (stored(context, arguments[side], "table") for side in ("left", "right"))
     a, b = column_place(left, arguments["left_on"]), column_place(right, arguments["right_on"])
     one, other, how = left.columns[a], right.columns[b], arguments.get("how", "inner")
@@ -222,26 +220,15 @@ def _family(column: ResultColumn) -> str:
     return "number" if column.type in NUMERIC else column.type
 
 
-JOIN = TypedOperator(
-    name="join",
+@operator(
+    "handles* how*",
     group="retrieval",
-    description=(
-        "Put rows of two tables side by side where left_on equals right_on: inner keeps pairs, left also keeps left rows without a "
-        "partner, anti keeps only left rows without one. Columns of the right table that have a name of the left one become name_2."
-    ),
-    forms=lambda forms: {
-        "left": forms.handle("t"),
-        "right": forms.handle("t"),
-        "left_on": COLUMN,
-        "right_on": COLUMN,
-        "how": choice("inner", "left", "anti"),
-    },
-    required=("left", "right", "left_on", "right_on"),
-    runs=_run_join,
+    handles=lambda forms: {"type": "array", "items": forms.handle("tg"), "minItems": 2, "maxItems": 10},
+    how=choice(*_KEPT),
 )
-
-
-async def _run_merge(arguments: Arguments, context: OperatorContext) -> Result:
+async def merge(arguments: Arguments, context: OperatorContext) -> Result:
+    """Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the
+    node, other tables by the columns that all have; each row stands once, as in the first table that has it."""
     results = [stored(context, each, "table", "graph") for each in arguments["handles"]]
     how, title = arguments["how"], f"{arguments['how']} of {', '.join(arguments['handles'])}"
     kinds = {each.kind for each in results}
@@ -316,27 +303,16 @@ def _keyed(edges: Sequence[ResultEdge]) -> dict[str, ResultEdge]:
     return keyed
 
 
-MERGE = TypedOperator(
-    name="merge",
+@operator(
+    "handle* offset limit columns",
     group="retrieval",
-    description=(
-        "Union, intersection or difference (the first without the others) of tables or of graphs. Tables of nodes are compared by the "
-        "node, other tables by the columns that all have; each row stands once, as in the first table that has it."
-    ),
-    forms=lambda forms: {
-        "handles": {"type": "array", "items": forms.handle("tg"), "minItems": 2, "maxItems": 10},
-        "how": choice(*_KEPT),
-    },
-    required=("handles", "how"),
-    runs=_run_merge,
+    handle=lambda forms: forms.handle("tg"),
+    offset=integer(0),
+    limit=integer(1, 50),
 )
-
-
-async def _run_read(arguments: Arguments, context: OperatorContext) -> Result:
-    """Return the result itself; what was read stands in place of its summary.
-
-    As many rows are shown as fit: cells are cut only where no whole row fits, and then columns are left out.
-    """
+async def read(arguments: Arguments, context: OperatorContext) -> Result:
+    """Read rows of a result that is there: at most 50 from an offset (0 is the first), some columns or all. Take it when a summary
+    shows too few rows or cuts a text. Of a graph it reads the nodes."""
     found = table = stored(context, arguments["handle"], "table", "graph")
     offset, limit = arguments.get("offset", 0), arguments.get("limit", 20)
     if offset >= found.size:
@@ -366,25 +342,15 @@ async def _run_read(arguments: Arguments, context: OperatorContext) -> Result:
         places = places[: len(places) // 2]
 
 
-READ = TypedOperator(
-    name="read",
+@operator(
+    "handle* what* type",
     group="retrieval",
-    description=(
-        "Read rows of a result that is there: at most 50 from an offset (0 is the first), some columns or all. Take it when a summary "
-        "shows too few rows or cuts a text. Of a graph it reads the nodes."
-    ),
-    forms=lambda forms: {
-        "handle": forms.handle("tg"),
-        "offset": integer(0),
-        "limit": forms.limit(50),
-        "columns": COLUMNS,
-    },
-    required=("handle",),
-    runs=_run_read,
+    handle=lambda forms: forms.handle("g"),
+    what=choice("nodes", "relationships"),
 )
-
-
-async def _run_to_table(arguments: Arguments, context: OperatorContext) -> Result:
+async def to_table(arguments: Arguments, context: OperatorContext) -> Result:
+    """Turn a graph that is a result into a table: of its nodes, with their type and properties, or of its relationships, with the
+    nodes at their ends; all, or those of one type."""
     handle, what, kind = arguments["handle"], arguments["what"], arguments.get("type", "")
     stored(context, handle, "graph")
     part = await context.results.graph(handle)
@@ -427,21 +393,3 @@ def _with_properties(columns: list[ResultColumn], heads: Sequence[tuple[str, ...
     ]
     values = [[row[at] for row in rows] for at in range(len(columns), len(columns) + len(names))]
     return [*columns, *(column_of(name, found) for name, found in zip(names, values, strict=True))], rows
-
-
-TO_TABLE = TypedOperator(
-    name="to_table",
-    group="retrieval",
-    description=(
-        "Turn a graph that is a result into a table: of its nodes, with their type and properties, or of its relationships, with the "
-        "nodes at their ends; all, or those of one type."
-    ),
-    forms=lambda forms: {
-        "handle": forms.handle("g"),
-        "what": choice("nodes", "relationships"),
-        "type": forms.type,
-    },
-    required=("handle", "what"),
-    runs=_run_to_table,
-)
-OPERATORS = (FILTER, JOIN, MERGE, READ, TO_TABLE)

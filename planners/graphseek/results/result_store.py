@@ -56,14 +56,20 @@ Rows = Sequence[tuple[Cell, ...]]
 BUDGET_BYTES = 512 * 2**20
 """Of the results of a run: some twenty tables of the size of the graph of the paper (230,000 nodes with 7 properties)."""
 _OPEN, _FINISHED = "results.duckdb", "results-finished.duckdb"
-_SETTINGS = {"threads": 1, "memory_limit": "256MB", "autoinstall_known_extensions": False}
+_SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "256MB", "autoinstall_known_extensions": False}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (handle VARCHAR, record VARCHAR, body VARCHAR);
 CREATE MACRO IF NOT EXISTS fold(x) AS lower(nfc_normalize(x))
 """
 _SQL_TYPES = {"string": "VARCHAR", "node": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 _DTYPES: Mapping[str, Any] = {"integer": np.int64, "number": np.float64, "boolean": np.bool_}
-_FITTING = {"string": {str}, "node": {str}, "integer": {int}, "number": {int, float}, "boolean": {bool}}
+_FITTING: Mapping[str, set[type]] = {
+    "string": {str},
+    "node": {str},
+    "integer": {int},
+    "number": {int, float},
+    "boolean": {bool},
+}
 _MOST_INTEGER = 2**63 - 1
 _PART = 20_000  # rows that are written at once
 _PREVIEW = 257  # characters of a cell that a summary is made of
@@ -163,6 +169,8 @@ class _File:
     def copy(self, folder: Path) -> None:
         """Copy it into another folder, as the file of a run that goes on."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for old in folder.glob(f"{_OPEN}*"):
+            old.unlink()
         if self.finished:
             shutil.copyfile(self.path, folder / _OPEN)
             return
@@ -658,11 +666,10 @@ def _leaves(part: GraphPart) -> Iterator[str]:
         yield from (node.id, node.type)
     for edge in part.edges:
         yield from (edge.type, edge.source, edge.target)
-    for each in (*part.nodes, *part.edges):
-        for value in each.properties.values():
-            for one in value if isinstance(value, tuple) else (value,):
-                if not isinstance(one, bool):
-                    yield _written(str(one))
+    for properties in [each.properties for each in part.nodes] + [each.properties for each in part.edges]:
+        for value in properties.values():
+            members = value if isinstance(value, tuple) else (value,)
+            yield from (_written(str(one)) for one in members if not isinstance(one, bool))
 
 
 @contextlib.asynccontextmanager

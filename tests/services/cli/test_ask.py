@@ -24,7 +24,7 @@ DEAREST = {"answer": "Bee costs 2.5.", "of": ["t1"]}
 
 
 _CARS_BUILT_AT = """
-from planners.graphseek.operators.slice import TRAVERSE
+from planners.graphseek.operators.slice import traverse as TRAVERSE
 from planners.graphseek.operators.operator import TypedOperator
 
 async def _run(arguments, context):

@@ -11,8 +11,8 @@ from planners.graphseek.agent.question_parts import QuestionParts
 from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
-from planners.graphseek.operators.present import SUBTASK
-from planners.graphseek.operators.retrieve import CYPHER
+from planners.graphseek.operators.present import subtask as SUBTASK
+from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.results.result import Cell, Result, ResultColumn, TableRows
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planners.graphseek.operators.operator import Operator, OperatorContext, TypedOperator
-from planners.graphseek.operators.slice import TRAVERSE
+from planners.graphseek.operators.slice import traverse as TRAVERSE
 from planners.graphseek.results.result import Result, ResultColumn
 
 __all__ = ["OPERATOR"]

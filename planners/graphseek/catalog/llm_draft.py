@@ -20,15 +20,18 @@ from inference.structured_chat import (
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from planners.calls.fence_marks import FenceMarks
-from planners.graphseek.catalog.catalog_lines import full_node, full_relationship
-from planners.graphseek.catalog.descriptor_faults import MOST_CHARACTERS, cleaned_text, shortened_text, text_fault
-from planners.graphseek.catalog.rules_draft import draft_by_rules
-from planners.graphseek.catalog.semantic_catalog import (
+from planners.graphseek.catalog.catalog import (
+    MOST_CHARACTERS,
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
+    cleaned_text,
+    shortened_text,
+    text_fault,
 )
+from planners.graphseek.catalog.catalog_text import full_node, full_relationship
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.graphseek.prompts.graphseek_prompt import prompt_parts
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 

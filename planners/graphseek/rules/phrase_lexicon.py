@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ontology.names import is_verb, verb_lemma, words
-from planners.graphseek.catalog.relation_phrases import is_active
-from planners.graphseek.catalog.semantic_catalog import (
+from planners.graphseek.catalog.catalog import (
     NodeDescriptor,
     PropertyDescriptor,
     RelationshipDescriptor,
     SemanticCatalog,
 )
-from planners.graphseek.operators.node_naming import name_property, naming_properties
+from planners.graphseek.catalog.draft import is_active
+from planners.graphseek.operators.nodes import name_property, naming_properties
 from planners.graphseek.rules.question_tokens import Token, base_forms, noun_forms, tokens_of
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey
 

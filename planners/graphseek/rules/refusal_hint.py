@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ontology.names import words
-from planners.graphseek.catalog.descriptor_faults import cleaned_text, shortened_text
-from planners.graphseek.operators.text_nearness import nearness
+from planners.graphseek.catalog.catalog import cleaned_text, shortened_text
+from planners.graphseek.operators.graph_query import nearness
 from planners.graphseek.rules.question_mentions import Mention
 from planners.graphseek.rules.said_question import SaidQuestion
 from planners.stores.graph_schema import GraphSchema

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ontology.names import words
-from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
+from planners.graphseek.catalog.catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, PropertyOf, RelationOf
 from planners.graphseek.rules.question_reading import Reading, Relation, Stop
 from planners.graphseek.rules.question_tokens import base_forms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import unicodedata
 
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.results.result import EvictedError, Result
 from planners.graphseek.rules.name_finding import NotFoundByNameError
 from planners.graphseek.rules.phrase_lexicon import Lexicon

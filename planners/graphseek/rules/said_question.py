@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ontology.names import noun_lemma
-from planners.graphseek.catalog.semantic_catalog import TIME_ROLES
+from planners.graphseek.catalog.catalog import TIME_ROLES
 from planners.graphseek.rules.phrase_lexicon import Lexicon, TypeOf, ValueOf
 from planners.graphseek.rules.question_cues import Top
 from planners.graphseek.rules.question_mentions import Mention, mentions_of

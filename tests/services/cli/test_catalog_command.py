@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planners.graphseek.catalog.catalog_yaml import read_catalog
+from planners.graphseek.catalog.catalog import read_catalog
 from tests.harness.commands import Run
 from tests.services.cli.csv_plants import write_plants
 

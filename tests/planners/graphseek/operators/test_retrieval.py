@@ -9,19 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planners.calls.prompt_tokens import PromptTokens
-from planners.graphseek.operators.filter_table import OPERATOR as FILTER
-from planners.graphseek.operators.graph_to_table import OPERATOR as TO_TABLE
-from planners.graphseek.operators.join_tables import OPERATOR as JOIN
-from planners.graphseek.operators.merge_results import OPERATOR as MERGE
 from planners.graphseek.operators.operator import Operator, OperatorFault
-from planners.graphseek.operators.read_slice import OPERATOR as READ
-from planners.graphseek.results.result import (
-    Cell,
-    GraphPart,
-    Result,
-    ResultEdge,
-    ResultNode,
-)
+from planners.graphseek.operators.table import filter_ as FILTER
+from planners.graphseek.operators.table import join as JOIN
+from planners.graphseek.operators.table import merge as MERGE
+from planners.graphseek.operators.table import read as READ
+from planners.graphseek.operators.table import to_table as TO_TABLE
+from planners.graphseek.results.result import Cell, GraphPart, Result, ResultEdge, ResultNode
 from planners.graphseek.results.result_store import ResultStore
 from tests.planners.graphseek.results.stores import column, context, kept
 

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from planners.graphseek.catalog.rules_draft import draft_by_rules
-from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
+from planners.graphseek.catalog.catalog import SemanticCatalog
+from planners.graphseek.catalog.draft import draft_by_rules
 from planners.stores.loading.graph_loading import load_graph
 from planners.stores.loading.loaded_tables import ColumnType, NodeTable, RelationshipTable
 from planners.stores.open_readable import open_readable

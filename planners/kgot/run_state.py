@@ -1,34 +1,38 @@
-"""A run while it goes on: its parts, what it knows, and how a step that fails is left out."""
+"""A run while it goes on: its parts, what it knows, how a step that fails is left out, and whether its model can still be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import re
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from egotools.calling.invoker import ToolInvoker
-from ontology.errors import BudgetExceededError
+from ontology.errors import BudgetExceededError, ModelError
 from planners.calls.clean_values import clean_text, cleaned
 from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder
 from planners.journal.step_log import emit
+from planners.kgot.asking import UnusableStepError
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import Dropped, GraphChanged
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask, MadeCall, TaskView
-from planners.kgot.model_availability import ModelAvailability
-from planners.kgot.step_makers import StepMakers
+from planners.kgot.steps import LlmSteps
 from planners.stores.graph_text import state_text
 from planners.stores.property_graph import GraphState, PropertyGraph
 
-__all__ = ["RunState"]
+__all__ = ["RunState", "graph_text"]
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 _VALUE_CHARS = 2_000  # of one value in a prompt: a page of text
 _PROBLEM_CHARS = 1_000  # of a step that is left out, in its event
+_SILENT_DECISIONS = 2  # in a row: one decision may fall into a short outage
+_REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
+"""A wrong key, a key without the right, a wrong address or model; the words are those of the client of the endpoint."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,15 +44,15 @@ class RunState:
     :ivar text: the same as prompts have it.
     :ivar asked: the calls that were made, by tool and arguments; none is made twice.
     :ivar fruitless: the queries that gave nothing, and those that failed.
-    :ivar faults: how the latter failed, by query.
     :ivar missing: what the graph lacked at last; the task itself where no vote said it.
-    :ivar availability: whether the model can still be reached.
     :ivar vote_fault: of the first vote of the last decision that failed; empty where none did.
+    :ivar fault: why the model gave no vote at all in the last decision; None where it gave one, or only in a form that cannot be used.
+    :ivar is_silent: whether nobody answers any more: the run ends.
     """
 
     task: KgotTask
     graph: PropertyGraph
-    makers: StepMakers
+    steps: LlmSteps
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
@@ -60,21 +64,20 @@ class RunState:
     calls: list[MadeCall] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     fruitless: list[str] = field(default_factory=list)
-    faults: dict[str, str] = field(default_factory=dict)
     missing: str = ""
-    availability: ModelAvailability = field(default_factory=ModelAvailability)
     vote_fault: str = ""
+    fault: ModelError | None = None
+    is_silent: bool = False
+    _silent_decisions: int = 0
 
     def view(self) -> TaskView:
         """Return what a step sees."""
         return TaskView(
             task=self.task,
             iteration=self.iteration,
-            graph=self.state,
             graph_text=self.text,
             calls=tuple(self.calls),
             fruitless=tuple(self.fruitless),
-            faults=dict(self.faults),
         )
 
     async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
@@ -100,13 +103,35 @@ class RunState:
         if state is None:
             return
         if state != self.state:
-            self.text = _bounded(state_text(state, longest=_VALUE_CHARS), self.settings.max_graph_chars)
+            self.text = graph_text(state, self.settings.max_graph_chars)
         self.state = state
         emit(GraphChanged(iteration=self.iteration, state=state))
 
+    def take_votes(self, faults: Sequence[Exception | None]) -> None:
+        """Take the faults of the votes of a decision, None for one that was given, and say whether the run ends.
 
-def _bounded(text: str, most: int) -> str:
-    """Cut a text at the end of a line, and say how many lines are left out."""
+        It ends when all votes were refused for what no further attempt mends (a key, an address, the name of a model), or when all votes of
+        two decisions in a row failed.
+        """
+        self.vote_fault = next((said(each) for each in faults if each is not None), "")
+        unreached = [
+            each for each in faults if isinstance(each, ModelError) and not isinstance(each, UnusableStepError)
+        ]
+        self.fault = None
+        if len(unreached) == len(faults):
+            self.fault, self._silent_decisions = unreached[0], self._silent_decisions + 1
+            refused = all(_REFUSED.search(each.problem) for each in unreached)
+            self.is_silent = refused or self._silent_decisions >= _SILENT_DECISIONS
+            return
+        self._silent_decisions = 0
+
+
+def graph_text(state: GraphState, most: int) -> str:
+    """Return a graph as prompts have it, cut at the end of a line; a last line says how many are left out.
+
+    :param most: characters.
+    """
+    text = state_text(state, longest=_VALUE_CHARS)
     if len(text) <= most:
         return text
     kept = text[:most].rpartition("\n")[0]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import planners.kgot
 from planners.journal.run_journal import read_run_journal
-from planners.kgot.batch.answer_match import answer_matches
-from planners.kgot.batch.task_file import read_tasks
+from planners.kgot.batch import read_tasks
+from planners.kgot.batch_report import answer_matches
 from planners.kgot.recorded_run import header_of
 from services.cli import solve_run
 from services.cli.console import plain, stdout

@@ -20,7 +20,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
@@ -240,7 +240,7 @@ async def run_task(
     run = await solve_task(
         KgotTask(question=question),
         used,
-        llm_makers(*models, settings=chosen, language=used.language, fence_key=key),
+        LlmSteps(*models, settings=chosen, language=used.language, fence_key=key),
         finder or FakeFinder(),
         invoker or FakeInvoker(),
         sandbox or FakeSandbox(),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planners.kgot.kgot_events import Decided, Dropped
-from planners.kgot.step_makers import Retrieve
+from planners.kgot.kgot_task import Retrieve
 from tests.harness.http_server import as_json
 from tests.planners.kgot.run_fakes import INSERT, FakeTextGraph, StepServer, run_task
 

@@ -17,12 +17,13 @@ from inference.chat import Completion
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_events import CallMade, Dropped, Ended, KgotEvent, event_json
+from planners.kgot.kgot_task import Insert
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
-from planners.kgot.step_makers import Insert
+from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, Operation
 from tests.planners.kgot.recorded_events import event_lines
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, FakeTextGraph, StepServer, run_task, tool
-from tests.planners.kgot.warehouse_solve import TASK, OneFinder, WarehouseModel, make, parts
+from tests.planners.kgot.warehouse_solve import SETTINGS, TASK, OneFinder, WarehouseModel, parts
 
 ERRORS = [RecursionError("too deep"), ValueError("no \ud800"), "\ud800".encode, KeyError("x"), TimeoutError()]
 ERROR_IDS = ["recursion", "value", "unicode", "key", "timeout"]
@@ -102,20 +103,27 @@ class FailingGraph(FakeTextGraph):
         return fail(self._error)
 
 
-class FailingMakers:
+class FailingSteps(LlmSteps):
     """Fails at every step but the first vote."""
 
-    def __init__(self, error: Any) -> None:
-        self._error = error
+    error: Any = None
 
     async def vote(self, view: Any, nth: int) -> Insert:
-        return Insert(reason="more") if view.iteration == 1 else fail(self._error)
+        return Insert(reason="more") if view.iteration == 1 else fail(self.error)
 
-    def __getattr__(self, name: str) -> Any:
-        async def step(*given: Any, **options: Any) -> Any:
-            return fail(self._error)
+    async def _fails(self, *given: Any, **options: Any) -> Any:
+        return fail(self.error)
 
-        return step
+    missing = calls = write = query = direct = maths = final = _fails
+
+
+def failing_steps(error: Any) -> Any:
+    def make_failing(models: Mapping[str, Any], key: bytes) -> FailingSteps:
+        steps = FailingSteps(models["graph"], models["graph"], settings=SETTINGS, language="python", fence_key=key)
+        steps.error = error
+        return steps
+
+    return make_failing
 
 
 class FailingFinder:
@@ -166,16 +174,14 @@ async def test_an_error_of_any_part_is_a_dropped_step(error: Any) -> None:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=ERROR_IDS)
-@pytest.mark.parametrize("part", ["graph", "makers", "finder", "model", "invoker"])
+@pytest.mark.parametrize("part", ["graph", "steps", "finder", "model", "invoker"])
 async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(
     tmp_path: Path, part: str, error: Any
 ) -> None:
     given = replace(parts(), sandbox=Added(), invoker=HostileInvoker())
     changed: dict[str, Any] = {
         "graph": {"graph": FailingGraph(error, "apply"), "make": given.make},
-        "makers": {
-            "make": lambda models, key: replace(make(models, key), **dict.fromkeys(_SEAMS, FailingMakers(error)))
-        },
+        "steps": {"make": failing_steps(error)},
         "finder": {"finder": FailingFinder(error)},
         "model": {"models": {"graph": FailingModel(error)}},
         "invoker": {"finder": OneFinder()},
@@ -191,6 +197,3 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(
     again = await replay_recorded(journal, given.make)
     assert (again.answer, again.outcome) == (run.answer, run.outcome)
     event_lines(journal).decode()
-
-
-_SEAMS = ("next_step", "chooser", "writer", "reader", "answerer")

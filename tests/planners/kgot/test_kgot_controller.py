@@ -16,7 +16,7 @@ from planners.kgot.kgot_controller import solve_task
 from planners.kgot.kgot_events import Dropped, Ended, KgotEvent, ModelAsked
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, InsertNode
 from tests.harness.http_server import DRIPS, Reply
 from tests.planners.kgot.run_fakes import (
@@ -117,12 +117,12 @@ async def test_a_cancelled_run_says_so_and_is_cancelled() -> None:
     settings = KgotSettings(num_next_steps_decision=1)
     given = parts()
     with StepServer(**WHOLE) as server:
-        makers = llm_makers(server.chat(), server.chat(), settings=settings, language="cypher", fence_key=KEY)
+        steps = LlmSteps(server.chat(), server.chat(), settings=settings, language="cypher", fence_key=KEY)
         run = asyncio.create_task(
             solve_task(
                 KgotTask(question=QUESTION),
                 given["graph"],
-                makers,
+                steps,
                 given["finder"],
                 Stuck(),
                 FakeSandbox(),
@@ -226,6 +226,10 @@ BROKEN = {
     "a lost brace": '{"query_type": "RETRIEVE", "content": "GOOD"',
     "a surplus brace": '{"query_type": "RETRIEVE", "content": "GOOD"}}',
     "a comma": '{"query_type": "RETRIEVE", "content": "GOOD",}',
+    "a preface": 'I think so: {"query_type": "RETRIEVE", "content": "GOOD"}',
+    "text after it": '{"query_type": "RETRIEVE", "content": "GOOD"} This {query} is right.',
+    "a thought": '<think>{"query_type": "INSERT", "content": "x"}?</think>{"query_type": "RETRIEVE", "content": "GOOD"}',
+    "a draft": '{"query_type": "INSERT", "content": "x"} No: {"query_type": "RETRIEVE", "content": "GOOD"}',
 }
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from planners.calls.fence_marks import FenceMarks
 from planners.calls.sandbox import Sandbox
+from planners.kgot.asking import prompt_messages
 from planners.kgot.kgot_events import Dropped, Queried, Written
-from planners.kgot.llm.graph_json import read_operations
-from planners.kgot.prompts.kgot_prompt import prompt_messages
+from planners.kgot.steps import read_operations
 from planners.stores.open_graph import open_graph
 from planners.stores.property_graph import GraphState, Operation, Statement
 from tests.planners.kgot.run_fakes import INSERT, FakeFinder, FakeInvoker, StepServer, run_task, tool

@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,16 @@ from ontology.errors import InvalidArgumentError, ModelError
 from ontology.json_object import canonical_text
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import RunJournal, read_run_journal
-from planners.kgot.batch.task_batch import (
+from planners.kgot.batch import (
+    BatchTask,
+    TaskResult,
     finished_before,
     journal_path,
+    read_tasks,
     result_path,
     run_batch,
     solve_in_folder,
 )
-from planners.kgot.batch.task_file import BatchTask, read_tasks
-from planners.kgot.batch.task_result import TaskResult
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
@@ -80,7 +81,7 @@ async def solved(folder: Path, given: Sequence[BatchTask], opened: Opened, worke
 
 def are_kept(results: Sequence[TaskResult], folder: Path) -> bool:
     kept = [result_path(folder, each.id).read_text(encoding="utf-8") for each in results]
-    return kept == [canonical_text(each.to_json()) for each in results]
+    return kept == [canonical_text(asdict(each)) for each in results]
 
 
 async def test_each_task_is_handed_out_once_and_results_keep_their_order(tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 
 from planners.journal.account import ModelUse, ToolUse
-from planners.kgot.batch.batch_files import write_report
-from planners.kgot.batch.batch_report import batch_report
-from planners.kgot.batch.task_file import BatchTask
-from planners.kgot.batch.task_result import ShownTool, TaskResult
+from planners.kgot.batch import BatchTask, ShownTool, TaskResult
+from planners.kgot.batch_report import batch_report, write_report
 from planners.kgot.kgot_task import KgotTask
 
 TASK = KgotTask(question="?")
@@ -35,14 +33,17 @@ def result(id_: str, answer: str, outcome: str = "solved") -> TaskResult:
 def test_a_report_counts_every_task_and_sums_what_they_took() -> None:
     tasks = [task("t1"), task("t2", level=2), task("t3", level=2), task("t4")]
     report = batch_report(tasks, [result("t3", "9"), result("t1", "8"), result("t2", "", "no solution")])
-    assert [row.category for row in report.rows] == ["correct", "other error", "wrong", "other error"]
-    assert report.rows[3].result.error == "it was not run"
-    assert report.counts(2) == {**dict.fromkeys(report.counts(), 0), "wrong": 1, "other error": 1}
-    assert (report.total.calls, report.total.prompt_tokens, report.total.usd) == (6, 300, 1.5)
-    assert report.by_step["next_step"].prompt_tokens == 180
-    assert report.choice == {"a": ShownTool(shown=6, called=3, ranks=6), "b": ShownTool(shown=6)}
-    assert report.tools_of_tasks() == {"a": (3, 1)}
-    assert report.searches == 6
+    assert [row["category"] for row in report["rows"]] == ["correct", "other error", "wrong", "other error"]
+    assert report["rows"][3]["error"] == "it was not run"
+    assert report["by_level"]["2"] == {**dict.fromkeys(report["categories"], 0), "wrong": 1, "other error": 1}
+    assert [report["total"][name] for name in ("calls", "prompt_tokens", "usd")] == [6, 300, 1.5]
+    assert report["by_step"]["next_step"]["prompt_tokens"] == 180
+    assert report["choice"] == {
+        "a": {"shown": 6, "called": 3, "ranks": 6},
+        "b": {"shown": 6, "called": 0, "ranks": 0},
+    }
+    assert report["tools_of_tasks"] == {"a": {"tasks": 3, "correct": 1}}
+    assert report["searches"] == 6
 
 
 def test_the_files_of_a_report(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planners.kgot.batch.answer_match import answer_matches
+from planners.kgot.batch_report import answer_matches
 
 RIGHT = [
     ("17", "17"),

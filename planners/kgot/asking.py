@@ -302,6 +302,7 @@ def _system(name: str, form: PromptFormat, language: str, options: tuple[tuple[s
         "direct": language == "direct",
         "operations": language == "operations",
         "writes": False,
+        "files": False,
         **dict(options),
     }
     rules = [_rendered(each, values) for each in (*prompt.instructions, common["data_rule"])]

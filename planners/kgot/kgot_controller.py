@@ -30,7 +30,7 @@ from planners.kgot.kgot_task import Insert, KgotTask, MadeCall, Retrieve, Vote, 
 from planners.kgot.reads import force_answer, force_query, solve
 from planners.kgot.run_state import RunState
 from planners.kgot.steps import LlmSteps
-from planners.kgot.writes import apply_writes, remove_noise
+from planners.kgot.writes import apply_writes, load_table, remove_noise, table_of
 from planners.stores.property_graph import GraphState, PropertyGraph
 
 __all__ = ["KgotRun", "solve_task"]
@@ -212,8 +212,8 @@ async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
     calls = await _wanted_calls(run, found)
     before = run.view()  # the new answers go beside it
     made = await in_order([_call(run, tools[call.tool_id], call.arguments) for call in calls])
-    run.calls.extend(made)
-    answers = [call for call in made if call.ok]
+    run.calls.extend(call for call, _ in made)
+    answers = [call for call, is_loaded in made if call.ok and not is_loaded]
     if answers:
         operations = await run.contained("write", run.steps.write(before, run.missing, answers), ())
         emit(await apply_writes(run, operations))
@@ -255,10 +255,14 @@ def _key(call: WantedCall) -> str:
     return canonical_text([call.tool_id, dict(call.arguments)])
 
 
-async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> MadeCall:
+async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> tuple[MadeCall, bool]:
+    """Make a call and tell it; return it, and whether its answer was a table that was loaded into the graph as it is."""
     started = time.perf_counter()
     answer = cleaned(await _answer(run, tool, arguments))
-    shown = fence_answer(answer, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
+    table = table_of(tool.name, answer.body) if answer.ok else None
+    is_loaded = table is not None and await load_table(run, table)
+    told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
+    shown = fence_answer(told, tool_id=tool.id, max_bytes=run.settings.max_shown_bytes, marks=run.marks)
     call = MadeCall(
         tool_id=tool.id,
         arguments=dict(arguments),
@@ -268,7 +272,7 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> M
         text=shown.text,
     )
     emit(CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
-    return call
+    return call, is_loaded
 
 
 async def _answer(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> ToolAnswer:

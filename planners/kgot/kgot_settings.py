@@ -62,7 +62,7 @@ class KgotSettings:
     :param max_json_reasks: how often an unusable answer is asked for again, with its fault (appendix B.3.1).
     :param repair_json: whether JSON amid other text, or only written wrong, is read before that.
     :param max_answer_tokens: of one answer of a model.
-    :param max_graph_chars: of the graph in a prompt; the rest is left out, and said so.
+    :param max_graph_chars: of the graph in a prompt; a larger one is summarised.
     :param max_shown_bytes: of a tool's answer in a prompt.
     :param max_seconds: of a whole run; None for no limit.
     :param tool_retry_delay_s: before the first retry of a tool, doubled for each further one up to 5 s.
@@ -88,7 +88,7 @@ class KgotSettings:
     max_json_reasks: int = 3
     repair_json: bool = True
     max_answer_tokens: int = 2_048
-    max_graph_chars: int = 60_000
+    max_graph_chars: int = 12_000
     max_shown_bytes: int = 16_384
     max_seconds: float | None = None
     tool_retry_delay_s: float = 0.5

@@ -10,7 +10,7 @@ from inference.chat import ChatModel
 from inference.structured_chat import UnusableAnswerError
 from planners.calls.fence_marks import FenceMarks
 from planners.calls.tool_finder import FoundTools
-from planners.kgot.asking import ModelAsker, closed_object, json_objects
+from planners.kgot.asking import ModelAsker, closed_object, json_objects, without_thoughts
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import (
@@ -93,7 +93,10 @@ class LlmSteps:
         """
         language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
         sample = self._graph.drawn(view.iteration, nth, self._settings.num_next_steps_decision)
-        return await self._graph.ask("next_step", _inputs(view), _VOTE, _vote, language=language, sample=sample)
+        options = {"files": bool(view.task.files)}
+        return await self._graph.ask(
+            "next_step", _inputs(view), _VOTE, _vote, language=language, options=options, sample=sample
+        )
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
         """Return the best of several votes."""
@@ -178,7 +181,7 @@ class LlmSteps:
         """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
         name = "forced_answer" if forced else "direct_answer"
         return await self._graph.ask(
-            name, _inputs(view), _FOUND, lambda value: value["answer"].strip() if value["found"] else ""
+            name, _inputs(view), _FOUND, lambda value: _said(value["answer"]) if value["found"] else ""
         )
 
     async def maths(self, view: TaskView, partial: str) -> str:
@@ -204,7 +207,7 @@ class LlmSteps:
             "final_answer",
             _inputs(view, partial_answer=partial),
             _ANSWER,
-            lambda value: value["answer"].strip(),
+            lambda value: _said(value["answer"]),
             sample=sample,
         )
 
@@ -264,6 +267,15 @@ def _filled(value: Mapping[str, Any], name: str) -> str:
     if not text:
         raise UnusableAnswerError(f"{name} is empty")
     return text
+
+
+_NO_ANSWER = frozenset({"i do not know", "i don't know", "i cannot know", "i can't know"})
+
+
+def _said(text: str) -> str:
+    """Return an answer; empty where it says that there is none, or is nothing but thoughts."""
+    said = without_thoughts(text).strip()
+    return "" if said.casefold().rstrip(".!").replace("’", "'") in _NO_ANSWER else said
 
 
 def _vote(value: Any) -> Vote:

@@ -1,10 +1,13 @@
-"""Writing into the graph: each write is validated by applying it, corrected a few times, then left out; noise is removed."""
+"""Writing into the graph: each write is validated by applying it, corrected a few times, then left out; tables are loaded whole; noise is removed."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, NamedTuple, TypeAlias
 
 from ontology.errors import StatementError
 from ontology.names import noun_lemma, words
@@ -14,12 +17,14 @@ from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, NoiseRemoved, Written
 from planners.kgot.run_state import RunState
 from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
-from planners.stores.property_graph import MergeEdge, MergeNode, Operation, Statement
+from planners.stores.property_graph import InsertNode, MergeEdge, MergeNode, Operation, Statement, Value
 
-__all__ = ["apply_writes", "remove_noise"]
+__all__ = ["Table", "apply_writes", "load_table", "remove_noise", "table_of"]
 
 _Outcome: TypeAlias = Operation | DroppedWrite
 
+_LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
+_SAMPLES = 5  # rows of a table in a prompt
 _LEAST_CHARS = 4
 """Of a word of the task that a node may hold: shorter ones (who, and, the) name nothing. More words keep more nodes."""
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
@@ -122,6 +127,74 @@ async def _apply(run: RunState, operation: Operation) -> tuple[str, bool]:
     except Exception as error:  # the store is gone, its disk is full, or its engine met what nobody foresaw
         return said(error), False
     return "", False
+
+
+class Table(NamedTuple):
+    """Rows of an answer that are too many for a prompt: they become nodes, and a prompt has what :meth:`shown` says.
+
+    :ivar label: of the nodes.
+    """
+
+    label: str
+    rows: tuple[Mapping[str, Value], ...]
+
+    def shown(self) -> dict[str, Any]:
+        """Return what a model is told of it, as JSON values: where it stands, its columns with the number of their values, the first rows."""
+        values: dict[str, set[Value]] = {}
+        for name, value in (cell for row in self.rows for cell in row.items()):
+            values.setdefault(name, set()).add(value)
+        return {
+            "note": f"All {len(self.rows)} rows stand in the graph already, each as a node with the label {self.label}: do not write them again.",
+            "columns": {name: f"{len(found)} values" for name, found in values.items()},
+            "first_rows": list(self.rows[:_SAMPLES]),
+        }
+
+
+def table_of(tool: str, body: Any) -> Table | None:
+    """Return the table that an answer is or has under a key: a list of 51 objects or more without objects in them; None where it has none.
+
+    :param tool: name of the tool, after which nodes are called where the answer names no file.
+    """
+    named = body if isinstance(body, Mapping) else {}
+    lists = [each for each in (body, *named.values()) if isinstance(each, list) and len(each) >= _LEAST_ROWS]
+    rows = max(lists, key=len, default=[])
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        return None
+    file = named.get("file")
+    stem = PurePath(file).stem if isinstance(file, str) else tool
+    label = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", stem))
+    return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(dict(_cells(row)) for row in rows))
+
+
+def _cells(row: Mapping[Any, Any]) -> Iterator[tuple[str, Value]]:
+    for name, value in row.items():
+        key = re.sub(r"\W+", "_", str(name)).strip("_") or "column"
+        if isinstance(value, bool | int | float | str):
+            yield key, value
+        elif value is not None:
+            yield key, json.dumps(value, ensure_ascii=False, default=str)
+
+
+async def load_table(run: RunState, table: Table) -> bool:
+    """Write the rows of a table into the graph, but those that stand there of an earlier answer; return whether all of them stand there."""
+    standing = run.rows.setdefault(table.label, Counter())
+    keys = [frozenset(row.items()) for row in table.rows]
+    left = standing - Counter()
+    new = [row for key, row in zip(keys, table.rows, strict=True) if not _taken(left, key)]
+    if not new:
+        return True
+    added = Counter(frozenset(row.items()) for row in new)
+    standing.update(added)
+    operations = [InsertNode(label=table.label, properties=row) for row in new]
+    if await run.contained("table", _applied(run, operations), False):
+        return True
+    standing.subtract(added)
+    return False
+
+
+def _taken(left: Counter[frozenset[Any]], key: frozenset[Any]) -> bool:
+    left[key] -= 1
+    return left[key] >= 0
 
 
 async def _applied(run: RunState, operations: Sequence[Operation]) -> bool:

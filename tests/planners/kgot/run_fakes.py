@@ -223,6 +223,7 @@ async def run_task(
     tool_server: StepServer | None = None,
     budget: Budget | None = None,
     question: str = QUESTION,
+    files: Sequence[Path] = (),
     key: bytes = KEY,
     **settings: Any,
 ) -> Ran:
@@ -238,7 +239,7 @@ async def run_task(
     events: list[KgotEvent] = []
     models = (server.chat(budget), (tool_server or server).chat(budget))
     run = await solve_task(
-        KgotTask(question=question),
+        KgotTask(question=question, files=tuple(files)),
         used,
         LlmSteps(*models, settings=chosen, language=used.language, fence_key=key),
         finder or FakeFinder(),

@@ -47,7 +47,6 @@ MAJORITIES: dict[str, tuple[list[Any], str]] = {
         [INSERT, {"query_type": "RETRIEVE", "content": " "}, retrieve("GOOD"), retrieve("GOOD")],
         "solve",
     ),
-    "none is usable": (["prose", "prose"], "enhance"),
 }
 
 
@@ -65,6 +64,21 @@ async def test_the_majority_of_the_usable_votes_decides(case: str) -> None:
     assert [at for at, vote in enumerate(decided.votes) if vote is None] == unusable
     assert [each.step for each in ran.of(Dropped)].count("vote") == len(unusable)
     assert ("solved" if decision == "solve" else "no solution") == ran.run.outcome
+
+
+async def test_a_model_that_never_keeps_the_form_is_given_up_after_the_first_decision() -> None:
+    with StepServer(next_step=["prose"], **FORCED) as server:
+        ran = await run_task(server, num_next_steps_decision=5, max_iterations=7)
+    assert (ran.run.outcome, ran.run.iterations) == ("model", 1)
+    assert server.steps == ["next_step"] * 20, "each vote is asked for four times"
+    assert "rejected 4 times: it is not one JSON object" in ran.run.missing
+
+
+async def test_a_model_that_kept_the_form_once_is_not_given_up() -> None:
+    votes = [INSERT, *["prose"] * 4, INSERT]
+    with StepServer(next_step=votes, **FORCED) as server:
+        ran = await run_task(server, max_iterations=3)
+    assert (ran.run.outcome, ran.run.iterations) == ("no solution", 3)
 
 
 async def test_a_dead_model_gives_no_votes_and_the_run_ends_by_name() -> None:

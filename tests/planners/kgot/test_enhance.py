@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from ontology.errors import StorageError
 from planners.calls.call_policy import CallPolicy
 from planners.calls.consent import ConsentingInvoker, never
 from planners.kgot.kgot_events import CallMade, Dropped, GraphChanged, ToolsFound, Written
+from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import InsertNode, Statement
 from tests.planners.kgot.run_fakes import (
     INSERT,
@@ -127,6 +129,62 @@ async def test_a_dead_service_is_a_dropped_step() -> None:
         ran = await enhanced(server, finder=finder)
     assert [(each.step, "no replica answers" in each.problem) for each in ran.of(Dropped)] == [("find", True)]
     assert ran.run.outcome == "no solution"
+
+
+@pytest.mark.parametrize("form", ["xml", "markdown"])
+async def test_the_files_of_a_task_stand_in_the_deciding_prompt(form: str) -> None:
+    with StepServer(next_step=[INSERT], tool_calls=[ONE_CALL], write_graph=[{"statements": []}], **FORCED) as server:
+        await enhanced(server, files=[Path("/tmp/orders.csv")], prompt_format=form)
+        await enhanced(server, prompt_format=form)
+    with_file, without = server.of("next_step")
+    assert "- orders.csv" in with_file["messages"][1]["content"]
+    assert "content names the file" in with_file["messages"][0]["content"]
+    assert "file" not in without["messages"][0]["content"] + without["messages"][1]["content"]
+
+
+ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
+TABLES: dict[str, tuple[Any, str]] = {
+    "a list": (ORDERS, "ListBooksRow"),
+    "the rows of a file": ({"file": "my orders.csv", "pages": 21, "rows": ORDERS}, "MyOrdersRow"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_counts(case: str) -> None:
+    body, label = TABLES[case]
+    calls_made = [calls(("library/list_books", {"of": str(n)})) for n in range(2)]
+    graph = MemoryGraph()
+    with StepServer(next_step=[INSERT], tool_calls=calls_made, **FORCED) as server:
+        ran = await enhanced(server, graph, invoker=FakeInvoker(list_books=[body, body]), max_iterations=3)
+    assert [len(each.state.nodes) for each in ran.of(GraphChanged)] == [
+        0,
+        500,
+        500,
+        500,
+    ]  # the second call tells the same rows
+    assert {node.label for node in ran.run.state.nodes} == {label}
+    assert sum(node.properties["customer"] == "O'Hara" for node in ran.run.state.nodes) == 167
+    assert "write_graph" not in server.steps
+    assert f"All 500 rows stand in the graph already, each as a node with the label {label}" in ran.run.calls[0].text
+    prompt = server.prompts("next_step")[1]
+    assert "Order_No (500 values), customer (2 values)" in prompt
+    assert len(prompt) < 8_000
+
+
+async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:
+    class Refusing(FakeTextGraph):
+        async def apply(self, operations: Any) -> None:
+            if len(operations) > 50:
+                raise StorageError("the disk is full")
+            await super().apply(operations)
+
+    graph = Refusing({"WRITE": [WRITE]}, {"NOTHING": []})
+    with StepServer(
+        next_step=[INSERT], tool_calls=[ONE_CALL], write_graph=[{"statements": ["WRITE"]}], **FORCED
+    ) as server:
+        ran = await enhanced(server, graph, invoker=FakeInvoker(list_books=[ORDERS]))
+    assert [each.step for each in ran.of(Dropped)] == ["table"]
+    assert "Lumière" in server.prompts("write_graph")[0] and len(ran.run.state.nodes) == 1
 
 
 WRITES = {

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from jinja2 import Environment, StrictUndefined
-from pydantic import BaseModel, ConfigDict
 
 from inference.chat import GREEDY, ChatModel, Message, Sample
 from inference.structured_chat import SchemaParser, StructuredChat, StructuredRequest, UnusableAnswerError
@@ -69,7 +68,6 @@ class ModelAsker:
         inputs: Mapping[str, str],
         schema: Mapping[str, Any],
         read: Callable[[Any], T],
-        *,
         language: str = "cypher",
         options: Mapping[str, bool] | None = None,
         sample: Sample = GREEDY,
@@ -123,12 +121,7 @@ class ModelAsker:
 
 def closed_object(**properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with exactly these members."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 @cache
@@ -231,38 +224,13 @@ def _no_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
 
 
-class _Example(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    given: Mapping[str, str]
-    answers: Mapping[str, str]
-
-
-class _Prompt(BaseModel):
-    """The texts of a prompt, Jinja2 templates but for examples.
-
-    :param inputs: names of what stands in the second message, in order.
-    :param answer: the form of the answer.
+@cache
+def _read(name: str) -> Mapping[str, Any]:
+    """Return the texts of a prompt: ``task``, ``instructions``, ``inputs`` (names of what stands in the second message, in order), ``answer``
+    (its form), Jinja2 templates; and perhaps ``examples``, each with what is given and answers by language.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: str
-    instructions: tuple[str, ...]
-    examples: tuple[_Example, ...] = ()
-    inputs: tuple[str, ...]
-    answer: str
-
-
-@cache
-def _common() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = read_yaml(_PROMPTS / "common.yaml")
+    loaded: Mapping[str, Any] = read_yaml(_PROMPTS / f"{name}.yaml")
     return loaded
-
-
-@cache
-def _prompt(name: str) -> _Prompt:
-    return _Prompt.model_validate(read_yaml(_PROMPTS / f"{name}.yaml"))
 
 
 def prompt_messages(
@@ -280,7 +248,7 @@ def prompt_messages(
     :param language: of the graph; ``operations`` for writes as JSON, ``direct`` where there is no query.
     :param options: switches of the prompt's text.
     """
-    parts = [(key, inputs[key]) for key in _prompt(name).inputs if inputs.get(key)]
+    parts = [(key, inputs[key]) for key in _read(name)["inputs"] if inputs.get(key)]
     shown = [(key, text if key in _OF_THE_USER else marks.fenced(text)) for key, text in parts]
     return (
         Message(role="system", content=_system(name, form, language, tuple(sorted((options or {}).items())))),
@@ -295,7 +263,7 @@ def _repair_text(fault: str, form: PromptFormat, marks: FenceMarks) -> str:
 
 @cache
 def _system(name: str, form: PromptFormat, language: str, options: tuple[tuple[str, bool], ...]) -> str:
-    prompt, common = _prompt(name), _common()
+    prompt, common = _read(name), _read("common")
     values = {
         "language": common["languages"].get(language, {"name": "", "query": "", "write": ""}),
         "graph_rule": common["graph_rule"],
@@ -305,22 +273,17 @@ def _system(name: str, form: PromptFormat, language: str, options: tuple[tuple[s
         "files": False,
         **dict(options),
     }
-    rules = [_rendered(each, values) for each in (*prompt.instructions, common["data_rule"])]
+    rules = [_rendered(each, values) for each in (*prompt["instructions"], common["data_rule"])]
     numbered = "\n".join(f"{at}. {rule}" for at, rule in enumerate((rule for rule in rules if rule), 1))
-    sections = [("task", _rendered(prompt.task, values)), ("instructions", numbered)]
-    if examples := _examples(prompt, form, language):
-        sections.append(("examples", examples))
-    return _sections([*sections, ("form_of_the_answer", _rendered(prompt.answer, values))], form, 2)
-
-
-def _examples(prompt: _Prompt, form: PromptFormat, language: str) -> str:
-    shown = []
-    for example in prompt.examples:
-        answer = example.answers.get(language, example.answers.get("any"))
+    examples = []
+    for example in prompt.get("examples", ()):
+        answer = example["answers"].get(language, example["answers"].get("any"))
         if answer is not None:
-            text = "\n" + _sections([*example.given.items(), ("answer", answer)], form, 4)
-            shown.append(("example", text.strip()))
-    return _sections(shown, form, 3)
+            examples.append(("example", _sections([*example["given"].items(), ("answer", answer)], form, 4).strip()))
+    sections = [("task", _rendered(prompt["task"], values)), ("instructions", numbered)]
+    if examples:
+        sections.append(("examples", _sections(examples, form, 3)))
+    return _sections([*sections, ("form_of_the_answer", _rendered(prompt["answer"], values))], form, 2)
 
 
 def _sections(parts: list[tuple[str, str]], form: PromptFormat, level: int) -> str:

@@ -20,7 +20,7 @@ from ontology.first_error import first_error
 from ontology.json_object import canonical_text
 from planners.journal.account import ModelUse, ToolUse, account_of
 from planners.journal.record_forms import check_records
-from planners.journal.run_journal import RunJournal, RunRecord, open_run_journal
+from planners.journal.run_journal import RunJournal, open_run_journal
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended, solve_recorded
 from planners.kgot.tools.tool_set import NOT_INSTALLED
@@ -28,7 +28,6 @@ from planners.kgot.tools.tool_set import NOT_INSTALLED
 __all__ = [
     "BatchTask",
     "OpenParts",
-    "ShownTool",
     "TaskResult",
     "finished_before",
     "journal_path",
@@ -40,7 +39,6 @@ __all__ = [
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
-_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # it names files
 _TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again
 _LACKING = ("IsolationError", "MissingExtraError", "StorageError")
 """Errors of the sandbox and the graph by which the machine lacks something; what is wrong with code or a query has other names."""
@@ -48,31 +46,27 @@ _UNREACHED = ("DEADLINE_EXCEEDED", "UNAVAILABLE")
 """Of the tool service and of servers of tools: they were not reached, or not in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchTask:
-    """One task of several.
+class BatchTask(BaseModel):
+    """One task of several, a line of a file.
 
-    :param expected: the right answer; empty where it is not known.
+    :param answer: the right one; empty where it is not known.
     :param level: how hard it is, 1 to 3; 0 where that is not known.
     :param in_order: whether the order of a list in the answer counts.
     """
 
-    id: str
-    task: KgotTask
-    expected: str = ""
-    level: int = 0
-    in_order: bool = False
-
-
-class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
 
-    id: str = Field(pattern=_ID)
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")  # it names files
     question: str = Field(min_length=1)
-    files: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
     answer: str = ""
     level: int = 0
     in_order: bool = False
+
+    @property
+    def task(self) -> KgotTask:
+        """What is to be solved."""
+        return KgotTask(question=self.question, files=self.files)
 
 
 def read_tasks(path: Path) -> tuple[BatchTask, ...]:
@@ -92,46 +86,32 @@ def read_tasks(path: Path) -> tuple[BatchTask, ...]:
             continue
         subject = f"{path}:{n}"
         try:
-            row = _Row.model_validate(json.loads(line))
+            task = BatchTask.model_validate(json.loads(line))
         except ValidationError as error:
             raise InvalidArgumentError(first_error(error), subject=subject, remedy=_REMEDY) from error
         except (ValueError, RecursionError) as error:
             raise InvalidArgumentError("this is no JSON", subject=subject, remedy=_REMEDY) from error
-        if row.id in tasks:
-            raise InvalidArgumentError(f"two tasks have the id {row.id}", subject=subject, remedy="Rename one")
-        files = tuple(_file(path.parent, name, subject) for name in row.files)
-        task = KgotTask(question=row.question, files=files)
-        tasks[row.id] = BatchTask(id=row.id, task=task, expected=row.answer, level=row.level, in_order=row.in_order)
+        if task.id in tasks:
+            raise InvalidArgumentError(f"two tasks have the id {task.id}", subject=subject, remedy="Rename one")
+        files = tuple(_file(path.parent, name, subject) for name in task.files)
+        tasks[task.id] = task.model_copy(update={"files": files})
     if not tasks:
         raise InvalidArgumentError("there is no task in it", subject=str(path), remedy=_REMEDY)
     return tuple(tasks.values())
 
 
-def _file(folder: Path, name: str, subject: str) -> Path:
+def _file(folder: Path, name: Path, subject: str) -> Path:
     """Return a file of the folder: a file of tasks, which may be somebody else's, reaches nothing outside of it, by no link either."""
-    given = Path(name)
     try:
-        found = next((path for path in (folder / given, folder / "files" / given) if path.is_file()), None)
+        found = next((path for path in (folder / name, folder / "files" / name) if path.is_file()), None)
         is_inside = found is None or found.resolve().is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):  # a name too long, one with NUL or a lone surrogate, a loop of links
         found, is_inside = None, True
-    is_inside = is_inside and not given.is_absolute() and ".." not in given.parts
+    is_inside = is_inside and not name.is_absolute() and ".." not in name.parts
     if found is None or not is_inside:
-        problem = f"its file {name!r} is {'not there' if is_inside else 'not in the folder of the tasks'}"
+        problem = f"its file {str(name)!r} is {'not there' if is_inside else 'not in the folder of the tasks'}"
         raise InvalidArgumentError(problem, subject=subject, remedy="Put it beside the tasks")
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTool:
-    """How often a tool was among those of a search, and was called after it.
-
-    :param ranks: sum of its ranks, from 1, in the searches after which it was called.
-    """
-
-    shown: int = 0
-    called: int = 0
-    ranks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +122,6 @@ class TaskResult:
     :param error: that ended it.
     :param again: whether the machine or a service kept it from an answer, so that another attempt may give one.
     :param seconds: that the run took, in all processes that ended properly.
-    :param searches: of tools.
     """
 
     id: str
@@ -152,11 +131,9 @@ class TaskResult:
     error: str = ""
     again: bool = False
     seconds: float = 0.0
-    searches: int = 0
     model: ModelUse = field(default_factory=ModelUse)
     by_step: Mapping[str, ModelUse] = field(default_factory=dict)
     by_tool: Mapping[str, ToolUse] = field(default_factory=dict)
-    choice: Mapping[str, ShownTool] = field(default_factory=dict)
 
 
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
@@ -167,24 +144,13 @@ def _task_result(id_: str, journal: RunJournal, error: str) -> TaskResult:
     account = account_of(journal.records)
     ended: Mapping[str, Any] = {}
     stopped: Mapping[str, Any] = {}
-    seconds, searches = 0.0, 0
-    choice: dict[str, dict[str, int]] = {}
-    shown: list[str] = []  # by the last search, those that were called since then left out
+    seconds = 0.0
     for record in journal.records:
         if record.kind == "run_ended":
             ended = journal.payload(record.data["answer"])
         elif record.kind == "run_stopped":
             stopped = record.data
         seconds += record.data["seconds"] if record.kind in ("run_ended", "run_stopped") else 0.0
-        what = record.data["what"] if record.kind == "event" else {}
-        if what.get("event") == "ToolsFound":
-            searches, shown = searches + 1, list(what["tool_ids"])
-            for tool in shown:
-                choice.setdefault(tool, {"shown": 0, "called": 0, "ranks": 0})["shown"] += 1
-        elif what.get("event") == "CallMade" and (tool := what["call"]["tool_id"]) in shown:
-            choice[tool]["called"] += 1
-            choice[tool]["ranks"] += shown.index(tool) + 1
-            shown[shown.index(tool)] = ""
     told = ended if run_is_ended(journal) else {} if error else stopped
     return TaskResult(
         id=id_,
@@ -194,11 +160,9 @@ def _task_result(id_: str, journal: RunJournal, error: str) -> TaskResult:
         error=error if not ended else "",
         again=not told.get("answer") and _lacks_something(journal),
         seconds=round(seconds, 6),
-        searches=searches,
         model=account.model,
         by_step=account.by_step,
         by_tool=account.by_tool,
-        choice={tool: ShownTool(**numbers) for tool, numbers in sorted(choice.items())},
     )
 
 
@@ -207,22 +171,16 @@ def _lacks_something(journal: RunJournal) -> bool:
 
     A model counts that never answered: one that failed now and then was reached.
     """
-    asked, answered = False, False
-    for record in journal.records:
-        if _is_fault_of_surroundings(record):
+    kinds = set()
+    for kind, given in ((record.kind, record.data) for record in journal.records):
+        kinds.add(kind)
+        if kind == "call_ended" and not given["ok"] and given["status"] == NOT_INSTALLED:
             return True
-        asked = asked or record.kind == "model_failed"
-        answered = answered or record.kind == "model_ended"
-    return asked and not answered
-
-
-def _is_fault_of_surroundings(record: RunRecord) -> bool:
-    given = record.data
-    if record.kind == "call_ended":
-        return bool(not given["ok"] and given["status"] == NOT_INSTALLED)
-    if record.kind in ("sandbox_failed", "graph_failed"):
-        return given.get("error") in _LACKING
-    return record.kind in ("find_failed", "call_failed") and given.get("code") in _UNREACHED
+        if kind in ("sandbox_failed", "graph_failed") and given.get("error") in _LACKING:
+            return True
+        if kind in ("find_failed", "call_failed") and given.get("code") in _UNREACHED:
+            return True
+    return "model_failed" in kinds and "model_ended" not in kinds
 
 
 OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]

@@ -1,12 +1,12 @@
-"""The report of a batch of tasks: how many answers are right, what each step cost, which tools were chosen (appendix D of the paper).
+"""The report of a batch of tasks: how many answers are right, what each step cost, which tools were called (appendix D of the paper).
 
 The categories are those of the paper's figure 15, which it does not define. Here: *correct* and *wrong* are answers that a query of the
 graph gave; *forced* ones were given at the limit of steps; a *close call* is no right answer, but near it; *other error* is no answer.
 
-An answer is the expected one by the rules of a benchmark of short answers: numbers by value, lists by their members, other texts by their
-letters and digits. A currency or a unit beside a number says nothing where the expected answer has none, nor do case, articles, marks and
-spaces in a text. A word beside a number is a unit only where it is one of a short list, or stands in the question. What makes another
-number of it, as in ``3 million``, is none.
+An answer is the expected one by the rules of a benchmark of short answers: numbers by value, lists by their members, other texts without
+case, accents, articles, marks and spaces. A currency or a unit beside a number says nothing where the expected answer has none. A word
+beside a number is a unit only where it is one of a short list or stands in the question; what makes another number of it, as in
+``3 million``, is none.
 """
 
 from __future__ import annotations
@@ -18,24 +18,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ontology.errors import MissingExtraError
 from ontology.files import write_file
 from ontology.json_object import canonical_text
-from ontology.pictures import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
 from ontology.proportion import Proportion
 from planners.journal.account import ModelUse, ToolUse
-from planners.kgot.batch import BatchTask, ShownTool, TaskResult
+from planners.kgot.batch import BatchTask, TaskResult
 
 __all__ = ["CATEGORIES", "answer_matches", "batch_report", "write_report"]
 
 CATEGORIES = ("correct", "correct forced", "close call", "wrong forced", "wrong", "other error", "not checked")
 """In the order of reports; ``not checked`` is an answer of a task whose right answer is not known."""
 _FORCED = ("forced query", "forced answer")
-_CELL_CHARS = 300  # of a cell: a reason is cut, its last sentence, which says what to do, is kept
-_MOST_BARS = 20  # of a plot: those with the most
-_BAR_CHARS = 40  # of the name of a bar
+_CELL_CHARS = 300  # of a cell
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+", re.IGNORECASE)
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
@@ -66,10 +62,9 @@ def answer_matches(given: str, expected: str, *, in_order: bool = False, questio
     :param question: its words may stand beside a number, as in ``9 invoices``.
     """
     asked = frozenset(map(_unit, re.findall(r"%|[^\W\d_]+", question))) - _MULTIPLIERS
-    wanted = _quantity(expected, _UNITS | {"percent"} | asked)
-    if wanted is not None:
-        found = _quantity(given, wanted.units or _UNITS | asked)
-        return found is not None and math.isclose(found.value, wanted.value, rel_tol=_REL, abs_tol=_REL)
+    if wanted := _quantity(expected, _UNITS | {"percent"} | asked):
+        found = _quantity(given, wanted[1] or _UNITS | asked)
+        return found is not None and math.isclose(found[0], wanted[0], rel_tol=_REL, abs_tol=_REL)
     if _plain(given) == _plain(expected):
         return True
     items, left = _items(expected), _items(given)
@@ -88,39 +83,31 @@ def answer_matches(given: str, expected: str, *, in_order: bool = False, questio
 
 def _is_close(given: str, expected: str) -> bool:
     """Return whether an answer that is not the expected one has it among other words, a number within 1 % of it, or more than half of a list."""
-    wanted = _quantity(expected, _UNITS | {"percent"})
-    if wanted is not None:
-        numbers = _NUMBER.findall(unicodedata.normalize("NFKC", given))
-        return any(abs(_value(each) - wanted.value) <= _CLOSE * abs(wanted.value) for each in numbers)
+    if wanted := _quantity(expected, _UNITS | {"percent"}):
+        numbers = map(_value, _NUMBER.findall(unicodedata.normalize("NFKC", given)))
+        return any(abs(each - wanted[0]) <= _CLOSE * abs(wanted[0]) for each in numbers)
     if f" {_plain(expected)} " in f" {_plain(given)} ":
         return bool(_plain(expected))
-    items, found_items = _items(expected), _items(given)
-    right = sum(any(answer_matches(found, item) for found in found_items) for item in items)
-    return len(items) > 1 and 2 * right > max(len(items), len(found_items))
+    items, found = _items(expected), _items(given)
+    right = sum(any(answer_matches(each, item) for each in found) for item in items)
+    return len(items) > 1 and 2 * right > max(len(items), len(found))
 
 
 def _items(text: str) -> list[str]:
     return [item for item in _SEPARATORS.split(text.strip().rstrip(".")) if item.strip()]
 
 
-class _Quantity(NamedTuple):
-    """A number, and what its unit is called: one name, none, or two of one currency written twice that are one."""
-
-    value: float
-    units: frozenset[str]
-
-
-def _quantity(text: str, known: frozenset[str]) -> _Quantity | None:
-    """Return the number that a text is, with a known unit or a currency at most; None for other texts."""
+def _quantity(text: str, known: frozenset[str]) -> tuple[float, frozenset[str]] | None:
+    """Return the number that a text is, and the name of its unit or currency where it has a known one; None for other texts."""
     plain = unicodedata.normalize("NFKC", text).strip().rstrip(".")
     found = _NUMBER.search(plain)
     if found is None:
         return None
     before, after = plain[: found.start()].strip(), plain[found.end() :].strip()
-    units = frozenset(_unit(each) for each in (before, after) if each)
+    units = frozenset(_unit(each) for each in (before, after) if each)  # a currency may be written twice
     if len(units) > 1 or not units <= known or (before and not units <= _CURRENCIES):
         return None
-    return _Quantity(_value(found[0]), units)
+    return _value(found[0]), units
 
 
 def _value(number: str) -> float:
@@ -135,7 +122,6 @@ def _unit(word: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the words of a text: lower case, without accents, marks and articles."""
     apart = unicodedata.normalize("NFKD", text).casefold()
     letters = "".join(each if each.isalnum() else " " for each in apart if not unicodedata.combining(each))
     return " ".join(word for word in letters.split() if word not in ("a", "an", "the"))
@@ -144,19 +130,19 @@ def _plain(text: str) -> str:
 def _category(task: BatchTask, result: TaskResult) -> str:
     if not result.answer:
         return "other error"
-    if not task.expected:
+    if not task.answer:
         return "not checked"
     forced = " forced" if result.outcome in _FORCED else ""
-    if answer_matches(result.answer, task.expected, in_order=task.in_order, question=task.task.question):
+    if answer_matches(result.answer, task.answer, in_order=task.in_order, question=task.question):
         return f"correct{forced}"
-    return "close call" if _is_close(result.answer, task.expected) else f"wrong{forced}"
+    return "close call" if _is_close(result.answer, task.answer) else f"wrong{forced}"
 
 
 def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> dict[str, Any]:
     """Return the report of results as JSON values, in the order of their tasks. A task without a result counts as an error.
 
     Its keys: ``tasks``, ``categories`` and ``by_level`` (counts), ``total`` and ``by_step`` (what models took), ``by_tool`` (calls),
-    ``searches``, ``choice`` (how often a tool was found, and called after that), ``tools_of_tasks``, ``rows``.
+    ``tools_of_tasks`` (how many tasks called a tool), ``rows``.
     """
     known = {result.id: result for result in results}
     given = [known.get(task.id, TaskResult(id=task.id, error="it was not run")) for task in tasks]
@@ -165,7 +151,7 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> d
             "id": task.id,
             "level": task.level,
             "category": _category(task, result),
-            "expected": task.expected,
+            "expected": task.answer,
             **{name: getattr(result, name) for name in ("answer", "outcome", "missing", "error", "seconds")},
             "model": asdict(result.model),
         }
@@ -189,8 +175,6 @@ def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> d
         "total": _sums(ModelUse, ({"": result.model} for result in given)).get("", asdict(ModelUse())),
         "by_step": _sums(ModelUse, (result.by_step for result in given)),
         "by_tool": _sums(ToolUse, (result.by_tool for result in given)),
-        "searches": sum(result.searches for result in given),
-        "choice": _sums(ShownTool, (result.choice for result in given)),
         "tools_of_tasks": dict(sorted(used.items())),
         "rows": rows,
     }
@@ -207,134 +191,46 @@ def _sums(kind: Callable[[], Any], parts: Iterable[Mapping[str, Any]]) -> dict[s
 
 
 def write_report(report: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
-    """Write ``report.json``, ``report.md`` and, with the extra ``eval``, the plots beside them.
+    """Write ``report.json`` and ``report.md``.
 
     :raises StorageError: when they cannot be written.
     """
-    written = [write_file(folder / "report.json", canonical_text(report) + "\n")]
-    note, plots = "", dict[str, bytes]()
-    try:
-        plots = _plots(report)
-    except MissingExtraError as error:
-        note = f"\nThe plots are left out: {error}\n"
-    written += [write_file(folder / name, png) for name, png in plots.items()]
-    text = _markdown(report) + "".join(f"\n![{name}]({name})\n" for name in plots) + note
-    return (*written, write_file(folder / "report.md", text))
+    texts = {"report.json": canonical_text(report) + "\n", "report.md": _markdown(report)}
+    return tuple(write_file(folder / name, text) for name, text in texts.items())
 
 
 def _markdown(report: Mapping[str, Any]) -> str:
     right = report["categories"]["correct"] + report["categories"]["correct forced"]
     share = Proportion(right, report["tasks"])
-    levels = {**report["by_level"], "all": report["categories"]}
-    steps = {**report["by_step"], "all": report["total"]}
     interval = f"95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}"
-    return "\n".join(
-        [
-            f"# {report['tasks']} tasks: {right} right\n",
-            f"Right: {right} of {report['tasks']}, {interval}. Money is by the prices that were given.\n",
-            *_table(
-                ("level", *CATEGORIES),
-                ([_level(level), *(str(counts[name]) for name in CATEGORIES)] for level, counts in levels.items()),
-            ),
-            "\n## Cost by step\n",
-            *_table(
-                ("step", "calls", "prompt tokens", "completion tokens", "USD", "seconds"),
-                (
-                    [
-                        name,
-                        *(f"{use[each]:,}" for each in ("calls", "prompt_tokens", "completion_tokens")),
-                        f"{use['usd']:.4f}",
-                        f"{use['seconds']:.1f}",
-                    ]
-                    for name, use in steps.items()
-                ),
-            ),
-            f"\n## Tools\n\n{report['searches']} searches. A tool's rank is its mean rank in the searches after which it was called.\n",
-            *_table(
-                ("tool", "shown", "chosen", "rank", "calls", "failed", "tasks", "of them right"),
-                (_tool_row(report, name) for name in report["by_tool"]),
-            ),
-            "\n## Tasks\n",
-            *_table(
-                ("task", "level", "category", "expected", "answer"),
-                (
-                    [
-                        *(row["id"], _level(row["level"]), row["category"], row["expected"]),
-                        row["answer"] or row["missing"] or row["error"],
-                    ]
-                    for row in report["rows"]
-                ),
-            ),
-            "",
-        ]
-    )
-
-
-def _level(level: int | str) -> str:
-    return "–" if level in (0, "0") else str(level)
-
-
-def _tool_row(report: Mapping[str, Any], name: str) -> list[str]:
-    shown = report["choice"].get(name, asdict(ShownTool()))
-    use, tasks = report["by_tool"][name], report["tools_of_tasks"][name]
-    rank = f"{shown['ranks'] / shown['called']:.1f}" if shown["called"] else "–"
-    calls = f"{use['calls']:,}", f"{use['failed']:,}"
-    return [name, str(shown["shown"]), str(shown["called"]), rank, *calls, str(tasks["tasks"]), str(tasks["correct"])]
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return ["| " + " | ".join(_cell(text) for text in line) + " |" for line in lines]
-
-
-def _cell(text: str) -> str:
-    one = " ".join(text.split())
-    if len(one) > _CELL_CHARS:
-        reason, _, remedy = one.rpartition(". ")
-        left = _CELL_CHARS - len(remedy) - 2
-        one = f"{reason[:left]}… {remedy}" if reason and left > 0 else f"{one[:_CELL_CHARS]}…"
-    return one.replace("|", "\\|").replace("<", "&lt;")
-
-
-def _plots(report: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return plots as PNG by the names of their files, as the figures of the paper's appendix D.5.
-
-    :raises MissingExtraError: when matplotlib is not installed.
-    """
-    levels = {f"level {level}" if level != "0" else "no level": counts for level, counts in report["by_level"].items()}
-    given = [name for name in CATEGORIES if report["categories"][name]]
-    steps = report["by_step"].items()
-    tools = {
-        name: {"answered right": use["correct"], "not": use["tasks"] - use["correct"]}
-        for name, use in report["tools_of_tasks"].items()
+    parts = {
+        "Categories": [
+            {"level": level, **counts} for level, counts in {**report["by_level"], "all": report["categories"]}.items()
+        ],
+        "Cost by step": [{"step": name, **use} for name, use in {**report["by_step"], "all": report["total"]}.items()],
+        "Tools": [{"tool": name, **use, **report["tools_of_tasks"][name]} for name, use in report["by_tool"].items()],
+        "Tasks": [
+            {
+                **{name: row[name] for name in ("id", "level", "category", "expected")},
+                "answer": row["answer"] or row["missing"] or row["error"],
+            }
+            for row in report["rows"]
+        ],
     }
-    categories = {level: {name: counts[name] for name in given} for level, counts in levels.items()}
-    tokens = {name: {"": use["prompt_tokens"] + use["completion_tokens"]} for name, use in steps}
-    seconds = {name: {"": use["seconds"]} for name, use in steps}
-    with default_style():
-        drawn = {
-            "categories.png": (categories, f"Answers of {report['tasks']} tasks by level and category"),
-            "tokens-by-step.png": (tokens, "tokens of models by step"),
-            "seconds-by-step.png": (seconds, "seconds of models by step"),
-            "tools.png": (tools, "Tasks by tool that they called, and how many of them were answered right"),
-        }
-        return {file: _bars(bars, title) for file, (bars, title) in drawn.items() if bars}
+    lines = [
+        f"# {report['tasks']} tasks: {right} right, {interval}",
+        "",
+        "Level 0 is not known. Money is by the prices that were given.",
+    ]
+    for title, rows in parts.items():
+        table = [list(rows[0]), ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []
+        lines += ["", f"## {title}", "", *("| " + " | ".join(map(_cell, line)) + " |" for line in table)]
+    return "\n".join(lines) + "\n"
 
 
-def _bars(bars: Mapping[str, Mapping[str, float]], title: str) -> bytes:
-    """Draw a bar for each name, of its parts by their names."""
-    most = sorted(bars, key=lambda name: (-sum(bars[name].values()), name))[:_MOST_BARS]
-    labels = [axis_label(name, _BAR_CHARS) for name in most]
-    figure = blank_figure(8.0, 1.2 + 0.32 * len(most))
-    axes = figure.add_subplot()
-    hide_frame(axes)
-    axes.invert_yaxis()
-    ends = [0.0] * len(most)
-    for at, part in enumerate(next(iter(bars.values()))):
-        widths = [bars[name][part] for name in most]
-        axes.barh(labels, widths, left=ends, label=part, color=COLOURS[at % len(COLOURS)])
-        ends = [end + width for end, width in zip(ends, widths, strict=True)]
-        if part:
-            axes.legend(frameon=False)
-    axes.set_xlabel(title)
-    return to_png(figure, title)
+def _cell(value: object) -> str:
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+    text = " ".join(str(value).split())
+    cut = text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}…"
+    return cut.replace("|", "\\|").replace("<", "&lt;")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ontology.errors import StatementError
 from planners.calls.clean_values import clean_text, cleaned
@@ -141,34 +141,23 @@ async def _run_query(run: RunState, kind: str, query: str) -> QueryRows:
 def _rows_text(rows: QueryRows, most: int) -> str:
     """Return rows on one line as a JSON list of objects by column; as lists where two columns have one name.
 
-    :param most: characters of the list. Rows beyond are left out, and a second line says so; of a first row that is longer, each value is cut.
+    :param most: characters of the list. Rows beyond are left out, and a second line says so; a first row that is longer is cut.
     """
     by_name = len(set(rows.columns)) == len(rows.columns)
     shown: list[str] = []
     size = 0
     for row in rows.rows:
-        text = _row_text(rows.columns if by_name else (), row)
-        if len(text) > most and not shown:
-            text = _row_text(rows.columns if by_name else (), [_cut(value, most // len(row)) for value in row])
+        value = dict(zip(rows.columns, row, strict=True)) if by_name else list(row)
+        text = json.dumps(value, ensure_ascii=False, default=str)
         size += len(text) + 2
         if size > most and shown:
             break
-        shown.append(text)
+        shown.append(text if len(text) <= most else f"{text[:most]}…")
     line = f"[{', '.join(shown)}]"
     left_out = len(rows.rows) - len(shown)
     if not left_out and not rows.cut:
         return line
-    return f"{line}\n({f'{left_out} more rows' if left_out and not rows.cut else 'more rows'} are left out)"
-
-
-def _row_text(columns: Sequence[str], row: Sequence[object]) -> str:
-    value: Mapping[str, object] | list[object] = dict(zip(columns, row, strict=True)) if columns else list(row)
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _cut(value: object, most: int) -> object:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"{text[:most]}…" if len(text) > most else value
+    return f"{line}\n({f'{left_out} more rows' if not rows.cut else 'more rows'} are left out)"
 
 
 async def _final_answer(run: RunState, partials: Counter[str]) -> str:

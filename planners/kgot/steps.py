@@ -13,21 +13,9 @@ from planners.calls.tool_finder import FoundTools
 from planners.kgot.asking import ModelAsker, closed_object, json_objects, without_thoughts
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import Insert, MadeCall, Retrieve, TaskView, Vote, WantedCall
-from planners.stores.property_graph import (
-    DeleteEdge,
-    DeleteNode,
-    InsertEdge,
-    InsertNode,
-    Language,
-    MergeEdge,
-    MergeNode,
-    NodeRef,
-    Operation,
-    Statement,
-    Value,
-)
+from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Statement, Value
 
-__all__ = ["LlmSteps", "StepsFactory", "operation_text", "read_operations", "steps_factory", "tools_text"]
+__all__ = ["LlmSteps", "StepsFactory", "read_operations", "steps_factory", "tools_text"]
 
 _OPERATIONS = "operations"  # the language of writes that are nodes and edges as JSON
 _TEXT = {"type": "string"}
@@ -93,28 +81,22 @@ class LlmSteps:
         """
         language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
         sample = self._graph.drawn(view.iteration, nth, self._settings.num_next_steps_decision)
-        options = {"files": bool(view.task.files)}
-        return await self._graph.ask(
-            "next_step", _inputs(view), _VOTE, _vote, language=language, options=options, sample=sample
-        )
+        files = {"files": bool(view.task.files)}
+        return await self._graph.ask("next_step", _inputs(view), _VOTE, _vote, language, files, sample)
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
         """Return the best of several votes."""
-        lines = [
-            f"RETRIEVE: {vote.query}" if isinstance(vote, Retrieve) else f"INSERT: {vote.reason}" for vote in votes
-        ]
-        proposals = "\n".join(f"{at}. {line}" for at, line in enumerate(lines, 1))
+        said = [f"RETRIEVE: {each.query}" if isinstance(each, Retrieve) else f"INSERT: {each.reason}" for each in votes]
+        inputs = _inputs(view, proposals="\n".join(f"{at}. {line}" for at, line in enumerate(said, 1)))
         schema = closed_object(best={"type": "integer", "minimum": 1, "maximum": len(votes)})
-        return await self._graph.ask(
-            "judge", _inputs(view, proposals=proposals), schema, lambda value: votes[value["best"] - 1]
-        )
+        return await self._graph.ask("judge", inputs, schema, lambda value: votes[value["best"] - 1])
 
     async def missing(self, view: TaskView, reasons: Sequence[str]) -> str:
         """Return the reasons as one text. One reason stands for itself, and no model is asked."""
         if len(reasons) == 1:
             return reasons[0]
         inputs = {"reasons": "\n".join(f"- {reason}" for reason in reasons)}
-        return await self._graph.ask("merge_reasons", inputs, _MISSING, lambda value: _filled(value, "missing"))
+        return await self._graph.ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
 
     async def calls(self, view: TaskView, missing: str, found: FoundTools, nth: int) -> tuple[WantedCall, ...]:
         """Return calls of the tools that were found, or none.
@@ -143,21 +125,15 @@ class LlmSteps:
         new = "\n\n".join(answer.text for answer in answers)
         inputs = _inputs(view, missing_information=missing, new_information=new)
         if self._language == "python":
-            return await self._graph.ask("write_graph", inputs, _WRITES, read_operations, language=_OPERATIONS)
-        return await self._graph.ask("write_graph", inputs, _STATEMENTS, _statements, language=self._language)
+            return await self._graph.ask("write_graph", inputs, _WRITES, read_operations, _OPERATIONS)
+        return await self._graph.ask("write_graph", inputs, _STATEMENTS, _statements, self._language)
 
     async def fix_write(self, operation: Operation, fault: str) -> Operation:
         """Return a corrected write."""
-        is_statement = isinstance(operation, Statement)
-        read: Callable[[Any], Operation] = _statement if is_statement else _operation
-        return await self._graph.ask(
-            "fix_query",
-            {"wrong_text": operation_text(operation), "fault": fault},
-            _QUERY,
-            read,
-            language=self._language if is_statement else _OPERATIONS,
-            options={"writes": True},
-        )
+        inputs, writes = {"wrong_text": _operation_text(operation), "fault": fault}, {"writes": True}
+        if isinstance(operation, Statement):
+            return await self._graph.ask("fix_query", inputs, _QUERY, _statement, self._language, writes)
+        return await self._graph.ask("fix_query", inputs, _QUERY, _operation, _OPERATIONS, writes)
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
         """Return a query.
@@ -167,34 +143,29 @@ class LlmSteps:
         :param forced: the limit of iterations is reached: the best that can be had.
         """
         name = "forced_query" if forced else "rewrite_query" if wrong else "write_query"
-        inputs = _inputs(view, wrong_query=wrong)
-        return await self._graph.ask(name, inputs, _QUERY, lambda value: _filled(value, "query"), language=language)
+        return await self._graph.ask(name, _inputs(view, wrong_query=wrong), _QUERY, _text_of("query"), language)
 
     async def fix_query(self, query: str, fault: str, *, language: Language) -> str:
         """Return a corrected query or script."""
         inputs = {"wrong_text": query, "fault": fault}
-        return await self._graph.ask(
-            "fix_query", inputs, _QUERY, lambda value: _filled(value, "query"), language=language
-        )
+        return await self._graph.ask("fix_query", inputs, _QUERY, _text_of("query"), language)
 
     async def direct(self, view: TaskView, *, forced: bool) -> str:
         """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
         name = "forced_answer" if forced else "direct_answer"
-        return await self._graph.ask(
-            name, _inputs(view), _FOUND, lambda value: _said(value["answer"]) if value["found"] else ""
-        )
+        return await self._graph.ask(name, _inputs(view), _FOUND, lambda value: _said(value) if value["found"] else "")
 
     async def maths(self, view: TaskView, partial: str) -> str:
         """Return Python that computes what is left to compute and prints it; empty where nothing is."""
         inputs = _inputs(view, partial_answer=partial)
         if not await self._graph.ask("maths_needed", inputs, _NEEDED, lambda value: bool(value["needed"])):
             return ""
-        return await self._graph.ask("maths_code", inputs, _CODE, lambda value: _filled(value, "code"))
+        return await self._graph.ask("maths_code", inputs, _CODE, _text_of("code"))
 
     async def fix_code(self, code: str, fault: str) -> str:
         """Return corrected Python."""
         inputs = {"wrong_code": code, "fault": fault}
-        return await self._graph.ask("fix_code", inputs, _CODE, lambda value: _filled(value, "code"))
+        return await self._graph.ask("fix_code", inputs, _CODE, _text_of("code"))
 
     async def final(self, view: TaskView, partial: str, nth: int) -> str:
         """Return the answer in the form that the task asks for; empty where the partial answer does not answer it.
@@ -203,13 +174,8 @@ class LlmSteps:
         :param nth: number of the answer, from 0.
         """
         sample = self._graph.drawn(view.iteration, nth, self._settings.max_final_solution_parsing)
-        return await self._graph.ask(
-            "final_answer",
-            _inputs(view, partial_answer=partial),
-            _ANSWER,
-            lambda value: _said(value["answer"]),
-            sample=sample,
-        )
+        inputs = _inputs(view, partial_answer=partial)
+        return await self._graph.ask("final_answer", inputs, _ANSWER, _said, sample=sample)
 
 
 StepsFactory: TypeAlias = Callable[[Mapping[str, ChatModel], bytes], LlmSteps]
@@ -243,23 +209,26 @@ def _calls_text(calls: Sequence[MadeCall]) -> str:
         arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
         if len(arguments) > _ARGUMENTS_CHARS:
             arguments = f"{arguments[:_ARGUMENTS_CHARS]}…"
-        said = call.body if isinstance(call.body, str) else json.dumps(call.body, ensure_ascii=False, default=str)
-        ended = "answered" if call.ok else f"{call.status}, {json.dumps(said[:_ERROR_CHARS], ensure_ascii=False)}"
+        ended = "answered"
+        if not call.ok:
+            said = call.body if isinstance(call.body, str) else json.dumps(call.body, ensure_ascii=False, default=str)
+            ended = f"{call.status}, {json.dumps(said[:_ERROR_CHARS], ensure_ascii=False)}"
         lines.append(f"- {call.tool_id} {arguments}: {ended}")
     return "\n".join(lines)
 
 
 def tools_text(found: FoundTools) -> str:
     """Return the tools as a prompt has them: id, description and schema of the arguments, a line each."""
-    shown = [
-        {
-            "tool": each.tool.id,
-            "description": each.tool.description[:_DESCRIPTION_CHARS],
-            "arguments": each.tool.input_schema,
-        }
-        for each in found.tools
-    ]
-    return "\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in shown)
+    lines = []
+    for tool in (each.tool for each in found.tools):
+        text = tool.description[:_DESCRIPTION_CHARS]
+        shown = {"tool": tool.id, "description": text, "arguments": tool.input_schema}
+        lines.append(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join(lines)
+
+
+def _text_of(name: str) -> Callable[[Any], str]:
+    return lambda value: _filled(value, name)
 
 
 def _filled(value: Mapping[str, Any], name: str) -> str:
@@ -272,9 +241,9 @@ def _filled(value: Mapping[str, Any], name: str) -> str:
 _NO_ANSWER = frozenset({"i do not know", "i don't know", "i cannot know", "i can't know"})
 
 
-def _said(text: str) -> str:
+def _said(value: Any) -> str:
     """Return an answer; empty where it says that there is none, or is nothing but thoughts."""
-    said = without_thoughts(text).strip()
+    said = without_thoughts(value["answer"]).strip()
     return "" if said.casefold().rstrip(".!").replace("’", "'") in _NO_ANSWER else said
 
 
@@ -344,21 +313,16 @@ def _values(name: str, value: Any) -> Iterator[Value]:
         raise UnusableAnswerError(f"the value of {name[:40]} is no text, number, true, false or list of these")
 
 
-def operation_text(operation: Operation) -> str:
-    """Return a write as a model would write it; a statement as it stands."""
+def _operation_text(operation: Operation) -> str:
+    """Return a write of a model as it would write it: a statement, or JSON with a node or an edge."""
+    nodes, edges = [], []
     if isinstance(operation, Statement):
         return operation.text
-    nodes, edges = [], []
-    match operation:
-        case InsertNode():
-            nodes.append({"label": operation.label, "key": dict(operation.properties), "properties": {}})
-        case MergeNode():
-            nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
-        case DeleteNode():
-            nodes.append({**_shown(operation.node), "properties": {}})
-        case InsertEdge() | MergeEdge() | DeleteEdge():
-            ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
-            edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
+    if isinstance(operation, MergeNode):
+        nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
+    elif isinstance(operation, MergeEdge):
+        ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
+        edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
 
 

@@ -183,9 +183,7 @@ async def _batch(sandbox: Sandbox, workers: int) -> float:
         run, _ = await _run(MemoryGraph(sandbox), sandbox, _Busy(), calls=1)
         return TaskResult(id=task.id, answer=run.answer, outcome=run.outcome)
 
-    tasks = [
-        BatchTask(id=f"task-{number}", task=KgotTask(question="What does item 1 cost?")) for number in range(_TASKS)
-    ]
+    tasks = [BatchTask(id=f"task-{number}", question="What does item 1 cost?") for number in range(_TASKS)]
     started = time.perf_counter()
     await run_batch(tasks, solve, workers=workers)
     return time.perf_counter() - started

@@ -27,7 +27,6 @@ from planners.kgot.batch import (
     run_batch,
     solve_in_folder,
 )
-from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, run_is_ended
 from tests.planners.kgot.warehouse_solve import WarehouseModel, parts
 
@@ -53,7 +52,7 @@ class NoSandbox(Sandbox):
 
 
 def tasks(count: int) -> list[BatchTask]:
-    return [BatchTask(id=f"t{n}", task=KgotTask(question=f"What is {n}?"), expected="8") for n in range(count)]
+    return [BatchTask(id=f"t{n}", question=f"What is {n}?", answer="8") for n in range(count)]
 
 
 class Opened:
@@ -154,7 +153,7 @@ def test_files_of_tasks(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
     one, two = read_tasks(path)
-    assert one == BatchTask(id="one", task=KgotTask(question="What is 1?"), expected="1", level=2, in_order=True)
+    assert one == BatchTask(id="one", question="What is 1?", answer="1", level=2, in_order=True)
     assert two.task.files == (tmp_path / "files" / "a.csv",)
 
 

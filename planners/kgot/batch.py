@@ -199,23 +199,21 @@ async def run_batch(
     :param workers: how many tasks are solved at once; whoever is done takes the next one.
     :param observe: gets each result when it is there.
     """
-    given = list(tasks)
-    waiting = iter(given)
-    results: dict[str, TaskResult] = {}
+    free = asyncio.Semaphore(max(1, workers))
 
-    async def work() -> None:
-        for each in waiting:  # shared: each task is handed out once
-            results[each.id] = await solve(each)
-            observe(results[each.id])
+    async def one(task: BatchTask) -> TaskResult:
+        async with free:
+            result = await solve(task)
+        observe(result)
+        return result
 
-    working = [asyncio.create_task(work()) for _ in range(max(1, min(workers, len(given))))]
+    working = [asyncio.create_task(one(task)) for task in tasks]
     try:
-        await asyncio.gather(*working)
+        return await asyncio.gather(*working)
     finally:  # one that cannot write its result ends all
         for each in working:
             each.cancel()
         await asyncio.gather(*working, return_exceptions=True)
-    return [results[each.id] for each in given]
 
 
 async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> TaskResult:

@@ -203,10 +203,9 @@ def _markdown(report: Mapping[str, Any]) -> str:
     right = report["categories"]["correct"] + report["categories"]["correct forced"]
     share = Proportion(right, report["tasks"])
     interval = f"95 % interval {share.low or 0:.0%} to {share.high or 0:.0%}"
+    levels = {**report["by_level"], "all": report["categories"]}
     parts = {
-        "Categories": [
-            {"level": level, **counts} for level, counts in {**report["by_level"], "all": report["categories"]}.items()
-        ],
+        "Categories": [{"level": level, **counts} for level, counts in levels.items()],
         "Cost by step": [{"step": name, **use} for name, use in {**report["by_step"], "all": report["total"]}.items()],
         "Tools": [{"tool": name, **use, **report["tools_of_tasks"][name]} for name, use in report["by_tool"].items()],
         "Tasks": [
@@ -220,7 +219,7 @@ def _markdown(report: Mapping[str, Any]) -> str:
     lines = [
         f"# {report['tasks']} tasks: {right} right, {interval}",
         "",
-        "Level 0 is not known. Money is by the prices that were given.",
+        "Level 0: not known. Money: by the given prices.",
     ]
     for title, rows in parts.items():
         table = [list(rows[0]), ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []

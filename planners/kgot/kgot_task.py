@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 __all__ = ["Insert", "KgotTask", "MadeCall", "Retrieve", "TaskView", "Vote", "WantedCall"]
 
@@ -44,8 +44,7 @@ class Retrieve:
 Vote: TypeAlias = Insert | Retrieve
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedCall:
+class WantedCall(NamedTuple):
     """A call that shall be made."""
 
     tool_id: str

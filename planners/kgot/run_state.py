@@ -66,7 +66,7 @@ class RunState:
     text: str = field(default_factory=lambda: state_text(GraphState()))
     calls: list[MadeCall] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
-    rows: dict[str, Counter[frozenset[tuple[str, Value]]]] = field(default_factory=dict)
+    rows: dict[str, set[frozenset[tuple[str, Value]]]] = field(default_factory=dict)
     fruitless: list[str] = field(default_factory=list)
     missing: str = ""
     vote_fault: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = ["Insert", "KgotTask", "MadeCall", "Retrieve", "TaskView", "Vote", "WantedCall"]
 
@@ -44,7 +44,8 @@ class Retrieve:
 Vote: TypeAlias = Insert | Retrieve
 
 
-class WantedCall(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCall:
     """A call that shall be made."""
 
     tool_id: str

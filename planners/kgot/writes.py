@@ -141,7 +141,9 @@ async def remove_noise(run: RunState) -> None:
 
 
 async def _remove(run: RunState, removal: NoiseRemoval) -> None:
-    if removal.removed and await run.contained("noise", _applied(run, removal.operations), False):
+    if not removal.removed:
+        return
+    if await run.contained("noise", _applied(run, removal.operations), False):
         emit(NoiseRemoved(iteration=run.iteration, removed=removal.removed, merged=removal.merged))
         await run.read_graph()
 

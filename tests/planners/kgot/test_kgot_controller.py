@@ -283,7 +283,10 @@ async def test_a_recorded_run_of_failing_parts_ends_and_its_replay_is_the_same(t
             return super().complete(messages, schema_name=schema_name, **options)
 
     failing: Any = Failing(ERRORS[1])
-    changed = {"models": {"models": {"graph": Failed()}}, "hostile": {"finder": OneFinder(), "invoker": Hostile()}}
+    changed: dict[str, Any] = {
+        "models": {"models": {"graph": Failed()}},
+        "hostile": {"finder": OneFinder(), "invoker": Hostile()},
+    }
     used = replace(parts(), sandbox=Added(), invoker=Hostile())
     if part == "graph":
         used.graph.apply = failing.apply  # type: ignore[method-assign]

@@ -27,7 +27,7 @@ from planners.kgot.kgot_events import (
 )
 from planners.kgot.kgot_task import Retrieve
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, ReplaceGraph, Statement
+from planners.stores.property_graph import InsertEdge, InsertNode, NodeRef, Operation, ReplaceGraph, Statement
 from tests.planners.kgot.run_fakes import (
     INSERT,
     FakeFinder,
@@ -283,7 +283,7 @@ async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:
 
 
 ANN = NodeRef(label="Author", key={"name": "Ann Reed"})
-NOISY = [
+NOISY: list[Operation] = [
     InsertNode(label="Author", properties={"name": "Ann Reed"}),
     InsertNode(label="Author", properties={"name": "ann  reed"}),
     WRITE,

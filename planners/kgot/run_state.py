@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
@@ -24,7 +25,7 @@ from planners.kgot.steps import LlmSteps
 from planners.stores.graph_text import state_text
 from planners.stores.property_graph import GraphState, Properties, PropertyGraph, Value
 
-__all__ = ["RunState", "graph_text"]
+__all__ = ["RunState", "graph_text", "value_counts"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -35,6 +36,9 @@ _SILENT_DECISIONS = 2  # in a row: one decision may fall into a short outage
 _REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
 """A wrong key, a key without the right, a wrong address or model; the words are those of the client of the endpoint."""
 _SHOWN = (50, 20, 8, 3, 1)  # nodes of a label, and edges of a type, in the text of a large graph
+
+_FEW_VALUES = 10  # of a property, which are listed
+_LISTED_CHARS = 300
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,11 +167,21 @@ def _counts(state: GraphState) -> Iterator[str]:
         ends = f"({labels[edge.source]})-[{edge.type}]->({labels[edge.target]})"
         groups.setdefault(f"relationships {ends}", []).append(edge.properties)
     for name, members in sorted(groups.items()):
-        values: dict[str, set[Value]] = {}
-        for key, value in (item for each in members for item in each.items()):
-            values.setdefault(key, set()).add(value)
-        told = ", ".join(f"{key} ({len(found)} values)" for key, found in values.items())
+        told = ", ".join(f"{key} ({values})" for key, values in value_counts(members).items())
         yield f"- {len(members)} {name}" + (f": {told}" if told else "")
+
+
+def value_counts(members: Sequence[Properties]) -> dict[str, str]:
+    """Return how many values each property has, and which where they are few."""
+    values: dict[str, dict[Value, None]] = {}
+    for key, value in (item for each in members for item in each.items()):
+        values.setdefault(key, {})[value] = None
+    told = {key: f"{len(found)} values" for key, found in values.items()}
+    for key, found in values.items():
+        listed = json.dumps(list(found), ensure_ascii=False) if len(found) <= _FEW_VALUES else ""
+        if 0 < len(listed) <= _LISTED_CHARS:
+            told[key] += f": {listed[1:-1]}"
+    return told
 
 
 def _first(state: GraphState, most: int) -> GraphState:

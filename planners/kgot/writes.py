@@ -15,7 +15,7 @@ from planners.calls.clean_values import clean_text
 from planners.journal.step_log import emit
 from planners.kgot.contained_parts import said
 from planners.kgot.kgot_events import DroppedWrite, NoiseRemoved, Written
-from planners.kgot.run_state import RunState
+from planners.kgot.run_state import RunState, value_counts
 from planners.stores.graph_noise import NoiseRemoval, merge_duplicates, remove_irrelevant
 from planners.stores.property_graph import InsertNode, Operation, Value
 
@@ -78,12 +78,9 @@ class Table(NamedTuple):
 
     def shown(self) -> dict[str, Any]:
         """Return what a model is told of it, as JSON values: where it stands, its columns with the number of their values, the first rows."""
-        values: dict[str, set[Value]] = {}
-        for name, value in (cell for row in self.rows for cell in row.items()):
-            values.setdefault(name, set()).add(value)
         return {
             "note": f"All {len(self.rows)} rows stand in the graph already, each as a node with the label {self.label}: do not write them again.",
-            "columns": {name: f"{len(found)} values" for name, found in values.items()},
+            "columns": value_counts(self.rows),
             "first_rows": list(self.rows[:_SAMPLES]),
         }
 

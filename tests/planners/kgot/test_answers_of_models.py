@@ -175,7 +175,10 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
     assert graph_text(LARGE, 100_000) == state_text(LARGE)
     text = graph_text(LARGE, 3_000)
     assert len(text) <= 3_000
-    assert "- 500 nodes Order: no (500 values), open (2 values)\n- 500 relationships (File)-[GAVE]->(Order)" in text
+    assert (
+        "- 500 nodes Order: no (500 values), open (2 values: false, true)\n- 500 relationships (File)-[GAVE]->(Order)"
+        in text
+    )
     assert '  n1 {"no": 1, "open": false}' in text and "(n501:File)->(n1:Order)" in text and "n400" not in text
     wide = GraphState(nodes=tuple(GraphNode(id=f"n{n}", label=f"L{n}", properties={}) for n in range(900)))
     assert graph_text(wide, 2_000)[1_800:].endswith("more lines are left out)")

@@ -266,7 +266,8 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     assert "write_graph" not in server.steps
     assert f"All 500 rows stand in the graph already, each as a node with the label {label}" in ran.run.calls[0].text
     prompt = server.prompts("next_step")[1]
-    assert f"- 500 nodes {label}: Order_No (500 values), customer (2 values)" in prompt and len(prompt) < 13_000
+    assert f"- 500 nodes {label}: Order_No (500 values), customer (2 values: " in prompt and len(prompt) < 13_000
+    assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
 
 
 async def test_a_table_that_the_store_refuses_is_written_by_the_model() -> None:

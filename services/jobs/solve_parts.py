@@ -27,13 +27,14 @@ from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
 from planners.kgot.tools.extract_zip import Archives
 from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
+from planners.kgot.steps import steps_factory
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_tools import WebEndpoints, WebTools
 from planners.stores.open_graph import open_graph
 from services.jobs.model_factory import open_chat
 from services.jobs.plans import ChatEndpoint
-from services.jobs.solve_plan import ModelAddress, SolvePlan, backend_factory
+from services.jobs.solve_plan import ModelAddress, SolvePlan
 
 __all__ = ["SolveTools", "open_solve_parts"]
 
@@ -102,7 +103,7 @@ async def open_solve_parts(
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
-            make=backend_factory(language=graph.language, settings=plan.settings),
+            make=steps_factory(language=graph.language, settings=plan.settings),
             models=models,
             finder=own.finder(
                 _task_finder(tools, plan.settings, own.ids),

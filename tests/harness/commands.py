@@ -43,11 +43,10 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     """
     from datagen.report import charts
     from eval.report import plots
-    from planners.kgot.batch import batch_plots
     from services.cli import app as cli
     from services.cli.console import stderr, stdout
 
-    for module in (plots, charts, batch_plots):
+    for module in (plots, charts):
         monkeypatch.setattr(module, "to_png", _undrawn)
     for console in (stdout, stderr):
         monkeypatch.setattr(console, "_width", 240)

@@ -20,7 +20,7 @@ from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_events import KgotEvent
 from planners.kgot.kgot_settings import KgotSettings
 from planners.kgot.kgot_task import KgotTask
-from planners.kgot.llm.llm_makers import llm_makers
+from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows, Statement, Value
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
@@ -223,6 +223,7 @@ async def run_task(
     tool_server: StepServer | None = None,
     budget: Budget | None = None,
     question: str = QUESTION,
+    files: Sequence[Path] = (),
     key: bytes = KEY,
     **settings: Any,
 ) -> Ran:
@@ -238,9 +239,9 @@ async def run_task(
     events: list[KgotEvent] = []
     models = (server.chat(budget), (tool_server or server).chat(budget))
     run = await solve_task(
-        KgotTask(question=question),
+        KgotTask(question=question, files=tuple(files)),
         used,
-        llm_makers(*models, settings=chosen, language=used.language, fence_key=key),
+        LlmSteps(*models, settings=chosen, language=used.language, fence_key=key),
         finder or FakeFinder(),
         invoker or FakeInvoker(),
         sandbox or FakeSandbox(),

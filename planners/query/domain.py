@@ -28,7 +28,7 @@ _MAX_ALIASES, _MAX_DEPTH = 30, 40  # chosen: the shipped domains have at most 6 
 
 _MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
-Operator: TypeAlias = Literal["=", "contains", "<", ">"]
+Operator: TypeAlias = Literal["=", "contains", "<", ">", "<=", ">="]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 
 
@@ -126,9 +126,13 @@ class EdgeType(_Form):
 
 
 class Domain(_Form):
-    """The schema of a domain."""
+    """The schema of a domain.
+
+    :param extended: whether graphs may have what goes beyond the paper's form: groups, orders, counts, steps.
+    """
 
     name: _Name
+    extended: bool = False
     description: str
     types: Mapping[_Name, EntityType] = Field(min_length=1)
     edges: tuple[EdgeType, ...] = ()

@@ -29,7 +29,7 @@ from planners.journal.account import RunAccount, account_of
 from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.journal.recorded_finds import RecordedFinder
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
-from planners.query.parsing.request_parser import ParsedRequest
+from planners.query.reader import ParsedRequest
 from services.cli.tools_client import tools_client
 
 __all__ = ["Walk", "Walked", "read_graph", "replay_walk", "walk"]
@@ -43,6 +43,7 @@ class Walk:
     :param today: the day against which date words are read.
     :param parser: its versioned name.
     :param model: of a parser that needs one.
+    :param best_effort: whether what the parser does not understand is left out, and said, instead of refused.
     """
 
     request: str
@@ -51,6 +52,7 @@ class Walk:
     today: date
     parser: str = "rules.v1"
     model: CountedModel | None = None
+    best_effort: bool = False
 
     def same_run(self) -> dict[str, Any]:
         """What a journal's run must agree in."""
@@ -165,9 +167,10 @@ def _parsed(asked: Walk) -> ParsedRequest:
         return ParsedRequest(asked.graph)
     if not asked.request.strip():
         raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-    from planners.query.parsing.parser_registry import load_parser
+    from planners.query.reader import load_parser
 
-    return load_parser(asked.parser, asked.model).parse(asked.request, asked.domain, asked.today)
+    parser = load_parser(asked.parser, asked.model)
+    return parser.parse(asked.request, asked.domain, asked.today, best_effort=asked.best_effort)
 
 
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:

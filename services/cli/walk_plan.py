@@ -14,7 +14,7 @@ from planners.calls.tool_finder import Documents, ToolFinder
 from planners.dfs.answer_graph import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import Domain
-from planners.query.parsing.parser_registry import load_parser
+from planners.query.reader import load_parser
 from services.web.observed_plan import observed
 from services.web.outlasting import in_thread
 from services.web.page_context import OpenClient

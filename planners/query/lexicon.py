@@ -6,14 +6,33 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from ontology.names import noun_lemma
+from ontology.yaml_data import read_yaml
 from planners.query.domain import Domain
 
-__all__ = ["EdgePhrase", "FieldName", "Lexicon", "Shape", "lexicon"]
+__all__ = ["ORDINALS", "WORDS", "EdgePhrase", "FieldName", "Lexicon", "lexicon", "names_ordinal"]
 
-_SLOTS = ("{source}", "{target}")
+_T = TypeVar("_T")
+_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
+WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _TEXTS.items()}
+"""The closed lists of English words of the reader: name of a list → its words, in lower case."""
+
+ORDINALS = {
+    "first": "first", "earliest": "first", "oldest": "first", "second": "second", "third": "third", "fourth": "fourth", "fifth": "fifth",
+    "sixth": "sixth", "seventh": "seventh", "eighth": "eighth", "ninth": "ninth", "tenth": "tenth", "last": "last", "latest": "last",
+    "newest": "last", "recent": "last", "2nd": "second", "3rd": "third", "1st": "first", "4th": "fourth", "5th": "fifth",
+}  # fmt: skip
+"""Word → the ordinal that it says."""
+
+
+def names_ordinal(text: str) -> bool:
+    """Whether a word of a text is an ordinal."""
+    return any(
+        word in ORDINALS or re.fullmatch(r"\d+(?:st|nd|rd|th)", word) for word in re.findall(r"\w+", text.casefold())
+    )
 
 
 class EdgePhrase(NamedTuple):
@@ -36,7 +55,7 @@ class FieldName(NamedTuple):
     field: str
 
 
-class Shape(NamedTuple):
+class _Shape(NamedTuple):
     """The form of the values of a field."""
 
     pattern: re.Pattern[str]
@@ -55,8 +74,10 @@ class Lexicon:
     :param values: word → fields of which it is a value.
     :param shapes: forms of values, the most specific first.
     :param phrases: (source type, edge, target type) → phrases.
-    :param idioms: verbs with a noun that names nothing ("take place").
     :param about: type → the words of its nouns and its description.
+    :param idioms: verbs with a noun that names nothing ("take place").
+    :param told: the words of all phrases of edges.
+    :param topics: words of fields that are searched for a text ("about").
     """
 
     nouns: Mapping[str, tuple[str, ...]]
@@ -64,10 +85,12 @@ class Lexicon:
     names: Mapping[str, str]
     field_words: Mapping[str, tuple[FieldName, ...]]
     values: Mapping[str, tuple[FieldName, ...]]
-    shapes: tuple[Shape, ...]
+    shapes: tuple[_Shape, ...]
     phrases: Mapping[tuple[str, str, str], tuple[EdgePhrase, ...]]
     about: Mapping[str, frozenset[str]]
     idioms: frozenset[tuple[str, ...]]
+    told: frozenset[str]
+    topics: frozenset[str]
     user: str
     dates: str
 
@@ -76,7 +99,7 @@ def lexicon(domain: Domain) -> Lexicon:
     """Return the vocabulary of a domain."""
     nouns, verbs = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     field_words, values = defaultdict[str, list[FieldName]](list), defaultdict[str, list[FieldName]](list)
-    shapes, names = list[Shape](), dict[str, str]()
+    shapes, names = list[_Shape](), dict[str, str]()
     for kind, entity in domain.types.items():
         for word in entity.words:
             verb = word.removeprefix("to ")
@@ -85,41 +108,49 @@ def lexicon(domain: Domain) -> Lexicon:
             where = FieldName(kind, name)
             for word in field.words:
                 if "*" in word or "#" in word:
-                    shapes.append(Shape(_shape(word), where, len(re.sub(r"[*#.]", "", word)) + word.count("#")))
+                    shapes.append(_Shape(_shape(word), where, len(re.sub(r"[*#.]", "", word)) + word.count("#")))
                 else:
                     field_words[word.casefold()].append(where)
             for value in field.values:
                 values[value.casefold().replace("_", " ")].append(where)
             if field.kind == "text" and "=" in field.operators and kind not in names and "named" in field.words:
                 names[kind] = name
+    said = [words.replace("{source} ", "").replace("{target} ", "") for edge in domain.edges for words in edge.words]
+    kinds = {entity.kind: kind for kind, entity in reversed(domain.types.items())}
     return Lexicon(
-        nouns={word: tuple(kinds) for word, kinds in nouns.items()},
-        verbs={word: tuple(kinds) for word, kinds in verbs.items()},
+        nouns=_fixed(nouns),
+        verbs=_fixed(verbs),
         names=names,
-        field_words={word: tuple(fields) for word, fields in field_words.items()},
-        values={word: tuple(fields) for word, fields in values.items()},
+        field_words=_fixed(field_words),
+        values=_fixed(values),
         shapes=tuple(sorted(shapes, key=lambda shape: -shape.literals)),
         phrases={
-            (edge.source, edge.name, target): tuple(_phrase(words) for words in edge.words)
+            (edge.source, edge.name, target): tuple(map(_phrase, edge.words))
             for edge in domain.edges
             for target in edge.targets
         },
-        idioms=frozenset(
-            tuple(phrase.split()[:2])
-            for edge in domain.edges
-            for words in edge.words
-            for phrase in [words.replace("{source} ", "").replace("{target} ", "")]
-            if re.match(r"(?:take|be) [a-z]+\b", phrase)
+        idioms=frozenset(tuple(each.split()[:2]) for each in said if re.match(r"(?:take|be) [a-z]+\b", each)),
+        topics=frozenset(
+            word
+            for entity in domain.types.values()
+            for field in entity.fields.values()
+            if "contains" in field.operators
+            for word in field.words
         ),
+        told=frozenset(word for each in said for word in each.split()),
         about={
             kind: frozenset(
                 map(noun_lemma, re.findall(r"[a-z]+", " ".join([*entity.words, entity.description]).casefold()))
             )
             for kind, entity in domain.types.items()
         },
-        user=next((kind for kind, entity in domain.types.items() if entity.kind == "self"), ""),
-        dates=next((kind for kind, entity in domain.types.items() if entity.kind == "date"), ""),
+        user=kinds.get("self", ""),
+        dates=kinds.get("date", ""),
     )
+
+
+def _fixed(found: Mapping[str, list[_T]]) -> dict[str, tuple[_T, ...]]:
+    return {word: tuple(each) for word, each in found.items()}
 
 
 def _singular(phrase: str) -> str:
@@ -134,9 +165,6 @@ def _shape(word: str) -> re.Pattern[str]:
 
 def _phrase(words: str) -> EdgePhrase:
     tokens = words.replace("}'s", "} 's").split()
-    left = right = ""
-    if tokens[0] in _SLOTS:
-        left = tokens.pop(0).strip("{}")
-    if tokens and tokens[-1] in _SLOTS:
-        right = tokens.pop().strip("{}")
+    left = tokens.pop(0).strip("{}") if tokens[0] in ("{source}", "{target}") else ""
+    right = tokens.pop().strip("{}") if tokens and tokens[-1] in ("{source}", "{target}") else ""
     return EdgePhrase(left, tuple(tokens), right)

@@ -11,10 +11,8 @@ import pytest
 from inference import ScriptedChat
 from ontology.errors import ModelError
 from planners.query.domain import read_domain
-from planners.query.graph_match import same_graph
-from planners.query.parsing.llm_parser import LlmParser
-from planners.query.parsing.worked_examples import worked_examples
-from planners.query.parsing.written_graph import WrittenGraph
+from planners.query.llm_reader import LlmParser, WrittenGraph, worked_examples
+from planners.query.request_set import same_graph
 
 TODAY = date(2026, 2, 15)
 PERSONAL = read_domain("personal")

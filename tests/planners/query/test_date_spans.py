@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from planners.query.dates.date_spans import date_spans
+from planners.query.dates import date_spans
 
 TODAY = date(2026, 2, 15)
 

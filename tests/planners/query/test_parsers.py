@@ -13,11 +13,9 @@ from inference import Message, ScriptedChat
 from ontology.errors import InvalidArgumentError
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.query.domain import read_domain
-from planners.query.graph_match import same_graph
-from planners.query.parsing import Parser, load_parser
-from planners.query.parsing.llm_parser import LlmParser
-from planners.query.parsing.written_graph import WrittenGraph
-from planners.query.request_set import GoldRequest, request_set
+from planners.query.llm_reader import LlmParser, WrittenGraph
+from planners.query.reader import Parser, load_parser
+from planners.query.request_set import GoldRequest, request_set, same_graph
 
 TODAY = date(2026, 2, 15)
 LIBRARY = read_domain(Path(__file__).parent / "library.yaml")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from planners.query.parsing.domain_lexicon import Lexicon
-from planners.query.parsing.mentions import Mention
+from planners.query.lexicon import Lexicon
+from planners.query.mentions import Mention
 
 __all__ = ["Statement", "read_statements"]
 
@@ -23,12 +23,14 @@ class Statement(NamedTuple):
 
     :param left: None for nothing (a missing subject).
     :param weight: doubt of the reading, subtracted from every score.
+    :param marks: ``no`` where it is not so, ``only`` where nothing else is.
     """
 
     left: Mention | None
     middle: tuple[str, ...]
     right: Mention | None
     weight: float = 0.0
+    marks: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class _Clause:
     objects: list[Mention] = field(default_factory=list)
     parts: list[tuple[str, Mention]] = field(default_factory=list)
     passive: bool = False
+    marks: frozenset[str] = frozenset()
 
 
 class _Reader:
@@ -59,7 +62,8 @@ class _Reader:
     def statements(self) -> Iterator[Statement]:
         for token in self._doc:
             if token.pos_ in ("VERB", "AUX") and token.dep_ not in ("aux", "auxpass") and token.i not in self._by_token:
-                yield from self._of_clause(self._clause(token))
+                clause = self._clause(token)
+                yield from (each._replace(marks=each.marks | clause.marks) for each in self._of_clause(clause))
             elif token.dep_ == "prep" or token.dep_ == "agent":
                 yield from self._of_preposition(token)
             elif token.dep_ == "poss" and (owner := self._mention(token)):
@@ -96,6 +100,9 @@ class _Reader:
             return self._clauses[verb.i]
         clause = self._clauses[verb.i] = _Clause(verb, (verb.lemma_.casefold(),))
         clause.passive = any(child.dep_ in ("auxpass", "nsubjpass") for child in verb.children)
+        negated = any(child.dep_ == "neg" and child.i != verb.i for child in verb.children)
+        exclusive = any(child.lower_ == "only" and child.dep_ == "advmod" for child in verb.children)
+        clause.marks = frozenset({"no"} if negated else ()) | frozenset({"only"} if exclusive else ())
         stranded = None
         for child in verb.children:
             if child.dep_ == "nsubj":
@@ -167,6 +174,9 @@ class _Reader:
             for each in clause.objects:
                 yield Statement(subject, lemma, each)
         for preposition, part in clause.parts:
+            if preposition in ("without", "as"):
+                yield from (_joined(each, (), preposition, part) for each in clause.objects or clause.subjects)
+                continue
             for each in clause.objects:
                 yield Statement(each, (*lemma, preposition), part)
             for each in clause.subjects:
@@ -178,7 +188,7 @@ class _Reader:
         """What "Find …" governs belongs to the first thing to be found."""
         things = [each for each in clause.objects if each.kind != "user"]
         for preposition, part in clause.parts:
-            yield from (Statement(each, (preposition,), part) for each in things[:1])
+            yield from (_joined(each, (), preposition, part) for each in things[:1])
 
     def _implied(self, clause: _Clause) -> Mention | None:
         """The entity that a verb implies: one that is mentioned beside it, else a new one."""
@@ -211,7 +221,9 @@ class _Reader:
         lemma = clause.lemma
         yield from (Statement(each, lemma, implied) for each in clause.subjects if each is not implied)
         yield from (Statement(implied, lemma, each) for each in clause.objects if each is not implied)
-        yield from (Statement(implied, (*lemma, name), part) for name, part in clause.parts if part is not implied)
+        for name, part in clause.parts:
+            things = [each for each in clause.objects if each is not implied] if name == "as" else [implied]
+            yield from (_joined(each, () if name == "as" else lemma, name, part) for each in things if part is not each)
         if not clause.subjects:
             yield Statement(implied, lemma, None)
 
@@ -221,7 +233,14 @@ class _Reader:
             return
         for part in self._part_mentions(preposition):
             if part is not head:
-                yield Statement(head, (preposition.lower_,), part)
+                yield _joined(head, (), preposition.lower_, part)
+
+
+def _joined(left: Mention, verb: tuple[str, ...], preposition: str, right: Mention) -> Statement:
+    """A statement with a preposition; without is not with."""
+    if preposition == "without":
+        return Statement(left, (*verb, "with"), right, marks=frozenset({"no"}))
+    return Statement(left, (*verb, preposition), right)
 
 
 def _asks(verb: Any) -> bool:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from ontology.errors import ToolCallError
 
-__all__ = ["AnswerRow", "answer_rows", "path_steps"]
+__all__ = ["AnswerRow", "answer_rows", "path_steps", "value_at"]
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _ROOT = "result"
 _MEMBERS = "*"
 _ITEMS = "[]"
-_ERROR = "error"
+_ABSENT = object()  # the value of a member that is not there
 
 
 class AnswerRow(NamedTuple):
@@ -57,6 +57,13 @@ def path_steps(path: str) -> tuple[str, ...]:
     return tuple(_STEP.findall(path))
 
 
+def value_at(body: Any, path: str) -> Any:
+    """Return the value at a path without lists, or None."""
+    for step in path_steps(path):
+        body = body.get(step) if isinstance(body, Mapping) else None
+    return body
+
+
 def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") -> list[AnswerRow]:
     """Return the entities at a path, in the order of the answer; an identifier that is null or absent is no entity.
 
@@ -79,13 +86,6 @@ def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") ->
     return [_row(place, wanted) for place in places if place.value is not _ABSENT and place.value is not None]
 
 
-class _Absent:
-    """The value of a member that is not there."""
-
-
-_ABSENT = _Absent()
-
-
 def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Place]:
     value = place.value
     if value is None or value is _ABSENT:
@@ -106,7 +106,7 @@ def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Plac
         yield from (_Place(inner, (*place.outer, value), str(name)) for name, inner in value.items())
     elif step in value:
         yield _Place(value[step], (*place.outer, value), place.member)
-    elif not place.outer and (_ERROR in value or any(isinstance(inner, dict | list) for inner in value.values())):
+    elif not place.outer and ("error" in value or any(isinstance(inner, dict | list) for inner in value.values())):
         raise _other_shape(f"it has no {step}", subject)
     else:  # of an optional member; an answer without any row may leave the list of them out, as Gmail's does
         yield _Place(_ABSENT, place.outer, place.member)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Protocol, TypeAlias
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
 
-__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "ToolFinder"]
+__all__ = ["Documents", "Finder", "FoundTool", "FoundTools", "JoinedFinder", "ToolFinder"]
 
 _MOST_KEPT = 2_000
 Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
@@ -105,17 +106,13 @@ class ToolFinder:
             auto_k=self._auto_k,
         )
         documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
-        both = list(zip(answer.tools, documents, strict=True))
-        return FoundTools(
-            request=request,
-            tools=tuple(
-                FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool)
-                for ranked, tool in both
-                if tool is not None
-            ),
-            snapshot_id=answer.snapshot_id,
-            gone=tuple(ranked.id for ranked, tool in both if tool is None),
-        )
+        found, gone = [], []
+        for ranked, tool in zip(answer.tools, documents, strict=True):
+            if tool is None:
+                gone.append(ranked.id)
+            else:
+                found.append(FoundTool(rank=ranked.rank, score=ranked.score, explanation=ranked.explanation, tool=tool))
+        return FoundTools(request=request, tools=tuple(found), snapshot_id=answer.snapshot_id, gone=tuple(gone))
 
     async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
         """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
@@ -134,3 +131,35 @@ class ToolFinder:
         while len(self._documents) > _MOST_KEPT:
             self._documents.popitem(last=False)
         return tool
+
+
+class JoinedFinder:
+    """Asks two finders, and takes their tools in turns: scores of two catalogues cannot be compared.
+
+    :param first: whose tool stands before that of the same rank of the other.
+    :param most: tools of an answer.
+    :param reserved: ids of tools of the second: another one of such an id in the first is left out.
+    """
+
+    def __init__(self, first: Finder, second: Finder, *, most: int, reserved: Collection[str] = ()) -> None:
+        self._finders = (first, second)
+        self._most = most
+        self._reserved = frozenset(reserved)
+
+    async def find(self, request: str) -> FoundTools:
+        """Return the tools for a request.
+
+        :raises ClientError: when a server does not answer, or refuses.
+        """
+        first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
+        allowed = (each for each in first.tools if each.tool.id not in self._reserved)
+        found: dict[str, FoundTool] = {}
+        for each in chain.from_iterable(zip_longest(allowed, second.tools)):
+            if each is not None:
+                found.setdefault(each.tool.id, each)
+        return FoundTools(
+            request=request,
+            tools=tuple(replace(each, rank=rank) for rank, each in enumerate([*found.values()][: self._most], 1)),
+            snapshot_id=f"{first.snapshot_id}+{second.snapshot_id}",
+            gone=(*first.gone, *second.gone),
+        )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "QueryGraph"]
+__all__ = ["MAX_VARS", "Constraint", "EdgeConstraint", "FilterConstraint", "QueryGraph", "words_of"]
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 MAX_VARS = 24
@@ -78,3 +78,10 @@ class QueryGraph(_Form):
     def to_json(self) -> dict[str, Any]:
         """The JSON form of the paper."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+def words_of(constraint: Constraint) -> str:
+    """Return a constraint as a person writes it: ``e from p``, ``p.name = Jane Doe``."""
+    if isinstance(constraint, EdgeConstraint):
+        return f"{constraint.source} {constraint.edge} {constraint.target}"
+    return f"{constraint.var}.{constraint.field} {constraint.op} {constraint.value}"

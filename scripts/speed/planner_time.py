@@ -23,8 +23,7 @@ from typing import Any
 from egotools import Tool
 from egotools.calling.invoker import ToolInvoker
 from egotools.calling.tool_answer import ToolAnswer
-from planners.dfs.execution.busy_time import BusyTime
-from planners.dfs.resolver import Entity, Resolver, Step
+from planners.dfs.resolver import BusyTime, Entity, Resolver, Step
 from planners.query.query_graph import FilterConstraint
 from planners.query.request_set import request_set
 from scripts.execution_accuracy import opened_mailbox

@@ -20,13 +20,12 @@ from ontology.files import read_bounded
 from ontology.first_error import first_error
 from planners.calls.call_limits import CallLimits
 from planners.calls.consent import Ask, always
-from planners.calls.counted_model import CountedModel
+from planners.calls.prompt_tokens import CountedModel
 from planners.calls.tool_access import ToolAccess
 from planners.calls.tool_finder import Finder, ToolFinder
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.resolver import Step
-from planners.dfs.tool_choice import Choice
-from planners.dfs.tool_resolver import ToolResolver
+from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.account import RunAccount, account_of
 from planners.journal.recorded_calls import RecordingInvoker, ReplayInvoker
 from planners.journal.recorded_finds import RecordedFinder
@@ -243,7 +242,7 @@ async def _executed(
     :param journal: of which the account is made.
     :param observe: is called with each event of the executor as JSON values.
     """
-    from planners.dfs.answer_graph import answer_graph
+    from planners.dfs.executor import answer_graph
 
     execution = await answer_graph(
         parsed.graph, asked.domain, resolving.resolver, today=asked.today, limits=limits, observe=observe

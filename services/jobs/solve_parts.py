@@ -18,10 +18,9 @@ from ontology.errors import IsolationError
 from planners.calls.call_limits import CallLimits
 from planners.calls.consent import Ask, always
 from planners.calls.fence_marks import FenceMarks
-from planners.calls.joined_finder import JoinedFinder
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import ToolAccess
-from planners.calls.tool_finder import Finder, ToolFinder
+from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask

@@ -7,10 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from planners.dfs.execution.execution import words_of
-from planners.dfs.execution.ordinals import names_ordinal
 from planners.query.domain import Domain, FieldType
-from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
+from planners.query.ordinals import names_ordinal
+from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
 __all__ = ["field_of", "mended"]
 

@@ -15,11 +15,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planners.dfs.execution.execution import words_of
-from planners.dfs.execution.ordinals import names_ordinal
 from planners.query.dates.date_spans import date_spans
 from planners.query.domain import Domain, FieldType
-from planners.query.query_graph import QueryGraph
+from planners.query.ordinals import names_ordinal
+from planners.query.query_graph import QueryGraph, words_of
 
 __all__ = ["WrittenGraph", "variables_of", "written_schema"]
 

@@ -10,9 +10,8 @@ import pytest
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from planners.calls.answer_rows import AnswerRow
 from planners.calls.consent import ConsentingInvoker, always, never
-from planners.calls.execute_plan import StepCall, execute_plan
+from planners.calls.execute_plan import StepCall, TakenRow, execute_plan
 from planners.calls.python_invoker import PythonInvoker
-from planners.calls.step_values import TakenRow
 from tests.planners.calls.tools import python
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

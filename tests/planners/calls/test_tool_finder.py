@@ -13,8 +13,7 @@ from inference import HashingEncoder
 from inference.chat import Message
 from inference.scripted import ScriptedChat
 from planners.calls import tool_finder
-from planners.calls.counted_model import CountedModel
-from planners.calls.prompt_tokens import PromptTokens
+from planners.calls.prompt_tokens import CountedModel, PromptTokens
 from planners.calls.tool_finder import ToolFinder
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from planners.dfs.execution.execution import Execution
-from planners.dfs.execution.executor_settings import ExecutorSettings
-from planners.dfs.executor import execute
+from planners.dfs.executor import Execution, execute
+from planners.dfs.resolver import ExecutorSettings
 from planners.query.query_graph import QueryGraph
 from tests.harness.waiting import bounded_work
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range

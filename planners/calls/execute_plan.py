@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
 from egotools.calling.invoker import ToolInvoker
@@ -19,24 +19,16 @@ from egotools.calling.tool_answer import ToolAnswer
 from egotools.calling.value_check import ValueCheck
 from egotools.tool_plan import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
-from planners.calls.answer_rows import AnswerRow, answer_rows, path_steps
+from planners.calls.answer_rows import answer_rows, path_steps
 
-__all__ = ["ChooseRow", "PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_plan", "planned_tools"]
+__all__ = ["PlanExecution", "StepArguments", "StepCall", "TakenRow", "execute_plan", "planned_tools"]
 
 _ITEMS = "[]"
-ChooseRow: TypeAlias = Callable[[PlanInput, Sequence[AnswerRow]], int]
-"""Which of the rows (two or more, of different identifiers) fills an input: its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenRow:
-    """An argument that an earlier answer has filled.
-
-    :param supplier: the tool that answered.
-    :param output: path of the value in its answer.
-    :param row: which one was taken, from 1.
-    :param rows: how many different values the answer has there.
-    """
+    """An argument that the answer of an earlier tool has filled: a path in it, which of its different values there, from 1, of how many."""
 
     parameter: str
     supplier: str
@@ -63,11 +55,7 @@ class StepArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCall:
-    """The call of a step.
-
-    :param answer: None: there is none (yet).
-    :param error: why there is none.
-    """
+    """The call of a step, with its answer or why there is none; neither as long as it is not made."""
 
     step: PlanStep
     given: StepArguments
@@ -119,21 +107,19 @@ async def execute_plan(
     *,
     have: Mapping[str, str] | None = None,
     answers: Mapping[str, Any] | None = None,
-    choose: ChooseRow | None = None,
     observe: Callable[[StepCall], object] = lambda call: None,
 ) -> PlanExecution:
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
 
-    A list in an answer gives its first value, or the one that is chosen; :attr:`StepArguments.taken` says which.
+    A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many.
 
     :param tools: id → document of each tool of the plan.
     :param invoker: asks for consent where it must.
     :param have: input, as the plan names it, → value as text: what the plan left open.
     :param answers: tool → what it answered before the plan, for inputs whose source is ``done``.
-    :param choose: which of several values fills an input.
     :param observe: is called with each call before it is made, and after.
     """
-    values = _Values(tools, have or {}, dict(answers or {}), choose)
+    values = _Values(tools, have or {}, dict(answers or {}))
     open_inputs = values.open_inputs(plan)
     if open_inputs:
         return PlanExecution(calls=(), remaining=plan.steps, open_inputs=open_inputs)
@@ -155,23 +141,18 @@ async def execute_plan(
         calls.append(call)
         if call.answer is None or not call.answer.ok:
             return PlanExecution(calls=tuple(calls), remaining=plan.steps[at:])
-        values.answered(step.tool_id, call.answer.body)
+        values.answers[step.tool_id] = call.answer.body
     return PlanExecution(calls=tuple(calls))
 
 
 class _Values:
-    """The values of one run of a plan; the parameters are those of :func:`execute_plan`."""
+    """The values of one run of a plan; the parameters are those of :func:`execute_plan`.
 
-    def __init__(
-        self, tools: Mapping[str, Tool], have: Mapping[str, str], answers: dict[str, Any], choose: ChooseRow | None
-    ) -> None:
-        self._tools, self._have, self._answers, self._choose = tools, have, answers, choose
-        self._chosen: dict[tuple[str, str], str] = {}
+    :ivar answers: tool → its answer.
+    """
 
-    def answered(self, tool_id: str, body: Any) -> None:
-        """Take the answer of a tool."""
-        self._answers[tool_id] = body
-        self._chosen = {key: id_ for key, id_ in self._chosen.items() if key[0] != tool_id}
+    def __init__(self, tools: Mapping[str, Tool], have: Mapping[str, str], answers: dict[str, Any]) -> None:
+        self._tools, self._have, self.answers = tools, have, answers
 
     def open_inputs(self, plan: ToolPlan) -> tuple[OpenInput, ...]:
         """Return the required inputs that no step fills and that have no value, each once."""
@@ -221,32 +202,22 @@ class _Values:
 
     def _row(self, each: PlanInput) -> tuple[str, TakenRow] | None:
         try:
-            rows = answer_rows(self._answers.get(each.supplier), each.output) if each.output else []
+            rows = answer_rows(self.answers.get(each.supplier), each.output) if each.output else []
         except ToolCallError:  # the answer has another shape than its document says
             return None
-        different: dict[str, AnswerRow] = {}
-        for row in rows:
-            different.setdefault(row.id, row)
-        different.pop("", None)
-        if not different:
+        ids = [id_ for id_ in dict.fromkeys(row.id for row in rows) if id_]
+        if not ids:
             return None
-        ids, key = list(different), (each.supplier, each.output)
-        if key not in self._chosen:  # asked once, so that all steps take the same one
-            asked = self._choose if len(ids) > 1 else None
-            self._chosen[key] = ids[asked(each, list(different.values())) if asked else 0]
-        text = self._chosen[key]
-        place = {"row": ids.index(text) + 1, "rows": len(ids)}
-        return text, TakenRow(parameter=each.parameter, supplier=each.supplier, output=each.output, **place)
+        taken = TakenRow(parameter=each.parameter, supplier=each.supplier, output=each.output, row=1, rows=len(ids))
+        return ids[0], taken
 
 
 def _schema_at(tool: Tool, parameter: str) -> Any:
     """Return the schema of an input, also of one inside of objects and lists (``lines[].quantity``)."""
-    root = tool.input_schema
-    top = properties_of(root, root)
-    if parameter in top:
-        return top[parameter]
-    schema: Any = root
-    for step in path_steps(parameter):
+    schema: Any = tool.input_schema
+    steps = (parameter,) if parameter in properties_of(schema, schema) else path_steps(parameter)
+    for step in steps:
+        root = tool.input_schema
         schema = items_of(schema, root) if step == _ITEMS else properties_of(schema, root).get(step)
     return schema or {}
 

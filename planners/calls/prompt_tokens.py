@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["CountedModel", "PromptTokens"]
 
 _TOKENIZER = Path(inference.__file__).parent / "weights" / "minilm-l6-v2-int8" / "tokenizer.json"
+# What the tokenizer takes a text of ASCII apart into, and what it takes apart in another way.
 _WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-"""What the tokenizer takes a text of ASCII apart into: words, and each other character that is printed, alone."""
 _ELSE = re.compile(r"[^ -~\n]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
-"""What it takes apart in another way."""
 _WORDS = 65_536  # whose numbers of tokens are kept: a few megabytes
 
 

@@ -20,13 +20,7 @@ Documents: TypeAlias = OrderedDict[tuple[str, str], Tool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTool:
-    """One tool of an answer.
-
-    :param rank: from 1.
-    :param score: comparable within one answer only.
-    :param explanation: why the service returned it, one line.
-    :param tool: its full document; ``schema_json`` as it was asked for.
-    """
+    """One tool of an answer, with its full document; ranks are from 1, scores comparable within one answer only."""
 
     rank: int
     score: float
@@ -89,13 +83,9 @@ class ToolFinder:
         self._schema_format = schema_format
         self._timeout_s = timeout_s
         self._documents: Documents = OrderedDict() if documents is None else documents
-        self.documents_read = 0
 
     async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request in plain words.
-
-        :raises ClientError: when the server does not answer, or refuses.
-        """
+        """See :class:`Finder`."""
         answer = await self._client.retrieve(
             request,
             self._k,
@@ -120,7 +110,6 @@ class ToolFinder:
         if key in self._documents:
             self._documents.move_to_end(key)
             return self._documents[key]
-        self.documents_read += 1
         try:
             tool = await self._client.get_tool(
                 ranked.id, schema_format=self._schema_format, min_snapshot=snapshot_id, timeout_s=self._timeout_s
@@ -147,10 +136,7 @@ class JoinedFinder:
         self._reserved = frozenset(reserved)
 
     async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request.
-
-        :raises ClientError: when a server does not answer, or refuses.
-        """
+        """See :class:`Finder`."""
         first, second = await asyncio.gather(*(finder.find(request) for finder in self._finders))
         allowed = (each for each in first.tools if each.tool.id not in self._reserved)
         found: dict[str, FoundTool] = {}

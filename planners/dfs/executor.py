@@ -171,7 +171,7 @@ async def execute(
     found = candidates.get(graph.return_var)
     answer = found or () if graph.action == "find" else ()
     wall_s = time.perf_counter() - started
-    totals = Totals(len(calls.log), calls.rows, wall_s * 1000, (wall_s - calls.busy.busy_s) * 1000)
+    totals = Totals(len(calls.log), calls.rows, wall_s * 1000, (wall_s - calls.busy_s) * 1000)
     count = None if found is None else len(found)
     observe({"event": "Done", "count": count, "calls": totals.calls, "rows": totals.rows})
     return Execution(

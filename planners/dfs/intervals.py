@@ -30,10 +30,7 @@ class Interval(NamedTuple):
 
 
 def interval_id(ranges: Sequence[tuple[date | None, date | None]]) -> str | None:
-    """Return the identifier of what is common to some ranges, or None where nothing is.
-
-    :param ranges: (start, end), half-open; None is an open end.
-    """
+    """Return the identifier of what is common to some half-open ranges (None is an open end), or None where nothing is."""
     start = max((start for start, _ in ranges if start is not None), key=_instant, default=None)
     end = min((end for _, end in ranges if end is not None), key=_instant, default=None)
     if start is not None and end is not None and _instant(start) >= _instant(end):
@@ -75,11 +72,9 @@ def day_of(text: str) -> str:
 
 
 def window_arguments(interval: str, takes: str) -> dict[str, str]:
-    """Return the arguments of a tool for an interval; an open end is left out.
+    """Return the arguments of a tool for an interval; ``takes`` are its inputs of beginning and end, ``from,to``; one may be empty.
 
-    Tools differ in whether their last day counts: the end is given as it is, and :func:`in_interval` drops what is too late.
-
-    :param takes: names of the inputs of beginning and end, with a comma; one may be empty.
+    An open end is left out. Tools differ in whether their last day counts: :func:`in_interval` drops what is too late.
     """
     ends = zip(takes.split(","), interval.split("/"), strict=False)
     return {name: end for name, end in ends if name and end != _OPEN}

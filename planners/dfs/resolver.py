@@ -19,17 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ontology.errors import BudgetExceededError, DeadlineError, EgotoolsError
 from planners.query.query_graph import FilterConstraint, words_of
 
-__all__ = [
-    "BusyTime",
-    "Call",
-    "Entity",
-    "ExecutorSettings",
-    "MeteredResolver",
-    "Observe",
-    "Resolver",
-    "Step",
-    "together",
-]
+__all__ = ["Call", "Entity", "ExecutorSettings", "MeteredResolver", "Observe", "Resolver", "Step", "together"]
 
 _Answer = TypeVar("_Answer")
 _Batch: TypeAlias = "asyncio.Future[dict[str, list[Entity]]]"
@@ -41,10 +31,8 @@ Observe: TypeAlias = Callable[[dict[str, Any]], object]
 class Entity:
     """One entity: a mail, a person, a purchase order.
 
-    :param id: its identifier. Of a date it is a half-open interval, ``2025-02-01/2025-03-01`` (ISO 8601; an open end is ``..``, as in
-        ``2025-02-01/..``); of the user, ``self``.
-    :param fields: what is known of it, JSON values by name. Filters by numbers, booleans, dates, and by text that no lookup of the type
-        takes, are checked on them where every candidate carries the field.
+    :param id: its identifier; of a date a half-open interval, ``2025-02-01/2025-03-01``, with ``..`` for an open end; of the user ``self``.
+    :param fields: what is known of it, JSON values by name.
     """
 
     id: str
@@ -53,12 +41,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An edge in the direction in which it is traversed.
-
-    :param source: type of the end where the traversal starts.
-    :param target: type of the end that it finds.
-    :param forward: whether that is the direction of the domain.
-    """
+    """An edge from the type where the traversal starts to the type that it finds; ``forward`` in the direction of the domain."""
 
     source: str
     edge: str
@@ -84,11 +67,9 @@ class Resolver(Protocol):
         ...
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
-        """Return the edges that start at some entities, as pairs of a source's identifier and an entity at the other end.
+        """Return the edges that start at some entities (identifiers, each once), as pairs of a source and an entity at the other end.
 
         An edge to a date gives the interval of one day; one from an interval gives whatever has a date inside it.
-
-        :param sources: identifiers, each once.
         """
         ...
 
@@ -125,8 +106,7 @@ class Call:
     :param what: ``Person.name = Jane Doe``, ``Email``, or a step: ``Email has_attachment File``, backward ``File ← has_attachment Email``.
     :param sources: number of entities that the step was followed from.
     :param rows: entities or pairs that came back; 0 for a count, which fetches none.
-    :param ms: milliseconds until the answer.
-    :param error: why there was none; else empty.
+    :param error: why there was no answer; else empty.
     :param count: what a count says; None where nobody knows, and of other calls.
     """
 
@@ -139,36 +119,11 @@ class Call:
     count: int | None = None
 
 
-class BusyTime:
-    """The time in which at least one of some calls is under way, however many overlap.
-
-    :param clock: seconds, of the wall or of the processor.
-    :param busy_s: seconds so far; calls that are under way count when the last of them ends.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._under_way, self._since = 0, 0.0
-        self.busy_s = 0.0
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """One call is under way in the block."""
-        if not self._under_way:
-            self._since = self._clock()
-        self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            if not self._under_way:
-                self.busy_s += self._clock() - self._since
-
-
 class MeteredResolver:
     """Asks a resolver nothing twice: a count or find of the same filters, a step from the same source; also not what failed.
 
-    :param log: every call, in the order of their ends.
+    :ivar log: every call, in the order of their ends.
+    :ivar busy_s: seconds in which at least one call was under way, however many overlap.
     """
 
     def __init__(self, resolver: Resolver, settings: ExecutorSettings, observe: Observe) -> None:
@@ -176,25 +131,22 @@ class MeteredResolver:
         self._free = asyncio.Semaphore(settings.concurrent_calls)
         self._clock = asyncio.get_running_loop().time
         self._deadline = self._clock() + settings.max_seconds
-        self._started = 0
+        self._started = self._under_way = 0
+        self._busy_since = self.busy_s = 0.0
         self._found: dict[tuple[str, tuple[tuple[str, ...], ...]], asyncio.Future[Sequence[Entity]]] = {}
         self._followed: dict[Step, dict[str, _Batch]] = {}
         self.log: list[Call] = []
         self.rows = 0
-        self.busy = BusyTime(time.perf_counter)
 
     async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
-        """Return the resolver's count, or None where it has none or fails."""
+        """Return the resolver's count; None where it has none or fails."""
         try:
             return await self._call("count", _what(kind, filters), 0, lambda: self._resolver.count(kind, filters))
         except EgotoolsError:
             return None
 
     async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
-        """Return the entities of a type that meet the filters.
-
-        :raises EgotoolsError: when the call fails, or a budget is used up.
-        """
+        """Return the entities; raise an EgotoolsError when the call fails, or a budget is used up."""
         key = (kind, tuple(sorted((each.field, each.op, repr(each.value)) for each in filters)))
         if key not in self._found:
             with _shared(self._found.setdefault(key, asyncio.get_running_loop().create_future())) as answer:
@@ -203,10 +155,7 @@ class MeteredResolver:
         return await self._found[key]
 
     async def follow(self, step: Step, sources: Sequence[str]) -> dict[str, list[Entity]]:
-        """Return the entities at the other end of a step, by source, for sources that have any; none is asked twice.
-
-        :raises EgotoolsError: when a call fails, or a budget is used up.
-        """
+        """Return the entities at the other end of a step, by source, for sources that have any; raise as :meth:`find` does."""
         known = self._followed.setdefault(step, {})
         new = [source for source in sources if source not in known]
         if new:
@@ -231,25 +180,28 @@ class MeteredResolver:
         async with self._free:
             self._spend(what)
             started = time.perf_counter()
-            with self.busy.call():
-                try:
-                    async with asyncio.timeout_at(self._deadline):
-                        answer = await ask()
-                    rows = len(answer) if isinstance(answer, Sequence) else 0
-                    number = answer if isinstance(answer, int) else None
-                    return answer
-                except TimeoutError:
-                    failure = DeadlineError(self._late() or "no answer in time", subject=what)
-                    error = str(failure)
-                    raise failure from None
-                except BaseException as failure:
-                    error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
-                    raise
-                finally:
-                    self.rows += rows
-                    ms = (time.perf_counter() - started) * 1000
-                    self.log.append(Call(kind, what, sources, rows, ms, error, number))
-                    self._observe({"event": "Called", "call": asdict(self.log[-1])})
+            self._busy_since = self._busy_since if self._under_way else started
+            self._under_way += 1
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    answer = await ask()
+                rows = len(answer) if isinstance(answer, Sequence) else 0
+                number = answer if isinstance(answer, int) else None
+                return answer
+            except TimeoutError:
+                failure = DeadlineError(self._late() or "no answer in time", subject=what)
+                error = str(failure)
+                raise failure from None
+            except BaseException as failure:
+                error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
+                raise
+            finally:
+                ended = time.perf_counter()
+                self._under_way -= 1
+                self.busy_s += 0.0 if self._under_way else ended - self._busy_since
+                self.rows += rows
+                self.log.append(Call(kind, what, sources, rows, (ended - started) * 1000, error, number))
+                self._observe({"event": "Called", "call": asdict(self.log[-1])})
 
     def _spend(self, what: str) -> None:
         limits, spent = self._settings, self._late()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ontology.errors import EgotoolsError
 from planners.dfs.intervals import interval_id, read_interval
@@ -14,7 +14,7 @@ from planners.query.domain import Domain, EntityType
 from planners.query.field_comparison import compare
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph
 
-__all__ = ["SELF", "BoundGraph", "Branch", "Own", "ResolveDate", "Task"]
+__all__ = ["SELF", "BoundGraph", "Branch", "Own", "ResolveDate", "Task", "holds"]
 
 SELF = "self"
 """Identifier of the one entity of a type of kind ``self``."""
@@ -148,15 +148,21 @@ class BoundGraph:
     def meets(self, entity: Entity, each: FilterConstraint) -> bool:
         """Whether an entity meets a filter by what it carries; of a list, whether one of its values does.
 
-        Text is compared without regard to case and to blanks at its ends. A field of kind ``date`` meets a filter whose range it lies in.
-
         :raises EgotoolsError: when a date expression cannot be read.
         """
         value = entity.fields[each.field]
-        values = value if isinstance(value, list | tuple) else [value]
         if self.type_of(each.var).fields[each.field].kind != "date":
-            return any(compare(one, each.op, each.value) for one in values)
+            return holds(value, each)
         wanted = interval_id([self.resolve_date(each)])
         outer = read_interval(wanted) if wanted else None
-        inner = (read_interval(str(one)) for one in values)
+        inner = (read_interval(str(one)) for one in _listed(value))
         return outer is not None and any(one is not None and outer.holds(one) for one in inner)
+
+
+def holds(value: Any, each: FilterConstraint) -> bool:
+    """Whether a value meets a filter that is not by date; of a list, whether one of its values does."""
+    return any(compare(one, each.op, each.value) for one in _listed(value))
+
+
+def _listed(value: Any) -> Collection[Any]:
+    return value if isinstance(value, list | tuple) else [value]

@@ -23,13 +23,12 @@ from planners.calls.bindings import Binding, EntityName, Misfit, Wanted, bind, b
 from planners.calls.tool_finder import Finder
 from planners.dfs.intervals import day_of, in_interval, window_arguments
 from planners.dfs.resolver import Entity, Step
+from planners.dfs.search_tree import SELF, holds
 from planners.query.domain import Domain, EntityType, Lookup
-from planners.query.field_comparison import compare
 from planners.query.query_graph import FilterConstraint
 
 __all__ = ["Candidate", "Choice", "ToolResolver"]
 
-_SELF = "self"
 _MOST_PAGES = 10_000
 _Answer = TypeVar("_Answer")
 _Fits: TypeAlias = Callable[[Tool], Binding | Misfit]
@@ -46,9 +45,8 @@ class Candidate(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The tools for one purpose.
+    """The tools for one purpose: ``Email from Person``, or a type.
 
-    :param purpose: ``Email from Person``, or the name of a type.
     :param request: what the service was asked.
     :param candidates: the tool to call, then those to fall back to: first those with every name that the domain gives, each group by rank.
     :param misfits: why each other returned tool does not fit, one sentence each.
@@ -69,7 +67,7 @@ class Choice(NamedTuple):
         return f"rank {first.rank} for “{self.request}”; {first.binding.reason}"
 
 
-class _NoRecord(ToolCallError):
+class _NoRecordError(ToolCallError):
     """The tool answers that what it was asked for is not there (404)."""
 
 
@@ -107,10 +105,6 @@ class ToolResolver:
         """The choices so far, in the order of their making."""
         return tuple(self._choices.values())
 
-    def is_looked_up(self, kind: str) -> bool:
-        """Whether the domain names a lookup for the entities of a type."""
-        return self._domain.types[kind].lookup is not None
-
     async def choice(self, step: Step | str) -> Choice:
         """Return the tools for a step, or for the lookup of a type.
 
@@ -128,8 +122,8 @@ class ToolResolver:
         if not sources:
             return []
         source, target = self._domain.types[step.source], self._domain.types[step.target]
-        own = (await self._self()).fields.get("own_id", _SELF) if _SELF in (source.kind, target.kind) else _SELF
-        asked = {own if each == _SELF and source.kind == "self" else each: each for each in sources}
+        own = (await self._self()).fields.get("own_id", SELF) if SELF in (source.kind, target.kind) else SELF
+        asked = {own if each == SELF and source.kind == "self" else each: each for each in sources}
         # Where an entity found by a range of days has its own day: what the edge gives in the other direction.
         back = self._lookup(Step(step.target, step.edge, step.source, not step.forward))
         dated = back.gives if back and source.kind == "date" else ""
@@ -139,7 +133,7 @@ class ToolResolver:
             partial(self._tools_of_other_edges, step),
         )
         if target.kind == "self":
-            pairs = [(origin, Entity(_SELF, found.fields)) for origin, found in pairs if found.id in (own, _SELF)]
+            pairs = [(origin, Entity(SELF, found.fields)) for origin, found in pairs if found.id in (own, SELF)]
         elif target.kind == "date":
             pairs = [(origin, Entity(day_of(found.id), found.fields)) for origin, found in pairs]
         return [(asked[origin], found) for origin, found in pairs]
@@ -171,7 +165,7 @@ class ToolResolver:
         return None
 
     def _lookup(self, step: Step | str) -> Lookup | None:
-        """How the domain finds the entities of a type, or resolves an edge in one direction; None where it does not say."""
+        """How the domain finds the entities of a type, or resolves an edge in one direction."""
         if isinstance(step, str):
             return self._domain.types[step].lookup
         ends = (step.source, step.target) if step.forward else (step.target, step.source)
@@ -181,19 +175,16 @@ class ToolResolver:
         return edge.forward.get(step.target) if step.forward else edge.backward.get(step.source)
 
     def _wanted(self, step: Step | str, lookup: Lookup) -> Wanted:
-        """What a tool must do for a step, or to find the entities of a type; then ``takes`` is the input of their identifier.
-
-        From a range of days ``fields`` may name the inputs of its ``start`` and ``end``.
-        """
-        if isinstance(step, str):
+        """What a tool must do for a step, or to find the entities of a type."""
+        gives, every, takes = lookup.gives, lookup.every, lookup.takes
+        if isinstance(step, str):  # then ``takes`` is the input of their identifier
             plain = {name: "" for name, each in self._domain.types[step].fields.items() if each.kind != "ordinal"}
-            identifier = {"id": lookup.takes} if lookup.takes else {}
-            fields = {**plain, **identifier, **lookup.fields}
-            return Wanted(target=self._named(step), gives=lookup.gives, fields=fields, every=lookup.every)
-        source, target, takes = self._named(step.source), self._named(step.target), lookup.takes
-        if source.interval and {"start", "end"} & set(lookup.fields):
+            fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
+            return Wanted(target=self._named(step), gives=gives, fields=fields, every=every)
+        source, target = self._named(step.source), self._named(step.target)
+        if source.interval and {"start", "end"} & set(lookup.fields):  # the inputs of a range's two ends
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
-        return Wanted(source=source, target=target, takes=takes, gives=lookup.gives, every=lookup.every)
+        return Wanted(source=source, target=target, takes=takes, gives=gives, every=every)
 
     def _named(self, name: str) -> EntityName:
         kind = self._domain.types[name]
@@ -212,11 +203,6 @@ class ToolResolver:
             return self._choices[purpose]
 
     async def _choose(self, purpose: str, request: str, fits: _Fits) -> Choice:
-        """Ask for tools and return those that fit.
-
-        :param fits: how a tool does what is wanted, or why it does not.
-        :raises ClientError: when the service does not answer.
-        """
         found = await self._finder.find(request)
         candidates, misfits = [], [f"{gone} is gone" for gone in found.gone]
         for each in found.tools:
@@ -233,17 +219,14 @@ class ToolResolver:
 
     async def _tools_of_other_edges(self, step: Step) -> frozenset[str]:
         """Ids of the tools that resolve other edges between the same types, this one the other way among them."""
-        signatures = self._domain.signatures()
-        others = [Step(start, edge, end, True) for start, edge, end in signatures]
-        others += [Step(end, edge, start, False) for start, edge, end in signatures]
-        found: set[str] = set()
-        for other in others:
-            lookup = self._lookup(other)
-            if (other.source, other.target) != (step.source, step.target) or other == step or lookup is None:
-                continue
-            fits = partial(bind, wanted=self._wanted(other, lookup))
-            choice = await self._choose(_purpose(other), lookup.request, fits)
-            found.update(candidate.tool.id for candidate in choice.candidates[:1])
+        ends, found = (step.source, step.target), set[str]()
+        for start, edge, end in self._domain.signatures():
+            for other in (Step(start, edge, end, True), Step(end, edge, start, False)):
+                lookup = self._lookup(other)
+                if (other.source, other.target) == ends and other != step and lookup is not None:
+                    fits = partial(bind, wanted=self._wanted(other, lookup))
+                    choice = await self._choose(_purpose(other), lookup.request, fits)
+                    found.update(candidate.tool.id for candidate in choice.candidates[:1])
         return frozenset(found)
 
     async def _first(
@@ -285,23 +268,20 @@ class ToolResolver:
         """Return the user; ``own_id`` is the identifier by which tools know them."""
         async with self._locks[""]:
             name = next((name for name, kind in self._domain.types.items() if kind.kind == "self"), "")
-            if not name or not self.is_looked_up(name):
-                return Entity(_SELF)
+            if not name or self._lookup(name) is None:
+                return Entity(SELF)
             if self._own is None:
                 found = await self._first(await self.choice(name), lambda candidate: self._find(candidate, ()))
                 if len(found) != 1:
                     problem = f"the tool gives {len(found)} records of the user instead of one"
                     raise ToolCallError(problem, subject=name)
-                self._own = Entity(_SELF, {**found[0].fields, "own_id": found[0].id})
+                self._own = Entity(SELF, {**found[0].fields, "own_id": found[0].id})
             return self._own
 
     async def _follow(
         self, candidate: Candidate, sources: Sequence[str], source: EntityType, dated: str
     ) -> list[tuple[str, Entity]]:
-        """Return the pairs of a source and an entity.
-
-        :param dated: of sources that are ranges of days: the field in which an entity has its own day, or empty.
-        """
+        """Return pairs of a source and an entity; in the field ``dated`` an entity that a range of days gives has its own day."""
         binding = candidate.binding
         if source.kind == "date" and "," in binding.takes:
             windows = [(window_arguments(each, binding.takes), [each]) for each in sources]
@@ -320,8 +300,8 @@ class ToolResolver:
     async def _find(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> list[Entity]:
         """Return the entities of a type that meet the filters.
 
-        A filter whose input bears the name of its field is the tool's to apply. The others are checked here on what the entities
-        carry, also where an input of another name (``query``) has taken them.
+        A filter whose input bears the name of its field is the tool's to apply. The others are checked on what the entities carry, also
+        where an input of another name (``query``) has taken them.
         """
         arguments, others = _filter_arguments(candidate, filters)
         fields = candidate.binding.fields
@@ -333,7 +313,7 @@ class ToolResolver:
             if unknown:
                 problem = f"neither an input nor an output of the tool is the field {unknown}"
                 raise ToolCallError(problem, subject=candidate.tool.id)
-            if all(_meets(carried[each.field], each) for each in loose if carried.get(each.field) is not None):
+            if all(holds(carried[each.field], each) for each in loose if carried.get(each.field) is not None):
                 found.setdefault(row.id, Entity(row.id, row.fields))
         return list(found.values())
 
@@ -341,12 +321,10 @@ class ToolResolver:
         """Return the number that the tool says, or None where it says none, or not for these filters."""
         arguments, others = _filter_arguments(candidate, filters)
         paging = paging_of(candidate.tool)
-        path = paging.total or ("" if "[]" in candidate.binding.gives else candidate.binding.gives)
-        if others or not path:
+        path = paging.total or candidate.binding.gives
+        if others or "[]" in path or not path:
             return None
-        if paging.limit:
-            arguments[paging.limit] = 1
-        answer = await self._called(candidate, arguments)
+        answer = await self._called(candidate, {**arguments, paging.limit: 1} if paging.limit else arguments)
         number = answer if path == "result" and not isinstance(answer, Mapping) else value_at(answer, path)
         return number if isinstance(number, int) and not isinstance(number, bool) else None
 
@@ -354,9 +332,18 @@ class ToolResolver:
         self, candidate: Candidate, asked: Sequence[_Asked], own_field: str = ""
     ) -> list[tuple[str, Entity]]:
         """Make some calls at once and return their pairs, each once, in the order of the calls."""
+
+        async def rows_of(arguments: Mapping[str, Any], sources: Collection[str]) -> list[AnswerRow] | _NoRecordError:
+            try:
+                return await self._rows(candidate, arguments)
+            except _NoRecordError as error:
+                if len(sources) > 1:  # which of them is not there, the answer does not say
+                    raise
+                return error
+
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._rows_of(candidate, *each)) for each in asked]
+                tasks = [group.create_task(rows_of(*each)) for each in asked]
         except ExceptionGroup as errors:
             raise first_cause(errors) from None
         binding, steps = candidate.binding, path_steps(candidate.binding.gives)
@@ -366,7 +353,7 @@ class ToolResolver:
         pairs: dict[tuple[str, str], Entity] = {}
         for task, (_, sources) in zip(tasks, asked, strict=True):
             rows = task.result()
-            if isinstance(rows, _NoRecord):
+            if isinstance(rows, _NoRecordError):
                 if candidate.tool.id not in self._answered:
                     raise rows
                 continue
@@ -380,16 +367,6 @@ class ToolResolver:
             raise ToolCallError("it only gives back the identifiers that it was given", subject=candidate.tool.id)
         return [(origin, entity) for (origin, _), entity in pairs.items()]
 
-    async def _rows_of(
-        self, candidate: Candidate, arguments: Mapping[str, Any], sources: Collection[str]
-    ) -> list[AnswerRow] | _NoRecord:
-        try:
-            return await self._rows(candidate, arguments)
-        except _NoRecord as error:
-            if len(sources) > 1:  # which of them is not there, the answer does not say
-                raise
-            return error
-
     async def _rows(self, candidate: Candidate, arguments: Mapping[str, Any]) -> list[AnswerRow]:
         """Call a tool and return the rows of its answer, those of the following pages too."""
         binding, paging, subject = candidate.binding, paging_of(candidate.tool), candidate.tool.id
@@ -398,7 +375,7 @@ class ToolResolver:
         for _ in range(_MOST_PAGES):
             try:
                 answer = await self._called(candidate, arguments if page is None else {**arguments, paging.page: page})
-            except _NoRecord as error:
+            except _NoRecordError as error:
                 raise error if page is None else ToolCallError(error.problem, subject=subject) from None
             rows += answer_rows(answer, binding.gives, source=binding.source, subject=subject)
             following = value_at(answer, paging.next_page) if paging.page else None
@@ -412,7 +389,7 @@ class ToolResolver:
             answer = await self._invoker.invoke(candidate.tool, {**candidate.binding.every, **arguments})
         if not answer.ok:
             said = f" ({str(answer.body)[:200]})" if answer.body else ""
-            kind = _NoRecord if answer.status.startswith("404") else ToolCallError
+            kind = _NoRecordError if answer.status.startswith("404") else ToolCallError
             raise kind(f"the tool answers {answer.status}{said}", subject=candidate.tool.id)
         self._answered.add(candidate.tool.id)
         return answer.body
@@ -480,8 +457,3 @@ def _input_of(each: FilterConstraint, fields: Mapping[str, str]) -> str:
     if each.op in ("<", ">"):
         return parts[each.op == "<"] if len(parts) == 2 else ""
     return parts[0] if len(parts) == 1 else ""
-
-
-def _meets(value: Any, each: FilterConstraint) -> bool:
-    """Whether a value meets a filter; of a list, whether one of its values does."""
-    return any(compare(one, each.op, each.value) for one in (value if isinstance(value, list) else [value]))

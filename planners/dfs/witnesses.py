@@ -23,11 +23,7 @@ Pairs: TypeAlias = Mapping[str, set[str]]
 
 @dataclass
 class Work:
-    """How much work the pass may still do: a budget of steps and time; once ``stopped``, it stays so. Another thread may set that.
-
-    :param steps: candidates that may still be looked at.
-    :param deadline: of ``time.perf_counter``, in seconds.
-    """
+    """What the pass may still do: candidates to look at, until a time of ``time.perf_counter``; another thread may set ``stopped``."""
 
     steps: int
     deadline: float = math.inf
@@ -73,7 +69,7 @@ class Witnesses:
             self._links[start, end] = there
 
     def _pairs(self, var: str, other: str) -> Pairs:
-        """The pairs from the candidates of a variable; turned when they are first needed."""
+        """The pairs from the candidates of a variable, turned when they are first needed."""
         if (var, other) not in self._links:
             self._links[var, other] = _turned(self._links[other, var])
         return self._links[var, other]
@@ -97,8 +93,7 @@ class Witnesses:
         """Remove from each set, until nothing changes, the candidates that have no partner along a link (AC-3, Mackworth 1977), and those
         that are the only candidate of a variable which stands for another entity. Where one set is left empty, so are all: False.
 
-        On a tree without ``different`` each candidate left is part of a complete answer. Time is linear in the pairs, times the number of
-        rounds: on a tree at most its depth.
+        Time is linear in the pairs, times the number of rounds: on a tree at most its depth.
         """
         changed = set(sets)
 
@@ -147,7 +142,7 @@ class Witnesses:
         """
 
         def beside(var: str, other: str, value: str) -> list[str]:
-            """The candidates of a variable beside one of another, in order: sorted once, since a search comes here often."""
+            # Sorted once, since a search comes here often.
             found = self._sorted.get((var, other, value))
             if found is None:
                 found = self._sorted[var, other, value] = sorted(sets[var] & self._pairs(other, var)[value])

@@ -30,11 +30,7 @@ _READ = re.compile(r"(?:[\w-]+\.)?(?:BEGIN|END|VERSION|FN|N|EMAIL|UID|RELATED)[;
 
 
 class Fault(NamedTuple):
-    """Something that could not be read, or only in part: it stops nothing else.
-
-    :param subject: the file, and the place in it: ``inbox.mbox@81920``.
-    :param problem: what is wrong and what was done about it, one sentence without a full stop.
-    """
+    """Something that could not be read, or only in part: the file and the place in it (``inbox.mbox@81920``), and what is wrong."""
 
     subject: str
     problem: str
@@ -63,12 +59,7 @@ class CalendarEvent:
 
 
 class AddressCard(NamedTuple):
-    """A card.
-
-    :param name: the formatted name, else given and family name; empty where it has neither.
-    :param addresses: mail addresses in lower case.
-    :param own: whether it is the user's.
-    """
+    """A card: the formatted name, else given and family name; mail addresses in lower case; whether it is the user's own."""
 
     uid: str
     name: str
@@ -77,15 +68,11 @@ class AddressCard(NamedTuple):
 
 
 class _EmptyRuleError(ValueError):
-    """A rule that no day meets; or none within 270 years."""
-
-
-class _TooLongError(Exception):
-    """A rule was followed for longer than any calendar needs."""
+    """No day meets a rule, or none within 270 years."""
 
 
 class _BoundedRule(rrule):  # type: ignore[misc]
-    """A rule that looks at so many days only: dateutil looks for one that meets a rule until the year 9999.
+    """A rule that looks at so many days only, where dateutil looks for one that meets it until the year 9999.
 
     It reads this attribute once for each year or month that it goes to; iCalendar knows no Easter.
     """
@@ -96,7 +83,7 @@ class _BoundedRule(rrule):  # type: ignore[misc]
     def _byeaster(self) -> None:
         self._looked_at += 366 if self._freq == YEARLY else 31
         if self._looked_at > _MAX_DAYS:
-            raise _TooLongError
+            raise _EmptyRuleError("its rule names no day")
 
 
 def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Iterator[CalendarEvent | Fault]:
@@ -193,10 +180,9 @@ def _happenings(
 
 
 def _occurrences(event: Component, start: date, until: date) -> list[Any]:
-    """Return the starts of an event, in order and in the form of its ``DTSTART``; of a single event its one start.
+    """Return the starts of an event, in order and in the form of its ``DTSTART``; the first one also after ``until``.
 
-    The rule counts in the wall time of the event's zone, so that an event at 9 stays at 9 when summer time begins. The first start is
-    kept also after ``until``.
+    The rule counts in the wall time of the event's zone, so that an event at 9 stays at 9 when summer time begins.
 
     :raises ValueError: when the rule is none, one of several, repeats within a day, or no day meets it.
     """
@@ -217,13 +203,16 @@ def _occurrences(event: Component, start: date, until: date) -> list[Any]:
         last = min([end - timedelta(microseconds=1), *(_wall(each, zone) for each in _listed(rule.get("UNTIL")))])
         bounded = rrulestr(";".join(part for part in text.split(";") if not part.startswith("UNTIL")), dtstart=first)
         bounded.__class__ = _BoundedRule
-        each = None
-        with suppress(_TooLongError):
+        met = False
+        try:
             for each in islice(bounded, _MAX_OCCURRENCES):
+                met = True
                 if each > last:
                     break
                 found.add(each)
-        if each is None:
+        except _EmptyRuleError:  # it meets no further day
+            pass
+        if not met:
             raise _EmptyRuleError("its rule names no day")
     found |= {_wall(each.dt, zone) for group in _listed(event.get("RDATE")) for each in group.dts}
     found -= {_wall(each.dt, zone) for group in _listed(event.get("EXDATE")) for each in group.dts}

@@ -116,10 +116,7 @@ def add_fault(db: sqlite3.Connection, source: int | None, fault: Fault) -> None:
 
 
 def add_mail(db: sqlite3.Connection, source: int, subject: str, mail: Mail, zone: ZoneInfo) -> None:
-    """Add a mail with its addresses, files and links.
-
-    :param subject: where it lies, for its faults.
-    """
+    """Add a mail with its addresses, files and links; ``subject`` is where it lies, for its faults."""
     for problem in mail.problems:
         add_fault(db, source, Fault(subject, problem))
     shown = (mail.senders[0].name or mail.senders[0].address) if mail.senders else ""

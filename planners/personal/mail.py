@@ -65,11 +65,7 @@ _PARSER, _HEADERS = BytesParser(policy=_ShortHeaders()), BytesHeaderParser(polic
 
 
 class RawMail(NamedTuple):
-    """A message as it lies in a file.
-
-    :param position: bytes from the start of the file.
-    :param size: its bytes; more than ``content`` has where it is too large.
-    """
+    """A message as it lies in a file, from a position in bytes on; ``size`` is more than ``content`` has where it is too large."""
 
     position: int
     content: bytes

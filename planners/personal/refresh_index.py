@@ -40,7 +40,6 @@ class PersonalData:
     :param mail: with Maildirs and mbox files, at any depth.
     :param calendars: with ``.ics`` files.
     :param cards: with ``.vcf`` files. The user's own card is ``me.vcf``, or has ``RELATED;TYPE=me`` (RFC 6350, section 6.6.6).
-    :param files: whose files and folders are the person's.
     :param zone: the IANA name of the user's time zone: which day a moment belongs to.
     """
 
@@ -77,9 +76,7 @@ class IndexReport:
     """What an index holds and what the refresh did.
 
     :param entities: type → number of entities.
-    :param read: files that were read, because they are new or changed.
-    :param reused: files that were not.
-    :param removed: files that are gone.
+    :param read: files that were read, because they are new or changed; of the others ``reused`` were not, ``removed`` are gone.
     :param faults: of all files of the index, also of those that were not read again.
     """
 
@@ -119,16 +116,11 @@ def refresh_index(data: PersonalData, index: Path, *, today: date | None = None)
 
 
 class _Refresh:
-    """One refresh.
-
-    :ivar changed: whether anything in the index did, or a refresh before this one was cut off.
-    """
-
     def __init__(self, db: sqlite3.Connection, data: PersonalData, until: date) -> None:
         self.db, self.data, self.until = db, data, until
         self.zone = ZoneInfo(data.zone)
         self.read = self.reused = 0
-        self.changed = not self._count("linked")
+        self.changed = not self._count("linked")  # the refresh before this one was cut off
 
     def run(self) -> IndexReport:
         self.db.execute("DELETE FROM fault WHERE source IS NULL")

@@ -85,7 +85,7 @@ async def test_one_of_several_is_the_first_in_order_with_their_number() -> None:
     assert every.count and every.count > 1
     assert (one.answer, one.count) == (every.answer[:1], every.count)
     assert (count.answer, count.count) == ((), every.count)
-    times = [each.fields["at"] for each in every.answer]
+    times = [each.fields["sent_at"] for each in every.answer]
     assert times == sorted(times)
 
 

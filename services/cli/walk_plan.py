@@ -11,7 +11,7 @@ from functools import partial
 
 from planners.calls.tool_access import CallLimits, ToolAccess
 from planners.calls.tool_finder import Documents, ToolFinder
-from planners.dfs.answer_graph import answer_graph
+from planners.dfs.executor import answer_graph
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import Domain
 from planners.query.reader import load_parser

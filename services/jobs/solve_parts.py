@@ -16,18 +16,17 @@ from inference.chat import ChatModel
 from inference.openai_client import OpenAIEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import IsolationError
-from planners.calls.joined_finder import JoinedFinder
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
-from planners.calls.tool_finder import Finder, ToolFinder
+from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
 from planners.calls.untrusted import FenceMarks
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
 from planners.kgot.kgot_task import KgotTask
 from planners.kgot.recorded_run import SolveParts, header_of
+from planners.kgot.steps import steps_factory
 from planners.kgot.tools.extract_zip import Archives
 from planners.kgot.tools.standard_tools import FILE_TOOLS, ToolModels, standard_tools
-from planners.kgot.steps import steps_factory
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolSet
 from planners.kgot.tools.web_tools import WebEndpoints, WebTools

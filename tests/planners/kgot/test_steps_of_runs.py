@@ -10,9 +10,9 @@ import pytest
 
 from egotools import UnavailableError
 from ontology.errors import StorageError
-from planners.calls.call_policy import CallPolicy
 from planners.calls.consent import ConsentingInvoker, never
 from planners.calls.sandbox import SandboxResult
+from planners.calls.tool_access import CallPolicy
 from planners.kgot.kgot_events import (
     CallMade,
     Computed,

@@ -37,13 +37,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return found
 
 
-@pytest.fixture(scope="session")
-def small_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """50 mails without an index, not to be changed."""
-    folder = tmp_path_factory.mktemp("small")
-    return Home(folder, folder / "index.sqlite", write_personal_data(folder, messages=50, seed=11))
-
-
 @pytest.fixture
 def tools(home: Home) -> Iterator[Home]:
     """The tools answer from the index of ``home``."""

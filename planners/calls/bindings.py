@@ -6,21 +6,24 @@ formats, and at last what is the only one of its kind. The document alone decide
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from egotools import Tool
 from egotools.calling.schema_kinds import kinds, properties_of, required_parts
 from ontology.names import canonical_name, identified_entity, noun_lemma, words
 from planners.calls.answer_rows import path_steps
 
-__all__ = ["Binding", "EntityName", "Misfit", "Wanted", "bind", "bind_count"]
+__all__ = ["Binding", "EntityName", "Misfit", "Paging", "Wanted", "bind", "bind_count", "paging_of"]
 
 _FORMATS = frozenset({"uuid", "email", "uri"})
 _BEGINNINGS = frozenset({"from", "after", "since", "start", "begin", "min"})
 _ENDS = frozenset({"to", "before", "until", "end", "till", "max"})
-_SOURCE_NAMES = ("source_id", "source", "for_id")
+_SOURCE_NAMES = (("source", "id"), ("source",), ("for", "id"))
+_WRAPPERS = ("[]", "*", "result", "items", "data", "results", "value", "entity")
+_LIMITS = (("limit",), ("page", "size"), ("max", "results"), ("per", "page"), ("top",), ("maximum", "results"))
+_TOTALS = (("total",), ("total", "count"), ("count",), ("total", "results"), ("total", "items"), ("total", "size"))
 _PARTS = ","
 
 
@@ -37,10 +40,13 @@ class EntityName:
     identifier: str = "id"
     interval: bool = False
 
-    @property
-    def canonical(self) -> frozenset[str]:
-        """Its names in canonical form."""
-        return frozenset(canonical_name(name) for name in self.names) - {""}
+    def is_named(self, word: str) -> bool:
+        """Whether a word is one of its names, whatever way it is written."""
+        return bool(word) and canonical_name(word) in {canonical_name(name) for name in self.names}
+
+    def is_identified(self, name: str) -> bool:
+        """Whether a name says an identifier of the entity: ``supplier_id``."""
+        return self.is_named(identified_entity(name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,15 +94,28 @@ class Binding:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misfit:
+class Misfit(NamedTuple):
     """Why a tool does not do it, one sentence."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class Paging(NamedTuple):
+    """Inputs and outputs of a tool that belong to no entity; each is empty where the tool has none.
+
+    :param page: the input that asks for a page.
+    :param next_page: path in the output of that input's value for the next page; null or absent after the last.
+    :param limit: the input with the most rows of an answer.
+    :param total: path in the output of the number of all rows.
+    """
+
+    page: str = ""
+    next_page: str = ""
+    limit: str = ""
+    total: str = ""
+
+
+class _Match(NamedTuple):
     name: str
     why: str
     exact: bool = False
@@ -106,33 +125,28 @@ def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
     """Return how a tool does what is wanted, or why it does not."""
     schema = tool.input_schema
     inputs = properties_of(schema, schema)
-    takes = _takes(inputs, schema, wanted) if wanted.source is not None else _Match("", "", exact=True)
+    takes = _takes(inputs, schema, wanted, wanted.source) if wanted.source else _Match("", "", exact=True)
     if takes is None:
         source = wanted.source.names[0] if wanted.source else ""
-        return Misfit(reason=f"no input of {tool.id} takes identifiers of {source}; it has {_listed(inputs)}")
+        return Misfit(f"no input of {tool.id} takes identifiers of {source}; it has {_listed(inputs)}")
     fields = _fields(inputs, wanted)
     required = schema.get("required")
     demanded = [str(name) for name in required] if isinstance(required, list) else []
     every = {name: text for hint, text in wanted.every.items() if (name := _named(inputs, hint)) in demanded}
     if short := [name for name, text in every.items() if _is_too_short(text, inputs[name], schema)]:
-        return Misfit(
-            reason=f"{tool.id} wants more characters in {_listed(short)} than the words that find everything have"
-        )
+        return Misfit(f"{tool.id} wants more characters in {_listed(short)} than the words that find everything have")
     supplied = {*takes.name.split(_PARTS), *fields.values(), *every}
     if open_inputs := [name for name in demanded if name not in supplied]:
-        return Misfit(reason=f"{tool.id} also needs {_listed(open_inputs)}, which nothing here supplies")
+        return Misfit(f"{tool.id} also needs {_listed(open_inputs)}, which nothing here supplies")
     gives = _gives(tool, wanted)
     if gives is None:
-        outputs = [each.name for each in tool.returns]
-        return Misfit(
-            reason=f"no output of {tool.id} gives identifiers of {wanted.target.names[0]}; it has {_listed(outputs)}"
-        )
+        outputs = _listed([each.name for each in tool.returns])
+        return Misfit(f"no output of {tool.id} gives identifiers of {wanted.target.names[0]}; it has {outputs}")
     allowed = kinds(inputs.get(takes.name, {}), schema)
-    source = _source(tool, wanted, takes.name, gives.name) if wanted.source is not None else ""
+    source = _source(tool, wanted.source, takes.name, gives.name) if wanted.source and takes.name else ""
     said = [f"{each.name} {each.why}" for each in (takes, gives) if each.why]
     said += [f"{name} is {text!r} where there is nothing to search for" for name, text in every.items()]
-    if source:
-        said.append(f"each row names its source in {source}")
+    said += [f"each row names its source in {source}"] if source else []
     known = all(wanted.fields[name] in ("", used) for name, used in fields.items())
     return Binding(
         takes=takes.name,
@@ -148,33 +162,42 @@ def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
 
 def bind_count(tool: Tool, wanted: Wanted) -> Binding | Misfit:
     """Return how a tool counts the entities of ``wanted.target`` that meet conditions on their fields, or why it does not."""
-    if "count" not in words(tool.name) or not wanted.target.canonical & {
-        canonical_name(each) for each in words(tool.name)
-    }:
-        return Misfit(reason=f"{tool.id} does not count {wanted.target.names[0]} by its name")
+    named = words(tool.name)
+    if "count" not in named or not any(map(wanted.target.is_named, named)):
+        return Misfit(f"{tool.id} does not count {wanted.target.names[0]} by its name")
     numbers = [each.name for each in tool.returns if each.type in ("integer", "number") and "[]" not in each.name]
     if len(numbers) != 1:
-        return Misfit(reason=f"{tool.id} gives {len(numbers)} numbers instead of one")
-    schema = tool.input_schema
-    fields = _fields(properties_of(schema, schema), wanted)
+        return Misfit(f"{tool.id} gives {len(numbers)} numbers instead of one")
+    fields = _fields(properties_of(tool.input_schema, tool.input_schema), wanted)
     return Binding(takes="", is_list=False, gives=numbers[0], fields=fields, reason=f"{tool.id} counts them")
 
 
-def _takes(inputs: Mapping[str, Any], root: Mapping[str, Any], wanted: Wanted) -> _Match | None:
-    source = wanted.source
-    if source is None:
-        return None
+def paging_of(tool: Tool) -> Paging:
+    """Return how a tool gives long answers in parts: ``page_token`` and ``next_page_token``, ``offset`` and ``next_offset``, …"""
+    inputs = {tuple(words(each.name)): each.name for each in tool.parameters if "." not in each.name}
+    page = next_page = total = ""
+    for each in tool.returns:
+        leaf = () if "[]" in each.name else tuple(words(path_steps(each.name)[-1]))
+        if leaf[:1] == ("next",) and leaf[1:] in inputs:
+            page, next_page = inputs[leaf[1:]], each.name
+        elif leaf in _TOTALS and each.type in ("integer", "number") and not total:
+            total = each.name
+    limit = next((inputs[name] for name in _LIMITS if name in inputs), "")
+    return Paging(page, next_page, limit, total)
+
+
+def _takes(inputs: Mapping[str, Any], root: Mapping[str, Any], wanted: Wanted, source: EntityName) -> _Match | None:
     parts = wanted.takes.split(_PARTS) if wanted.takes else []
     hinted = [_named(inputs, part) for part in parts]
     if parts and all(bool(found) == bool(part.strip()) for found, part in zip(hinted, parts, strict=True)):
         return _Match(_PARTS.join(hinted), "is the input that was asked for", exact=True)
     if source.interval and (both := _interval(inputs, root)):
         return _Match(both, f"bound the {source.names[0]}")
-    typed = {name for name in inputs if _may_identify(inputs[name], root)}
-    for name in inputs:
-        if name in typed and (identified_entity(name) in source.canonical or canonical_name(name) in source.canonical):
+    typed = [name for name in inputs if _may_identify(inputs[name], root)]
+    for name in typed:
+        if source.is_identified(name) or source.is_named(name):
             return _Match(name, f"takes identifiers of {source.names[0]} by its name")
-    own = [name for name in inputs if name in typed and words(name)[-1:] == words(source.identifier)[-1:]]
+    own = [name for name in typed if words(name)[-1:] == words(source.identifier)[-1:]]
     formats = [name for name in typed if _format(inputs[name]) in _FORMATS & set(words(source.identifier))]
     for found, why in ((own, f"is called as {source.names[0]}'s {source.identifier}"), (formats, "has its format")):
         if len(found) == 1 and not identified_entity(found[0]):
@@ -182,8 +205,8 @@ def _takes(inputs: Mapping[str, Any], root: Mapping[str, Any], wanted: Wanted) -
     if not inputs and not wanted.takes:
         return _Match("", "", exact=True)
     required = [name for name in inputs if name in (root.get("required") or ())]
-    if len(required) == 1 and required[0] in typed and not identified_entity(required[0]) and len(typed) == 1:
-        return _Match(required[0], "is its only input that can take an identifier")
+    if required == typed and len(typed) == 1 and not identified_entity(typed[0]):
+        return _Match(typed[0], "is its only input that can take an identifier")
     return None
 
 
@@ -211,18 +234,14 @@ def _is_too_short(text: str, schema: Any, root: Any) -> bool:
 
 def _interval(inputs: Mapping[str, Any], root: Any) -> str:
     """Return the two inputs between which a time lies, or empty; there must be one pair of the same stem."""
-    pairs = []
-    for name in inputs:
+
+    def stem(name: str, ends: Collection[str]) -> list[str] | None:
         parts = words(name)
-        if not _BEGINNINGS & set(parts) or not _may_identify(inputs[name], root):
-            continue
-        stem = [part for part in parts if part not in _BEGINNINGS]
-        for other in inputs:
-            its = words(other)
-            if _ENDS & set(its) and [part for part in its if part not in _ENDS] == stem:
-                pairs.append((name, other))
-    dated = [pair for pair in pairs if "date" in _format(inputs[pair[0]])]
-    chosen = dated or pairs
+        return [part for part in parts if part not in ends] if set(ends) & set(parts) else None
+
+    begins = {name: stem(name, _BEGINNINGS) for name in inputs if _may_identify(inputs[name], root)}
+    pairs = [(one, two) for one, its in begins.items() if its is not None for two in inputs if stem(two, _ENDS) == its]
+    chosen = [pair for pair in pairs if "date" in _format(inputs[pair[0]])] or pairs
     return _PARTS.join(chosen[0]) if len(chosen) == 1 else ""
 
 
@@ -236,41 +255,29 @@ def _fields(inputs: Mapping[str, Any], wanted: Wanted) -> dict[str, str]:
 
 
 def _gives(tool: Tool, wanted: Wanted) -> _Match | None:
-    outputs = [each.name for each in tool.returns]
+    outputs, target = [each.name for each in tool.returns], wanted.target
     if wanted.gives:
         hint = _bare(wanted.gives)
-        same = next((name for name in outputs if _bare(name) == hint or _bare(f"{name}[]") == hint), None)
-        if same is not None:
+        if any(hint in (_bare(name), _bare(f"{name}[]")) for name in outputs):
             return _Match(wanted.gives, "is the output that was asked for", exact=True)
         if not outputs:
             return _Match(wanted.gives, "was asked for, and its document describes no answer", exact=True)
-    return _gives_by_name(tool, wanted) or _list_of_identifiers(tool, wanted.target)
-
-
-def _gives_by_name(tool: Tool, wanted: Wanted) -> _Match | None:
-    target = wanted.target
-    leaves = [(each.name, path_steps(each.name)) for each in tool.returns]
-    if wanted.source is None:  # what finds entities by their fields finds several
-        leaves = [(name, steps) for name, steps in leaves if "[]" in steps]
-    named = f"gives identifiers of {target.names[0]} by its name"
-    for name, steps in leaves:
-        if identified_entity(steps[-1]) in target.canonical and _in_list_of(steps[:-1], target):
-            return _Match(name, named)
-    for name, steps in leaves:
-        if words(steps[-1]) == words(target.identifier) and _in_list_of(steps[:-1], target):
-            return _Match(name, f"gives the {target.identifier} of {target.names[0]}")
-    if wanted.source is None:  # in rows of another type it filters by the fields of these
-        return None
-    return next(
-        (_Match(name, named) for name, steps in leaves if identified_entity(steps[-1]) in target.canonical), None
-    )
-
-
-def _list_of_identifiers(tool: Tool, target: EntityName) -> _Match | None:
-    outputs = [each.name for each in tool.returns]
+    leaves = [(name, path_steps(name)) for name in outputs]
+    by_fields = wanted.source is None  # what finds entities by their fields finds several
+    named = [(name, steps) for name, steps in leaves if target.is_identified(steps[-1])]
+    several = [pair for pair in leaves if "[]" in pair[1] or not by_fields]
+    inside = [pair for pair in several if _in_list_of(pair[1][:-1], target)]
+    own = [name for name, steps in inside if words(steps[-1]) == words(target.identifier)]
+    by_name = f"gives identifiers of {target.names[0]} by its name"
+    for found in [pair for pair in inside if pair in named][:1]:
+        return _Match(found[0], by_name)
+    if own:
+        return _Match(own[0], f"gives the {target.identifier} of {target.names[0]}")
+    if named and not by_fields:  # in rows of another type it would filter by the fields of these
+        return _Match(named[0][0], by_name)
     for each in tool.returns:
-        leaf = path_steps(each.name)[-1]
-        if each.type == "array" and canonical_name(leaf) in target.canonical and not _has_inner(each.name, outputs):
+        inner = any(other.startswith((f"{each.name}.", f"{each.name}[")) for other in outputs if other != each.name)
+        if each.type == "array" and target.is_named(path_steps(each.name)[-1]) and not inner:
             return _Match(f"{each.name}[]", f"is a list of {target.names[0]}")
     return None
 
@@ -282,41 +289,26 @@ def _bare(path: str) -> tuple[str, ...]:
 
 def _in_list_of(outer: Sequence[str], target: EntityName) -> bool:
     """Whether the object that an identifier stands in is the entity, by the name of its list or of itself; a bare list is."""
-    named = [step for step in outer if step not in ("[]", "*", "result", "items", "data", "results", "value", "entity")]
-    return (
-        not named or canonical_name(named[-1]) in target.canonical or noun_lemma(named[-1].lower()) in target.canonical
-    )
+    named = [step for step in outer if step not in _WRAPPERS]
+    return not named or target.is_named(named[-1]) or target.is_named(noun_lemma(named[-1].lower()))
 
 
-def _has_inner(name: str, outputs: Sequence[str]) -> bool:
-    return any(other.startswith((f"{name}.", f"{name}[")) for other in outputs if other != name)
-
-
-def _source(tool: Tool, wanted: Wanted, takes: str, gives: str) -> str:
+def _source(tool: Tool, source: EntityName, takes: str, gives: str) -> str:
     """Return the path at which each row says which of the given identifiers it belongs to, or empty."""
-    if wanted.source is None or not takes:
-        return ""
-    known = {tuple(words(name)) for name in _SOURCE_NAMES} | {_singular(takes)}
+    *stem, last = words(takes) or [""]
+    known = {*_SOURCE_NAMES, (*stem, noun_lemma(last))}
     steps_of_gives = path_steps(gives)
     if "*" in steps_of_gives or "[][]" in gives:
         return "*"  # the name of each member, or the first part of each pair
     for each in tool.returns:
         steps = path_steps(each.name)
-        shared = [step for step in steps if step == "[]"] == [step for step in steps_of_gives if step == "[]"][
-            : steps.count("[]")
-        ]
-        if _bare(each.name) == _bare(gives) or "[]" not in steps or not shared:
+        if "[]" not in steps or steps.count("[]") > steps_of_gives.count("[]") or _bare(each.name) == _bare(gives):
             continue
-        if tuple(words(steps[-1])) in known or identified_entity(steps[-1]) in wanted.source.canonical:
+        if tuple(words(steps[-1])) in known or source.is_identified(steps[-1]):
             return each.name
     return ""
 
 
-def _singular(name: str) -> tuple[str, ...]:
-    parts = words(name)
-    return tuple([*parts[:-1], noun_lemma(parts[-1])]) if parts else ()
-
-
-def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:
+def _listed(names: Collection[str]) -> str:
     shown = list(names)[:12]
     return ", ".join(shown) + (", …" if len(names) > len(shown) else "") if shown else "none"

@@ -8,42 +8,59 @@ variable fails upwards, all entities of its type are listed, and its branches ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from itertools import chain
+from typing import Any, NamedTuple
 
 from ontology.errors import EgotoolsError
-from planners.dfs.execution.bound_graph import SELF, BoundGraph
-from planners.dfs.execution.branch_order import BranchOrder
-from planners.dfs.execution.candidate_sets import CandidateSets
-from planners.dfs.execution.carried_fields import carry_all, meets
-from planners.dfs.execution.day_intervals import read_interval
-from planners.dfs.execution.execution import Missing
-from planners.dfs.execution.execution_events import BranchFailed, EdgeTraversed, Filtered, Observe, VariableEntered
-from planners.dfs.execution.metered_resolver import MeteredResolver
-from planners.dfs.execution.search_tree import Branch, Own, SearchTree, Task
-from planners.dfs.execution.together import together
-from planners.dfs.resolver import Entity
-from planners.query.query_graph import Constraint, EdgeConstraint
+from planners.dfs.branch_order import BranchOrder
+from planners.dfs.intervals import read_interval
+from planners.dfs.resolver import Entity, MeteredResolver, Observe, together
+from planners.dfs.search_tree import SELF, BoundGraph, Branch, Own, Task
+from planners.dfs.witnesses import Pairs
+from planners.query.query_graph import Constraint, EdgeConstraint, words_of
 
-__all__ = ["Traversal"]
+__all__ = ["Missing", "Traversal", "shown"]
+
+_MOST_SHOWN = 50  # entities of a candidate set that its event carries, those with the first ids
+_MOST_CHARS = 500  # of a field in an event
+
+
+class Missing(NamedTuple):
+    """Constraints that the answer lacks.
+
+    :param var: the variable where their branch ended.
+    :param constraints: none where only the listing of a whole type failed, from which all would have started.
+    """
+
+    var: str
+    constraints: tuple[Constraint, ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; constraints are written as a person writes them."""
+        return {"var": self.var, "constraints": [*map(words_of, self.constraints)], "reason": self.reason}
 
 
 class Traversal:
     """One traversal.
 
-    :param state: candidate sets and pairs, filled by :meth:`run`.
-    :param missing: constraints that were given up, with reasons.
-    :param applied: constraints that hold in the state.
-    :param lost: variables of branches that ended.
+    :ivar sets: variable → identifiers; a variable is absent as long as nothing restricts it.
+    :ivar pairs: edge → the variable from which it was followed, and its pairs from there, complete for the candidates of that variable.
+    :ivar missing: constraints that were given up, with reasons.
+    :ivar applied: constraints that hold in the sets.
+    :ivar lost: variables of branches that ended.
     """
 
-    def __init__(
-        self, bound: BoundGraph, tree: SearchTree, order: BranchOrder, calls: MeteredResolver, observe: Observe
-    ) -> None:
-        self._bound, self._tree, self._order, self._calls, self._observe = bound, tree, order, calls, observe
-        self._open = {var: order.tasks(var) for var in tree.below[tree.root]}
+    def __init__(self, bound: BoundGraph, order: BranchOrder, calls: MeteredResolver, observe: Observe) -> None:
+        self._bound, self._order, self._calls, self._observe = bound, order, calls, observe
+        self._open = {var: order.tasks(var) for var in bound.below[bound.root]}
         self._failed: dict[Task, EgotoolsError] = {}
-        self.state = CandidateSets(observe, bound.graph.vars)
+        self._entities: dict[str, dict[str, Entity]] = {}
+        self.sets: dict[str, set[str]] = {}
+        self.pairs: dict[EdgeConstraint, tuple[str, Pairs]] = {}
         self.missing: list[Missing] = []
         self.applied: set[Constraint] = set()
         self.lost: set[str] = set()
@@ -51,40 +68,50 @@ class Traversal:
     @property
     def empty(self) -> bool:
         """Whether a variable has no candidate left, so that nothing answers."""
-        return not all(self.state.sets.values())
+        return not all(self.sets.values())
+
+    def entities(self, var: str, ids: Collection[str] | None = None) -> list[Entity]:
+        """What is known of the candidates of a variable, or of some of its entities."""
+        known = self._entities.get(self._bound.graph.vars[var], {})
+        return [known.get(each) or Entity(each) for each in (self.sets[var] if ids is None else ids)]
+
+    def first(self, var: str) -> list[dict[str, Any]]:
+        """The candidates of a variable that its events show."""
+        return shown(self.entities(var, nsmallest(_MOST_SHOWN, self.sets[var])))
 
     async def run(self) -> None:
         """Traverse the tree, then check the edges that close cycles."""
-        root = self._tree.root
+        root = self._bound.root
         if root in self._bound.unread:
             self._lose(root, tuple(self._open), self._bound.graph.constraints, [self._bound.unread[root]])
             return
         await self._resolve(root)
         if not self.applied and self.missing:  # a listed type of which nothing holds is no answer
-            self.state.sets.pop(root, None)
-        for edge in self._tree.closing:
-            if self.empty or root not in self.state.sets:
+            self.sets.pop(root, None)
+        for edge in self._bound.closing:
+            if self.empty or root not in self.sets:
                 break
             if edge.source not in self.lost and edge.target not in self.lost:
                 await self._close(edge)
-        self._account()
+        if root not in self.sets:
+            self._account()
 
     async def _resolve(self, var: str) -> None:
         """Apply the open tasks of a variable; it is left without a set where nothing in its branch can give it one."""
-        self._observe(VariableEntered(var, self._bound.graph.vars[var]))
-        mine, sets = self._open[var], self.state.sets
+        self._observe({"event": "VariableEntered", "var": var, "kind": self._bound.graph.vars[var]})
+        mine = self._open[var]
         for task in [each for each in mine if isinstance(each, Branch) and each.child in self._bound.unread]:
             self._give_up(task, self._bound.unread[task.child])
-        while var not in sets:
+        while var not in self.sets:
             able = [task for task in mine if self._able(task)] or self._last_resort(var)
             if not able:
                 return
             await together([self._alone(task) for task in self._order.first(able)])
-        while sets[var] and mine:
+        while self.sets[var] and mine:
             if isinstance(mine[0], Own) and self._filter(mine[0]):
                 continue
             able = [task for task in mine if self._able(task)]
-            chosen, alone = self._order.then(len(sets[var]), mine, able)
+            chosen, alone = self._order.then(len(self.sets[var]), mine, able)
             if alone:
                 await together([self._alone(task) for task in chosen])
             else:
@@ -93,7 +120,7 @@ class Traversal:
     def _last_resort(self, var: str) -> list[Task]:
         """To list the type of the return variable, once, where calls towards it failed."""
         own = Own(var)
-        if var != self._tree.root or self._bound.type_of(var).kind != "entity" or own in self._open[var]:
+        if var != self._bound.root or self._bound.type_of(var).kind != "entity" or own in self._open[var]:
             return []
         if not any(isinstance(each, Branch) for each in self._failed):
             return []
@@ -105,7 +132,7 @@ class Traversal:
         return task not in self._failed and not self._order.drivers.isdisjoint(self._below(task))
 
     def _below(self, task: Task) -> tuple[str, ...]:
-        return self._tree.below[task.child] if isinstance(task, Branch) else (task.var,)
+        return self._bound.below[task.child] if isinstance(task, Branch) else (task.var,)
 
     async def _alone(self, task: Task) -> None:
         """Resolve a task by itself and narrow its variable with the result; where that fails, the task stays open."""
@@ -120,18 +147,17 @@ class Traversal:
                 self._finish(task, ids)
 
     async def _find(self, var: str) -> Collection[str]:
-        if var in self._bound.fixed:
-            ids: Collection[str] = self._bound.fixed[var]
-        else:
-            kind = self._bound.graph.vars[var]
-            ids = self.state.learn(kind, await self._calls.find(kind, self._bound.filters(var)))
-        self.applied.update(self._bound.filters(var))
+        ids: Collection[str] | None = self._bound.fixed.get(var)
+        filters = self._bound.filters(var)
+        if ids is None:
+            ids = self._learn(var, await self._calls.find(self._bound.graph.vars[var], filters))
+        self.applied.update(filters)
         return ids
 
     async def _up(self, branch: Branch) -> Collection[str] | None:
         """Return what the candidates of a branch lead to; None where nothing in it could be resolved."""
         await self._resolve(branch.child)
-        ids = self.state.sets.get(branch.child)
+        ids = self.sets.get(branch.child)
         return await self._follow(branch.edge, branch.child) if ids else ids
 
     async def _from_candidates(self, task: Task) -> None:
@@ -140,62 +166,59 @@ class Traversal:
             if isinstance(task, Own):
                 self._finish(task, await self._find(task.var))
                 return
-            reached = await self._follow(task.edge, task.parent)
+            reached = await self._follow(task.edge, task.var)
         except EgotoolsError as error:
             if isinstance(task, Branch) and self._able(task):
                 await self._alone(task)
-            if task in self._open[_variable(task)]:
+            if task in self._open[task.var]:
                 self._give_up(task, error)
             return
-        self.state.narrow(task.child, reached)
+        self._narrow(task.child, reached)
         await self._resolve(task.child)
-        left = self.state.sets[task.child]
-        _, pairs = self.state.pairs[task.edge]
+        left = self.sets[task.child]
+        _, pairs = self.pairs[task.edge]
         self._finish(task, {each for each, others in pairs.items() if not left.isdisjoint(others)})
 
     def _filter(self, own: Own) -> bool:
         """Apply what binds a variable without a call, if that can be done."""
-        var, state = own.var, self.state
+        var = own.var
+        filters = self._bound.filters(var)
         if var in self._bound.fixed:
-            self.applied.update(self._bound.filters(var))
+            self.applied.update(filters)
             self._finish(own, self._bound.fixed[var])
             return True
-        filters, fields = self._bound.filters(var), self._bound.type_of(var).fields
-        entities = state.known(self._bound.graph.vars[var], state.sets[var])
-        if not all(map(self._bound.is_checked_here, filters)) or not carry_all(entities, filters):
+        entities = self.entities(var)
+        if not self._bound.can_check(var, entities):
             return False
         try:
-            kept = {
-                each.id
-                for each in entities
-                if all(meets(each, one, fields, self._bound.resolve_date) for one in filters)
-            }
+            kept = {each.id for each in entities if all(self._bound.meets(each, one) for one in filters)}
         except EgotoolsError as error:
             self._give_up(own, error)
             return True
         self._open[var].remove(own)
         self.applied.update(filters)
-        state.sets[var] = kept
-        self._observe(Filtered(var, len(entities), len(kept), state.first(var)))
+        self.sets[var] = kept
+        sizes = {"var": var, "before": len(entities), "after": len(kept)}
+        self._observe({"event": "Filtered", **sizes, "first": self.first(var)})
         return True
 
     async def _follow(self, edge: EdgeConstraint, start: str) -> Collection[str]:
         """Follow an edge from the candidates of one of its variables, keep its pairs, and return what it leads to."""
-        end = edge.target if start == edge.source else edge.source
-        sources = sorted(self.state.sets[start])
+        end = _other_end(edge, start)
+        sources = sorted(self.sets[start])
         found = await self._calls.follow(self._bound.step(edge, start), sources)
         there = self._ends(end, found)
-        self.state.pairs[edge] = (start, there)
+        self.pairs[edge] = (start, there)
         self.applied.add(edge)
-        pairs = sum(map(len, there.values()))
-        self._observe(EdgeTraversed(start, edge.edge, end, len(sources), pairs))
+        sizes = {"sources": len(sources), "pairs": sum(map(len, there.values()))}
+        self._observe({"event": "EdgeTraversed", "start": start, "edge": edge.edge, "end": end, **sizes})
         return set().union(*there.values())
 
     def _ends(self, var: str, found: Mapping[str, list[Entity]]) -> dict[str, set[str]]:
         """Source → the candidates that entities at the end of an edge stand for: of a date, the interval that a day lies in."""
         fixed = self._bound.fixed.get(var)
         if fixed is None:
-            self.state.learn(self._bound.graph.vars[var], chain.from_iterable(found.values()))
+            self._learn(var, chain.from_iterable(found.values()))
             return {source: {each.id for each in entities} for source, entities in found.items()}
         if not self._bound.is_date(var):
             return {source: {SELF} for source in found}
@@ -208,31 +231,52 @@ class Traversal:
 
     async def _close(self, edge: EdgeConstraint) -> None:
         """Check an edge whose two variables have candidates."""
-        sizes = {var: len(self.state.sets[var]) for var in (edge.source, edge.target)}
+        sizes = {var: len(self.sets[var]) for var in (edge.source, edge.target)}
         first = self._order.closing_start(edge, sizes)
         errors = []
-        for start in sorted(sizes, key=lambda var: var != first):
+        for start in (first, _other_end(edge, first)):
             try:
                 ids = await self._follow(edge, start)
             except EgotoolsError as error:
                 errors.append(error)
             else:
-                self.state.narrow(edge.target if start == edge.source else edge.source, ids)
+                self._narrow(_other_end(edge, start), ids)
                 return
         self._lose(edge.source, (), (edge,), errors)
 
+    def _learn(self, var: str, entities: Iterable[Entity]) -> set[str]:
+        """Keep entities, their fields joined with what was known of them, and return their identifiers."""
+        known = self._entities.setdefault(self._bound.graph.vars[var], {})
+        found = set()
+        for entity in entities:
+            found.add(entity.id)
+            before = known.setdefault(entity.id, entity)
+            if before is not entity and not entity.fields.keys() <= before.fields.keys():
+                known[entity.id] = Entity(entity.id, {**entity.fields, **before.fields})
+        return found
+
+    def _narrow(self, var: str, ids: Collection[str]) -> None:
+        """Make identifiers the candidates of a variable, or leave only these in its set."""
+        before = self.sets.get(var)
+        self.sets[var] = set(ids) if before is None else before.intersection(ids)
+        event: dict[str, Any] = {"event": "SetResolved", "var": var, "size": len(ids)}
+        if before is not None:
+            sizes = {"before": len(before), "other": len(ids), "after": len(self.sets[var])}
+            event = {"event": "Intersected", "var": var, **sizes}
+        self._observe({**event, "first": self.first(var)})
+
     def _finish(self, task: Task, ids: Collection[str]) -> None:
-        self.state.narrow(_variable(task), ids)
-        self._open[_variable(task)].remove(task)
+        self._narrow(task.var, ids)
+        self._open[task.var].remove(task)
 
     def _give_up(self, task: Task, error: EgotoolsError) -> None:
         errors = [self._failed[task], error] if task in self._failed else [error]
         if isinstance(task, Own):
             self._lose(task.var, (), self._bound.filters(task.var), errors)
         else:
-            below = self._tree.below[task.child]
-            self._lose(task.parent, below, self._bound.touching(below), errors)
-        self._open[_variable(task)].remove(task)
+            below = self._below(task)
+            self._lose(task.var, below, self._bound.touching(below), errors)
+        self._open[task.var].remove(task)
 
     def _lose(
         self, var: str, variables: tuple[str, ...], constraints: tuple[Constraint, ...], reasons: Sequence[object]
@@ -244,24 +288,31 @@ class Traversal:
         self.lost.update(variables)
         self._order.drivers.difference_update(variables)
         for each in variables:
-            self.state.sets.pop(each, None)
+            self.sets.pop(each, None)
         self.applied.difference_update(constraints)
         self.missing.append(missing)
-        self._observe(BranchFailed(missing))
+        self._observe({"event": "BranchFailed", "missing": missing.to_json()})
 
     def _account(self) -> None:
         """Where nothing could be resolved, say of each constraint why."""
-        root = self._tree.root
-        if root in self.state.sets:
-            return
         for task, error in self._failed.items():
             own = self._bound.filters(task.var) if isinstance(task, Own) else (task.edge,)
-            self._lose(_variable(task), (), own, [error])
+            self._lose(task.var, (), own, [error])
         known = {each for missing in self.missing for each in missing.constraints}
         rest = tuple(each for each in self._bound.graph.constraints if each not in known)
         if rest:
-            self._lose(root, (), rest, ["nothing that could be resolved leads to it"])
+            self._lose(self._bound.root, (), rest, ["nothing that could be resolved leads to it"])
 
 
-def _variable(task: Task) -> str:
-    return task.var if isinstance(task, Own) else task.parent
+def shown(entities: Iterable[Entity]) -> list[dict[str, Any]]:
+    """Return entities as JSON values for an event; long texts are cut."""
+    return [{"id": each.id, "fields": {name: _cut(value) for name, value in each.fields.items()}} for each in entities]
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else "" if isinstance(value, int | float | None) else json.dumps(value)
+    return value if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
+
+
+def _other_end(edge: EdgeConstraint, var: str) -> str:
+    return edge.target if var == edge.source else edge.source

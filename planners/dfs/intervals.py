@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 __all__ = ["Interval", "day_of", "in_interval", "interval_id", "read_interval", "window_arguments"]
 
@@ -12,8 +13,7 @@ _OPEN = ".."
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """A half-open interval in wall-clock time; None is an open end."""
 
     start: datetime | None
@@ -22,22 +22,17 @@ class Interval:
     def holds(self, inner: Interval) -> bool:
         """Whether another interval lies inside this one."""
         begins = self.start is None or (inner.start is not None and self.start <= inner.start)
-        ends = self.end is None or (inner.end is not None and inner.end <= self.end)
-        return begins and ends
+        return begins and (self.end is None or (inner.end is not None and inner.end <= self.end))
 
     def days(self) -> float | None:
         """Its length in days; None where an end is open."""
         return None if self.start is None or self.end is None else (self.end - self.start) / _DAY
 
 
-def interval_id(ranges: list[tuple[date | None, date | None]]) -> str | None:
-    """Return the identifier of what is common to some ranges, or None where nothing is.
-
-    :param ranges: (start, end), half-open; None is an open end.
-    """
-    starts = [start for start, _ in ranges if start is not None]
-    ends = [end for _, end in ranges if end is not None]
-    start, end = max(starts, key=_instant, default=None), min(ends, key=_instant, default=None)
+def interval_id(ranges: Sequence[tuple[date | None, date | None]]) -> str | None:
+    """Return the identifier of what is common to some half-open ranges (None is an open end), or None where nothing is."""
+    start = max((start for start, _ in ranges if start is not None), key=_instant, default=None)
+    end = min((end for _, end in ranges if end is not None), key=_instant, default=None)
     if start is not None and end is not None and _instant(start) >= _instant(end):
         return None
     return "/".join(_OPEN if each is None else each.isoformat() for each in (start, end))
@@ -52,9 +47,8 @@ def read_interval(text: str) -> Interval | None:
     first, slash, second = text.partition("/")
     try:
         if slash:
-            return Interval(
-                *(None if each == _OPEN else _instant(datetime.fromisoformat(each)) for each in (first, second))
-            )
+            ends = (None if each == _OPEN else _instant(datetime.fromisoformat(each)) for each in (first, second))
+            return Interval(*ends)
         start = _instant(datetime.fromisoformat(first))
     except ValueError:
         return None
@@ -78,15 +72,12 @@ def day_of(text: str) -> str:
 
 
 def window_arguments(interval: str, takes: str) -> dict[str, str]:
-    """Return the arguments of a tool for an interval; an open end is left out.
+    """Return the arguments of a tool for an interval; ``takes`` are its inputs of beginning and end, ``from,to``; one may be empty.
 
-    Tools differ in whether their last day counts: the end is given as it is, and :func:`in_interval` drops what is too late.
-
-    :param takes: names of the inputs of beginning and end, with a comma; one may be empty.
+    An open end is left out. Tools differ in whether their last day counts: :func:`in_interval` drops what is too late.
     """
-    return {
-        name: end for name, end in zip(takes.split(","), interval.split("/"), strict=False) if name and end != _OPEN
-    }
+    ends = zip(takes.split(","), interval.split("/"), strict=False)
+    return {name: end for name, end in ends if name and end != _OPEN}
 
 
 def _instant(value: date) -> datetime:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
 from planners.graphseek.catalog.semantic_catalog import SemanticCatalog
 from planners.graphseek.catalog.shipped_catalogs import catalog_for

@@ -12,7 +12,7 @@ from statistics import geometric_mean
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY
+from benchmarks.personal.write_personal_data import TODAY
 from planners.dfs.execution.execution import Execution, words_of
 from planners.query.graph_match import same_graph
 from planners.query.parsing import load_parser

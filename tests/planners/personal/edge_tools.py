@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from datagen.personal import TruthTables
+from benchmarks.personal import TruthTables
 from planners.personal import personal_tools
 from planners.query.domain import Domain, Lookup, read_domain
 

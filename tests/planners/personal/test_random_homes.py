@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datagen.personal import write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from planners.personal import PersonalData, index_in_use, personal_tools, refresh_index
 from tests.planners.personal.edge_tools import FINDERS, TOOLS, all_of, call_tool, lookup_of
 

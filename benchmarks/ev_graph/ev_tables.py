@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datagen.ev_graph.ev_draws import Draws
-from datagen.ev_graph.ev_nodes import node_tables
-from datagen.ev_graph.ev_relationships import relationship_tables
-from datagen.ev_graph.ev_sizes import ev_sizes
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.ev_draws import Draws
+from benchmarks.ev_graph.ev_nodes import node_tables
+from benchmarks.ev_graph.ev_relationships import relationship_tables
+from benchmarks.ev_graph.ev_sizes import ev_sizes
+from benchmarks.ev_graph.graph_table import GraphTable
 
 __all__ = ["ev_tables"]
 

@@ -8,8 +8,8 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 
-from datagen.personal.acquaintances import ME, Acquaintance
-from datagen.personal.correspondence import READERS, Letter
+from benchmarks.personal.acquaintances import ME, Acquaintance
+from benchmarks.personal.correspondence import READERS, Letter
 
 __all__ = ["mime_message"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from datagen.ev_graph.ev_words import FAMILIES, REGIONS, SITES, UNITS
+from benchmarks.ev_graph.ev_words import FAMILIES, REGIONS, SITES, UNITS
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["EvSizes", "ev_sizes"]

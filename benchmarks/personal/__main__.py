@@ -1,4 +1,4 @@
-"""Write personal data to try the planner on: ``python -m datagen.personal FOLDER --messages 600 --seed 11``."""
+"""Write personal data to try the planner on: ``python -m benchmarks.personal FOLDER --messages 600 --seed 11``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from datagen.personal.write_personal_data import write_personal_data
+from benchmarks.personal.write_personal_data import write_personal_data
 
 
 def main(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Draws, Ints, amounts, picked, skewed, spread
-from datagen.ev_graph.ev_nodes import TIERS, auxiliary_category, keys, month_columns, tier_of_drives
-from datagen.ev_graph.ev_runs import PLAN, EvRuns, ev_runs, months_of, process_runs
-from datagen.ev_graph.ev_sizes import EvSizes
-from datagen.ev_graph.graph_table import Columns, ColumnType, GraphTable
+from benchmarks.ev_graph.ev_draws import Draws, Ints, amounts, picked, skewed, spread
+from benchmarks.ev_graph.ev_nodes import TIERS, auxiliary_category, keys, month_columns, tier_of_drives
+from benchmarks.ev_graph.ev_runs import PLAN, EvRuns, ev_runs, months_of, process_runs
+from benchmarks.ev_graph.ev_sizes import EvSizes
+from benchmarks.ev_graph.graph_table import Columns, ColumnType, GraphTable
 
 __all__ = ["relationship_tables"]
 

@@ -1,4 +1,4 @@
-"""Writes the files of the shipped tasks; ``python -m datagen.kgot_tasks.write_task_files FOLDER``."""
+"""Writes the files of the shipped tasks; ``python -m benchmarks.kgot_tasks.write_task_files FOLDER``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from html import escape
 from pathlib import Path
 
-from datagen.kgot_tasks.office_files import archive, document, spreadsheet
-from datagen.kgot_tasks.pdf_page import pdf_page
-from datagen.kgot_tasks.task_rows import Cell, Rows, task_rows
+from benchmarks.kgot_tasks.office_files import archive, document, spreadsheet
+from benchmarks.kgot_tasks.pdf_page import pdf_page
+from benchmarks.kgot_tasks.task_rows import Cell, Rows, task_rows
 
 __all__ = ["task_files", "write_task_files"]
 

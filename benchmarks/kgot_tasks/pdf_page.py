@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datagen.kgot_tasks.task_rows import Cell, Rows
+from benchmarks.kgot_tasks.task_rows import Cell, Rows
 
 __all__ = ["pdf_page"]
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Floats, Ints
+from benchmarks.ev_graph.ev_draws import Floats, Ints
 
 __all__ = ["Column", "ColumnType", "Columns", "GraphTable", "table_of_rows"]
 

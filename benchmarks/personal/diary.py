@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from icalendar import Calendar, Event, vCalAddress
 
-from datagen.personal.acquaintances import ME, Acquaintance, tell_person
-from datagen.personal.truth_tables import TruthTables
+from benchmarks.personal.acquaintances import ME, Acquaintance, tell_person
+from benchmarks.personal.truth_tables import TruthTables
 
 __all__ = ["write_calendars"]
 

@@ -9,9 +9,9 @@ from random import Random
 from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
-from datagen.personal.acquaintances import ME, Acquaintance, tell_person
-from datagen.personal.documents import Document, attach
-from datagen.personal.truth_tables import TruthTables
+from benchmarks.personal.acquaintances import ME, Acquaintance, tell_person
+from benchmarks.personal.documents import Document, attach
+from benchmarks.personal.truth_tables import TruthTables
 
 __all__ = ["READERS", "Letter", "make_letters", "tell_letter"]
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Draws, Ints, amounts, codes, picked, skewed, with_nulls
-from datagen.ev_graph.ev_sizes import EvSizes
-from datagen.ev_graph.ev_words import (
+from benchmarks.ev_graph.ev_draws import Draws, Ints, amounts, codes, picked, skewed, with_nulls
+from benchmarks.ev_graph.ev_sizes import EvSizes
+from benchmarks.ev_graph.ev_words import (
     FAMILIES,
     MODELS,
     MONTHS,
@@ -21,7 +21,7 @@ from datagen.ev_graph.ev_words import (
     SITES,
     UNITS,
 )
-from datagen.ev_graph.graph_table import Columns, ColumnType, GraphTable
+from benchmarks.ev_graph.graph_table import Columns, ColumnType, GraphTable
 
 __all__ = [
     "TIERS",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datagen.ev_graph.ev_draws import Draws, Ints, picked, skewed
-from datagen.ev_graph.ev_sizes import EvSizes
+from benchmarks.ev_graph.ev_draws import Draws, Ints, picked, skewed
+from benchmarks.ev_graph.ev_sizes import EvSizes
 
 __all__ = ["PLAN", "EvRuns", "ev_runs", "months_of", "process_runs"]
 

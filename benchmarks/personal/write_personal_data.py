@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
 
-from datagen.personal.acquaintances import make_acquaintances, write_cards
-from datagen.personal.correspondence import make_letters, tell_letter
-from datagen.personal.diary import write_calendars
-from datagen.personal.documents import make_documents
-from datagen.personal.mime_writer import mime_message
-from datagen.personal.truth_tables import TruthTables
+from benchmarks.personal.acquaintances import make_acquaintances, write_cards
+from benchmarks.personal.correspondence import make_letters, tell_letter
+from benchmarks.personal.diary import write_calendars
+from benchmarks.personal.documents import make_documents
+from benchmarks.personal.mime_writer import mime_message
+from benchmarks.personal.truth_tables import TruthTables
 
 __all__ = ["TODAY", "TRUTH", "ZONE", "write_personal_data"]
 

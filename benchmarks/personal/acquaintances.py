@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from datagen.personal.truth_tables import TruthTables
+from benchmarks.personal.truth_tables import TruthTables
 
 __all__ = ["ME", "Acquaintance", "make_acquaintances", "tell_person", "write_cards"]
 

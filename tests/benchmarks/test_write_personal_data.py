@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from datagen.personal import TruthTables, write_personal_data
-from datagen.personal.write_personal_data import TRUTH
+from benchmarks.personal import TruthTables, write_personal_data
+from benchmarks.personal.write_personal_data import TRUTH
 
 
 def _digest(folder: Path) -> str:

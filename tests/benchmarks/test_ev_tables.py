@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from datagen.ev_graph.ev_tables import ev_tables
-from datagen.ev_graph.graph_table import GraphTable
+from benchmarks.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.graph_table import GraphTable
 from ontology.errors import InvalidArgumentError
 from tests.conftest import ROOT
 
 _DIGEST = """
 import hashlib
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 digest = hashlib.sha256()
 for table in ev_tables(0.02):
     for row in table.rows():

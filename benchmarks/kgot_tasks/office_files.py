@@ -7,7 +7,7 @@ from html import escape
 from io import BytesIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from datagen.kgot_tasks.task_rows import Cell, Rows
+from benchmarks.kgot_tasks.task_rows import Cell, Rows
 
 __all__ = ["archive", "document", "spreadsheet"]
 

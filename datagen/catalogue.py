@@ -45,6 +45,16 @@ __all__ = [
 ]
 
 _WORDS: Mapping[str, str] = read_yaml(Path(__file__).parent / "words.yaml")
+FINDING_ACTIONS = ("search", "list")
+"""Actions that find things."""
+_SURROUNDINGS = word_list("linking", "context_words")
+_GENERIC_CONFIDENCE = 0.5  # confidence that an input with a generic name takes the value of that name
+_KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
+ValueKey = tuple[str, str]
+"""The value of an input or output: (entity, field)."""
+_MAX_TOOLS = 3
+_MAX_DESCRIPTION = 160
+_LINE_OF_BUSINESS = "has_line_of_business"
 
 
 @cache
@@ -52,13 +62,6 @@ def word_set(name: str) -> frozenset[str]:
     """A list of words, or of phrases, of ``words.yaml``."""
     listed = _WORDS[name]
     return frozenset(phrase.strip() for phrase in listed.split(",")) if "," in listed else frozenset(listed.split())
-
-
-FINDING_ACTIONS = ("search", "list")
-"""Actions that find things."""
-_SURROUNDINGS = word_list("linking", "context_words")
-_GENERIC_CONFIDENCE = 0.5  # confidence that an input with a generic name takes the value of that name
-_KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
 
 
 def extend_profiles(
@@ -146,12 +149,6 @@ def _generic_values(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> 
             )
 
 
-ValueKey = tuple[str, str]
-"""The value of an input or output: (entity, field)."""
-_MAX_TOOLS = 3
-_MAX_DESCRIPTION = 160
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedParameter:
     """An input of tools of the catalogue.
@@ -237,9 +234,6 @@ def _indexed(name: str, found: Sequence[tuple[Tool, Parameter]]) -> IndexedParam
 
 def _most_first(item: tuple[object, int]) -> tuple[int, str]:
     return -item[1], str(item[0])
-
-
-_LINE_OF_BUSINESS = "has_line_of_business"
 
 
 @dataclass(frozen=True, kw_only=True)

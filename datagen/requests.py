@@ -35,6 +35,19 @@ EdgeKind = Literal["R-P", "P-P"]
 Shape = Literal["single", "chain", "join", "fan", "set", "long"]
 """One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each
 of which may be a chain of its own; a task of five to twelve tools, of any form."""
+CLASSES = (
+    "single-intent",
+    "multi-intent",
+    "explicit-multi-step",
+    "implicit-multi-step",
+    "conditional-multi-step",
+    "ir-multi-intent",
+)
+"""The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
+steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
+question of general knowledge beside a personal action."""
+DEPENDENT_CLASSES = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
+"""Classes whose tools depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,21 +153,6 @@ class ToolLinks:
         for edge in self.edges:
             found[end(edge)].append(edge)
         return {tool: tuple(edges) for tool, edges in found.items()}
-
-
-CLASSES = (
-    "single-intent",
-    "multi-intent",
-    "explicit-multi-step",
-    "implicit-multi-step",
-    "conditional-multi-step",
-    "ir-multi-intent",
-)
-"""The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
-steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
-question of general knowledge beside a personal action."""
-DEPENDENT_CLASSES = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
-"""Classes whose tools depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,16 +10,16 @@ import json
 import math
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.checks import Written, fault_of, said_alike
 from datagen.requests import DEPENDENT_CLASSES, RejectedRequest, SampleValue, SyntheticRequest, ToolPath, Verdict
 from datagen.slots import Slot, slots_of
-from inference.chat import ChatModel, Message, Sample
+from inference.chat import ChatModel, Message
 from inference.result_cache import ResultCache
 from inference.structured_chat import (
     FailureBudget,
@@ -36,12 +36,14 @@ from retrieval.index.analysis import terms
 
 __all__ = ["LONG_TASK", "BlindReader", "ModelWriter", "TemplateWriter", "Writer"]
 
+T = TypeVar("T")
+
 LONG_TASK = "long-task"
 """The class of long tasks."""
 _FOLDER = Path(__file__).parent
-_CACHE_KIND = "datagen.v2"
+_CACHE_KIND, _UNUSABLE_KIND = "datagen.v2", "datagen.v2.unusable"
 _VERSION = "2"
-_MAX_TOKENS = 900
+_MAX_TOKENS = 2_000
 _PURPOSE_CHARS, _ABOUT_CHARS = 300, 80
 _MAX_INPUTS, _MAX_OUTPUTS, _MAX_ENUM = 10, 12, 8
 _CANDIDATES = 12
@@ -76,13 +78,13 @@ class _Chat:
         prompts: Mapping[str, Any] = read_yaml(_FOLDER / "prompts.yaml")
         classes = "\n".join(f"- {name}: {' '.join(meaning.split())}" for name, meaning in prompts["classes"].items())
         self.instructions = prompts[prompt].replace("{classes}", classes)
-        self._model, self._prompt, self._schema = model, prompt, schema
+        self._model, self._prompt, self._schema, self._cache = model, prompt, schema, cache
         self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair, cache=cache)
         self._parser = SchemaParser(schema, feature="datagen with a chat model")
         self._failures = FailureBudget()
 
-    def ask(self, question: Mapping[str, Any], judge: Any, *, seed: int = 0) -> tuple[Any, str]:
-        """Return what ``judge`` makes of the answer, and why there is none.
+    def ask(self, question: Mapping[str, Any], judge: Callable[[dict[str, Any]], T]) -> tuple[T | None, str]:
+        """Return what ``judge`` makes of the answer, or why there is none.
 
         :param judge: raises UnusableAnswerError for an answer that cannot be used: the model gets the reason and one more attempt.
         """
@@ -91,16 +93,18 @@ class _Chat:
             Message(role="user", content=json.dumps(question, ensure_ascii=False)),
         )
         request = StructuredRequest(
-            messages=messages,
-            schema=self._schema,
-            schema_name=self._prompt,
-            max_tokens=_MAX_TOKENS,
-            sample=Sample(seed=seed),
+            messages=messages, schema=self._schema, schema_name=self._prompt, max_tokens=_MAX_TOKENS
         )
-        answer = self._chat.call(
-            request, request.key(self._model.name, _VERSION), lambda text: judge(self._parser.parse(text))
-        )
+        key = request.key(self._model.name, _VERSION)
+        known = self._cache.get(_UNUSABLE_KIND, key) if self._cache else None
+        if known is not None:
+            return None, known.decode()
+        answer = self._chat.call(request, key, lambda text: judge(self._parser.parse(text)))
         self._failures.record(answer.failure)
+        if (
+            self._cache and answer.problem and answer.failure is None
+        ):  # else the same run again could have other requests
+            self._cache.put(_UNUSABLE_KIND, key, answer.problem.encode("utf-8", "backslashreplace"))
         return answer.value, answer.problem
 
 
@@ -144,7 +148,7 @@ class SimilarTools:
                     scores[other] += self._weight(term) ** 2
             for other in scores:
                 profile = self._catalogue.extended_profiles[other]
-                scores[other] /= self._length(tool) * self._length(other)
+                scores[other] /= self._lengths[tool] * self._lengths[other]
                 scores[other] += _SAME_THING * (own.entity == profile.entity != "")
                 scores[other] += _SAME_ACTION * (own.action == profile.action)
             best = sorted((other for other in scores if other != tool), key=lambda one: (-round(scores[one], 9), one))
@@ -170,9 +174,12 @@ class SimilarTools:
     def _weight(self, term: str) -> float:
         return math.log(1 + len(self._terms) / len(self._having[term]))
 
-    @cache  # noqa: B019 - lives as long as the catalogue
-    def _length(self, tool: str) -> float:
-        return math.sqrt(sum(self._weight(term) ** 2 for term in sorted(self._terms[tool]))) or 1.0
+    @cached_property
+    def _lengths(self) -> dict[str, float]:
+        return {
+            tool: math.sqrt(sum(self._weight(term) ** 2 for term in sorted(told))) or 1.0
+            for tool, told in self._terms.items()
+        }
 
     @cached_property
     def _terms(self) -> dict[str, frozenset[str]]:

@@ -1,4 +1,13 @@
-"""Interchangeable tools."""
+"""Interchangeable tools: those of which each would do what a request asks for.
+
+Three rules find them, and all are narrow: a tool that is left out costs nothing, one that is wrong makes a label wrong.
+
+* The same action on the same object: verb of one meaning, same entity, names of the same words but for marks of a version
+  or a method, the same required inputs, and outputs that do not contradict.
+* Finders that find the same for the tools after them: each fills the same inputs of these tools, is about the same object,
+  and requires at most words to search for.
+* A tool that reads a record by its key, and one that lists records of the same object and filters by each part of the key.
+"""
 
 from __future__ import annotations
 

@@ -36,6 +36,9 @@ _TYPED, _LOGIN = 0.99, 0.9  # share of the edges that is true: 661 of 667 on tas
 _READS = ("search", "list", "get")
 _End = tuple[str, str, str]
 """(source, target, input of the target)."""
+_MAX_TRIES = 3  # edges between two tools that are validated, most confident first, until one passes
+_MAX_INPUTS = 4  # inputs of a step that one earlier step may fill
+_Pair = tuple[str, str]
 
 
 def build_rp_graph(catalogue: ProfiledCatalogue, outputs: ToolOutputs) -> ToolLinks:
@@ -85,7 +88,7 @@ def _nearest(
 
     A tool that takes the identifier of another object finds by a relation (the groups of a user), and stays. Of the
     others, where a resolver finds the object from words, only resolvers stay; where one gives the objects themselves, no
-    list stays that only refers to them (a mapping of schemes to projects). Found on the document of Jira.
+    list stays that only refers to them (a mapping of schemes to projects).
     """
     keys = {(profile.id, value.output) for profile in profiles for value in profile.produces if value.is_object}
     related = {
@@ -149,12 +152,6 @@ def _path_edge(edge: DerivedEdge, source: str, target: str, confidence: float, o
         confidence=confidence,
         reason=f"{edge.output} {finds} the {what} that {edge.parameter} takes{how}".strip(),
     )
-
-
-_MAX_TRIES = 3  # edges between two tools that are validated, most confident first, until one passes
-_MAX_INPUTS = 4  # inputs of a step that one earlier step may fill
-
-_Pair = tuple[str, str]
 
 
 class EdgeFilter:

@@ -15,6 +15,20 @@ from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["PathNeeds", "gives_own_object", "output_kind", "outputs_beside_names"]
+_SIGNED_IN = r"(?:authenticated|authorized|authed|calling|(?:logged|signed)(?:-| )in)"
+_OF_CALLER = re.compile(
+    rf"\b(?:current|(?:currently )?{_SIGNED_IN}|(?:your|my)(?: own)?)\s+(?P<thing>\w+)"
+    rf"|\b(?P<said>\w+)\s+(?:who|that|which)\s+is\s+(?:currently )?{_SIGNED_IN}",
+    re.IGNORECASE,
+)
+"""The thing of the caller that a tool reads which is told of none: the current team, the user who is signed in."""
+_LISTING = word_set("listing")
+_FORMS = word_set("forms")
+_JOINING, _IDENTIFYING = word_set("joining"), word_set("identifying") | word_set("marks")
+_CONDITIONAL = "conditional-multi-step"
+_MAX_OPENING = 120  # characters of a document that say what a tool reads
+_TAKES_WORDS = 0.8  # free-text score of an input for a query or a name
+_Inputs = frozenset[str]
 
 
 def output_kind(output: Parameter, last: str) -> str:
@@ -64,17 +78,6 @@ def _is_key(field: str) -> bool:
     return (words(field) or [""])[-1] in word_set("keys")
 
 
-_SIGNED_IN = r"(?:authenticated|authorized|authed|calling|(?:logged|signed)(?:-| )in)"
-_OF_CALLER = re.compile(
-    rf"\b(?:current|(?:currently )?{_SIGNED_IN}|(?:your|my)(?: own)?)\s+(?P<thing>\w+)"
-    rf"|\b(?P<said>\w+)\s+(?:who|that|which)\s+is\s+(?:currently )?{_SIGNED_IN}",
-    re.IGNORECASE,
-)
-"""The thing of the caller that a tool reads which is told of none: the current team, the user who is signed in."""
-_LISTING = word_set("listing")
-_FORMS = word_set("forms")
-
-
 def gives_own_object(edge: PathEdge, catalogue: ProfiledCatalogue) -> bool:
     """Whether the value of an edge is of the one object that belongs to the connection.
 
@@ -111,13 +114,6 @@ def _selects(parameter: Parameter) -> bool:
     """Whether an input may say which object is wanted, and not in which form."""
     plain = type_family(parameter.type) in ("boolean", "integer", "number")
     return not plain and _FORMS.isdisjoint(map(noun_lemma, words(parameter.name)))
-
-
-_JOINING, _IDENTIFYING = word_set("joining"), word_set("identifying") | word_set("marks")
-_CONDITIONAL = "conditional-multi-step"
-_MAX_OPENING = 120  # characters of a document that say what a tool reads
-_TAKES_WORDS = 0.8  # free-text score of an input for a query or a name
-_Inputs = frozenset[str]
 
 
 class PathNeeds:
@@ -160,7 +156,7 @@ class PathNeeds:
         return ""
 
     def _unused_filter(self, edge: PathEdge) -> str:
-        """A search that takes words needs no tool before it that only fills an optional filter. Found on the document of Jira."""
+        """A search that takes words needs no tool before it that only fills an optional filter."""
         parameter, profile = self._parameter(edge), self._catalogue.profiles[edge.target]
         if parameter is None or parameter.required or profile.free_text < _TAKES_WORDS or not only_reads(profile):
             return ""
@@ -218,10 +214,7 @@ class PathNeeds:
                 yield f"{inner} of {tool_id} is in no output, while what it belongs to is looked up"
 
     def _done_directly(self, edge: PathEdge) -> str:
-        """A tool does the same to the same thing by what the tool before it needs, so that nothing is looked up.
-
-        Found on the document of VTEX, which deletes a specification by its number or by that of its product.
-        """
+        """A tool does the same to the same thing by what the tool before it needs, so that nothing is looked up."""
         source, target = (self._catalogue.extended_profiles[tool] for tool in (edge.source, edge.target))
         known = _keys_of(source)
         if not only_reads(source) or not known:
@@ -234,10 +227,7 @@ class PathNeeds:
         return ""
 
     def _contained(self, path: ToolPath) -> Iterator[str]:
-        """A tool reads a part of the record that another one of the path reads by the same identifiers.
-
-        Found on the documents of XTRF and Magento: the record of a user has its custom fields.
-        """
+        """A tool reads a part of the record that another one of the path reads by the same identifiers."""
         if len(path.tools) < 2:
             return
         for whole, part in permutations(path.tools, 2):

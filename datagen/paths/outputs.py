@@ -48,6 +48,7 @@ _GIVES = re.compile(
 
 MAX_OUTPUTS = 3
 """Maximum number of outputs of a tool, as in the paper."""
+_MIN_CONFIDENCE = 0.5  # of an inferred output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +195,6 @@ def _up_to_preposition(tokens: Sequence[str]) -> list[str]:
 
 def _is_verb(token: str) -> bool:
     return bool(action_of(token)) or verb_lemma(token) in _PASSING | _MAKING
-
-
-_MIN_CONFIDENCE = 0.5  # of an inferred output
 
 
 class OutputRules:

@@ -36,14 +36,37 @@ __all__ = [
 ]
 
 _MIN_FREE_TEXT = 0.8  # minimum free-text score of a search in documents
+_MAX_VALIDATED = 12  # maximum number of candidates that are validated for one position
+_SHARE_SAME_GROUP = 0.7  # a random number below: a tool of the same group, else any
+_MAX_COMPARED = 400  # maximum number of tools that are tested for independence
+_LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
+"""Map from the number of dependent tools in a path to the share of the paths."""
+_SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
+"""The same for independent tools."""
+_GENERAL_QUESTION = "ir-multi-intent"
+_MAX_NOTICE = 120  # characters of a document that say that a tool is deprecated
+_FORKED = 3  # number of tools of a join, and fewest of a fan
+_ATTEMPTS = 3  # maximum number of attempts for a path around one tool
+_SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
+_SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
+_SHARE_CHECKED = 0.5  # share of conditions on the state of the thing that is changed, where there is such a pair of tools; chosen, not measured
+_WHY_NONE = {
+    "single-intent": "every tool has a path of its own",
+    "multi-intent": "no other tool of its system, its group or its object is independent of it",
+    "ir-multi-intent": "no further action or chain goes with a question",
+}
+_NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
+_Lengths = Counter[int]
+"""Map from the number of tools in a path to the number of paths."""
+_MakePath = Callable[[str, _Lengths], ToolPath | None]
+"""Makes a path around a tool, given the lengths of the paths of its class so far."""
 
 
 def answers_general_questions(tool: Tool, profile: ToolProfile) -> bool:
     """Whether a tool reads general knowledge: its name has such a source, or it searches documents for words.
 
     A tool that requires an identifier does not answer general questions. Where the name of the source is that of objects of
-    a system too, such as policies on access or articles on sale, it must take a question. Found on the documents of cloud
-    services.
+    a system too, such as policies on access or articles on sale, it must take a question.
     """
     if not only_reads(profile):
         return False
@@ -137,11 +160,6 @@ def shuffled_ranks(tools: Sequence[str], rng: random.Random) -> dict[str, int]:
     shuffled = sorted(tools)
     rng.shuffle(shuffled)
     return {tool: position for position, tool in enumerate(shuffled)}
-
-
-_MAX_VALIDATED = 12  # maximum number of candidates that are validated for one position
-_SHARE_SAME_GROUP = 0.7  # a random number below: a tool of the same group, else any
-_MAX_COMPARED = 400  # maximum number of tools that are tested for independence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,17 +461,6 @@ def _go_together(one: ToolProfile, other: ToolProfile) -> bool:
     return removed.isdisjoint(_required_objects(other) if one.action == "delete" else _required_objects(one))
 
 
-_LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
-"""Map from the number of dependent tools in a path to the share of the paths."""
-_SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
-"""The same for independent tools."""
-_GENERAL_QUESTION = "ir-multi-intent"
-_MAX_NOTICE = 120  # characters of a document that say that a tool is deprecated
-_FORKED = 3  # number of tools of a join, and fewest of a fan
-_ATTEMPTS = 3  # maximum number of attempts for a path around one tool
-_SHARE_ANSWERED = 0.5  # share of the paths with a tool for the answer, where the documents have a question too
-_SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
-_SHARE_CHECKED = 0.5  # share of conditions on the state of the thing that is changed, where there is such a pair of tools; chosen, not measured
 _RULES: Mapping[str, tuple[StepRules, ...]] = {
     "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
     "implicit-multi-step": (StepRules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
@@ -463,17 +470,6 @@ _RULES: Mapping[str, tuple[StepRules, ...]] = {
         StepRules(reads_first=True, shapes=("chain",)),
     ),
 }
-_WHY_NONE = {
-    "single-intent": "every tool has a path of its own",
-    "multi-intent": "no other tool of its system, its group or its object is independent of it",
-    "ir-multi-intent": "no further action or chain goes with a question",
-}
-_NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
-
-_Lengths = Counter[int]
-"""Map from the number of tools in a path to the number of paths."""
-_MakePath = Callable[[str, _Lengths], ToolPath | None]
-"""Makes a path around a tool, given the lengths of the paths of its class so far."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,10 @@ from ontology.names import noun_lemma, words
 __all__ = ["SequenceRules", "state_check"]
 
 _Key = tuple[str, str]
+_MIN_CONFIDENCE = 0.2
+_MAX_MISSING = 0.2  # share of the fields that a tool reads, and a list before it does not give
+_MAX_UNTOLD = 0.5  # the same where what was made or changed is read again
+_VERBS = {"search": "find", "list": "list", "get": "read", "create": "make", "update": "change"}
 
 
 def state_check(catalogue: ProfiledCatalogue, source: str, target: str) -> PathEdge | None:
@@ -56,12 +60,6 @@ def _required(profile: ToolProfile) -> dict[str, _Key]:
         for value in profile.consumes
         if value.required and value.identifier and not value.context
     }
-
-
-_MIN_CONFIDENCE = 0.2
-_MAX_MISSING = 0.2  # share of the fields that a tool reads, and a list before it does not give
-_MAX_UNTOLD = 0.5  # the same where what was made or changed is read again
-_VERBS = {"search": "find", "list": "list", "get": "read", "create": "make", "update": "change"}
 
 
 @dataclass(frozen=True)
@@ -165,8 +163,7 @@ class SequenceRules:
     def _is_given(self, step: _Step) -> str:
         """The first tool gives nearly all that the second reads of the same thing.
 
-        A list of a document leaves out what is nested deeply, so a few fields may be missing. Found on the documents of
-        Stripe and DigitalOcean.
+        A list of a document leaves out what is nested deeply, so a few fields may be missing.
         """
         if step.second.action != "get" or not step.same_entity or step.kind == TYPED_RESOURCE:
             return ""
@@ -212,8 +209,7 @@ class SequenceRules:
     def _has_own_finder(self, step: _Step) -> str:
         """What a tool reads, changes or deletes has a tool that finds it, and the first finds something else.
 
-        Two kinds of things may have identifiers of one name, each in a collection of its own. Found on the document of an
-        application store.
+        Two kinds of things may have identifiers of one name, each in a collection of its own.
         """
         path = str(self._catalogue.tool(step.second.id).metadata.get("path") or "")
         is_own = path.rstrip("/").endswith("{" + step.edge.parameter + "}")

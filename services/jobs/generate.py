@@ -77,8 +77,9 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     allowed = (*plan.allowed_models, *allowed_by_environment())
     require_allowed_model(encoder_name, allowed, subject=str(snapshot.folder))
     catalogue = ProfiledCatalogue.of(snapshot, load_ontology(plan.ontology))
-    # Answers of a model are cached on the disk. Templates are faster than reading a cache.
-    with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if models else None) as cache:
+    # Answers of a model are cached on the disk. Templates are faster than reading a cache, and a recording is one.
+    kept = plan.out / "cache.sqlite" if models and plan.recording is None else None
+    with only_writer(plan.out), ResultCache(kept) as cache:
         steps = _steps(catalogue, models, load_encoder(encoder_name), cache)
         made = make_requests(catalogue, steps, wanted, seed=plan.seed, progress=progress)
         progress("report", 0, 0)

@@ -146,8 +146,13 @@ def test_a_writer_is_told_what_comes_from_where_and_which_tools_are_not_meant() 
     assert find["not"] and meant.isdisjoint(other["does"] for step in (find, ship) for other in step["not"])
 
 
-REQUEST = wrote(SAID)
-assert isinstance(REQUEST, SyntheticRequest)
+def accepted() -> SyntheticRequest:
+    made = wrote(SAID)
+    assert isinstance(made, SyntheticRequest)
+    return made
+
+
+REQUEST = accepted()
 READ = {
     "calls": [
         {"tool": FIND.id, "values": [{"input": "customer_name", "words": "Ada Quinn's"}], "uses": []},
@@ -219,7 +224,7 @@ def test_what_does_not_read_back_to_the_same_slots_has_a_failed_verdict(answer: 
 
 
 def test_a_reader_sees_neither_ids_nor_labels() -> None:
-    question = asked(lambda chat: BlindReader(CATALOGUE, chat).read(REQUEST, seed=0))  # type: ignore[arg-type]
+    question = asked(lambda chat: BlindReader(CATALOGUE, chat).read(REQUEST, seed=0))
     assert question.keys() == {"message", "tools"}
     assert {each["tool"] for each in question["tools"]} == {"T1", "T2", "T3", "T4"}
     assert "shop/" not in json.dumps(question)
@@ -254,11 +259,14 @@ def test_answers_are_recorded_by_the_conversation_and_missing_ones_are_told(tmp_
         RecordedChat(recording)
 
 
-def test_a_cached_answer_is_not_asked_for_again() -> None:
+def test_an_answer_that_is_cached_is_not_asked_for_again_usable_or_not() -> None:
     chat, cache = ScriptedChat(Author()), ResultCache()
     first = ModelWriter(CATALOGUE, chat, cache).write(CHAIN, KIND, id="r", seed=0)
     again = ModelWriter(CATALOGUE, chat, cache).write(CHAIN, KIND, id="r", seed=0)
     assert isinstance(first, SyntheticRequest) and first == again and len(chat.calls) == 1
+    poor = ScriptedChat(lambda messages: json.dumps(changed(needs=[])))
+    outcomes = [ModelWriter(CATALOGUE, poor, cache).write(CHAIN, KIND, id="r", seed=1) for _ in range(2)]
+    assert isinstance(outcomes[0], RejectedRequest) and outcomes[0] == outcomes[1] and len(poor.calls) == 2
 
 
 @pytest.mark.parametrize(

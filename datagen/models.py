@@ -13,7 +13,10 @@ from inference.chat import GREEDY, ChatModel, Completion, Message, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError
 from ontology.files import disk_errors, row_line
 
-__all__ = ["LimitedChat", "RecordedChat", "prompt_key"]
+__all__ = ["NOT_RECORDED", "LimitedChat", "RecordedChat", "prompt_key"]
+
+NOT_RECORDED = "no answer is recorded"
+"""What an answer begins with that is not there."""
 
 
 def prompt_key(messages: Sequence[Message]) -> str:
@@ -69,7 +72,7 @@ class RecordedChat:
         answer = self._answers.get(key)
         if answer is None:
             self._miss(key, messages, schema_name)
-            return Completion(text=f"no answer is recorded for {key}", prompt_tokens=0, completion_tokens=0)
+            return Completion(text=f"{NOT_RECORDED} for {key}", prompt_tokens=0, completion_tokens=0)
         return Completion(text=answer, prompt_tokens=0, completion_tokens=0)
 
     def _miss(self, key: str, messages: Sequence[Message], name: str) -> None:

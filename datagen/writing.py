@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.checks import Written, fault_of, said_alike
+from datagen.models import NOT_RECORDED
 from datagen.requests import DEPENDENT_CLASSES, RejectedRequest, SampleValue, SyntheticRequest, ToolPath, Verdict
 from datagen.slots import Slot, slots_of
 from inference.chat import ChatModel, Message
@@ -99,7 +100,13 @@ class _Chat:
         known = self._cache.get(_UNUSABLE_KIND, key) if self._cache else None
         if known is not None:
             return None, known.decode()
-        answer = self._chat.call(request, key, lambda text: judge(self._parser.parse(text)))
+
+        def parse(text: str) -> T:
+            if text.startswith(NOT_RECORDED):
+                raise UnusableAnswerError(text)
+            return judge(self._parser.parse(text))
+
+        answer = self._chat.call(request, key, parse)
         self._failures.record(answer.failure)
         if (
             self._cache and answer.problem and answer.failure is None

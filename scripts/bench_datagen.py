@@ -3,7 +3,7 @@
 Finds paths over the shipped company and over 3,000 and 10,000 tools of a large catalogue and writes 600 requests by templates, and compares
 the cost with encoding the catalogue's distinct inputs once. Seconds are of processor time of one thread. The large catalogue is
 ``../shared/bench/scale_44k`` where it lies beside the checkout, else every operation of botocore and google-api-python-client, else what
-``--catalog`` names. The exit code is 1 when all of it takes longer than encoding.
+``--catalog`` names. The exit code is 1 when all of it takes longer than encoding for a size of the large catalogue.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def main(
     chosen = [(size, large[:: max(1, len(large) // size)][:size]) for size in tools]
     company = catalog_tools([str(_COMPANY)])
     print("| tools | requests | paths and requests, s | encoding the inputs once, s |\n|---:|---:|---:|---:|")
-    met = [_measured(found) for found in (company, *(found for _, found in chosen))]
-    if not all(met):
+    _measured(company)
+    if not all([_measured(found) for _, found in chosen]):
         raise typer.Exit(1)
 
 

@@ -245,7 +245,7 @@ def test_answers_are_recorded_by_the_conversation_and_missing_ones_are_told(tmp_
     recording.write_text("", encoding="utf-8")
     chat = RecordedChat(recording, missing=missing)
     rejected = ModelWriter(CATALOGUE, chat).write(CHAIN, KIND, id="r", seed=0)
-    assert isinstance(rejected, RejectedRequest) and "no answer is recorded" not in rejected.text
+    assert isinstance(rejected, RejectedRequest) and "no answer is recorded" in rejected.reason
     (row,) = [json.loads(line) for line in missing.read_text(encoding="utf-8").splitlines()]
     assert json.loads(row["question"])["kind"] == KIND
     answer = {"prompt": row["prompt"], "answer": SAID, "model": "m", "date": "2026-11-29"}

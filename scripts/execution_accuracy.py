@@ -22,8 +22,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeAlias
 
-from datagen.personal import TruthTables, write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import TruthTables, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from egotools import AsyncClient
 from egotools.calling.invoker import ToolInvoker
 from inference import DEFAULT_ENCODER, load_encoder

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
 from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
 from planners.graphseek.operators.nodes import name_property

@@ -12,7 +12,7 @@ from statistics import geometric_mean
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY
+from benchmarks.personal.write_personal_data import TODAY
 from planners.dfs.executor import Execution
 from planners.query.query_graph import QueryGraph, words_of
 from planners.query.reader import load_parser

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datagen.personal.write_personal_data import TODAY, ZONE, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE, write_personal_data
 from inference import load_encoder
 from planners import personal
 from planners.calls.python_invoker import PythonInvoker

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from datagen.personal import TruthTables, write_personal_data
-from datagen.personal.write_personal_data import TODAY, ZONE
+from benchmarks.personal import TruthTables, write_personal_data
+from benchmarks.personal.write_personal_data import TODAY, ZONE
 from planners.personal import PersonalData, index_in_use, refresh_index
 
 

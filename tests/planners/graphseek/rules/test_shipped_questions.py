@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from datagen.ev_graph.ev_tables import ev_tables
+from benchmarks.ev_graph.ev_tables import ev_tables
 from retrieval.snapshot.reader import open_snapshot
 from scripts.graphseek.answer_score import Answer, Score, score_answer
 from scripts.graphseek.load_tables import load_tables

@@ -73,8 +73,10 @@ class CypherText:
         self._clauses: list[str] = []
         self._parameters: dict[str, Value | None] = {}
         names = {name for each in schema.nodes for name in (each.mark.label, each.mark.property, each.key)}
-        owners = (*schema.nodes, *schema.relationships)
-        names |= {key.name for owner in owners for key in owner.properties}
+        for properties in [each.properties for each in schema.nodes] + [
+            each.properties for each in schema.relationships
+        ]:
+            names |= {key.name for key in properties}
         self._known = (names | {each.name for each in schema.relationships}) - {""}
 
     def add(self, clause: str) -> None:

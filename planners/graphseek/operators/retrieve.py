@@ -333,7 +333,8 @@ def _times_on(asked: dict[str, Any], owner: Owner, catalog: SemanticCatalog) -> 
     for role in roles:
         if asked[role] is None:
             continue
-        numbers, key, said = [asked[role]], _with_role(owner, catalog, role), role
+        key, said = _with_role(owner, catalog, role), role
+        numbers: Sequence[int] = [asked[role]]
         if key is None and role == "quarter":  # a quarter is three months
             numbers, key, said = _months(asked[role]), _with_role(owner, catalog, "month"), "month"
         if key is None:

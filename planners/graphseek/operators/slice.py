@@ -32,6 +32,7 @@ from planners.graphseek.operators.nodes import (
     match_nodes,
     node_column,
     node_conditions,
+    owners_of,
     parse_end,
     parse_nodes,
     parse_reach,
@@ -366,8 +367,7 @@ async def blueprints(arguments: Arguments, context: OperatorContext) -> Result:
         part = _of_plan(part, str(said), context)
     ids = [each.id for each in starts]
     flows = _flows_into(part, ids, whole["max_hops"], along=whole["direction"] == "in")
-    owners = (*schema.nodes, *schema.relationships)
-    amounts = {each.name: properties_with_role(each, catalog, "amount") for each in owners}
+    amounts = {each.name: properties_with_role(each, catalog, "amount") for each in owners_of(schema)}
     merged = _merged_flows(flows, ids, NodeReader(schema, catalog).name, amounts)
     before, after = (f"{len(each.nodes):,} nodes and {len(each.edges):,} relationships" for each in (flows, merged))
     notes = [f"Equal flows were merged: {before} became {after}; merged counts them."]
@@ -381,7 +381,7 @@ def _of_plan(part: GraphPart, said: str, context: OperatorContext) -> GraphPart:
     :raises OperatorFault: when no property of its types says which it is.
     """
     meant: dict[str, tuple[str, set[str]]] = {}
-    for owner in (*context.schema.nodes, *context.schema.relationships):
+    for owner in owners_of(context.schema):
         names = properties_with_role(owner, context.catalog, "plan or actual")
         for key in (each for each in owner.properties if each.name in names):
             values = plan_values(key, said, owner, context.catalog)

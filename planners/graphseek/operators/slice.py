@@ -386,7 +386,7 @@ def _of_plan(part: GraphPart, said: str, context: OperatorContext) -> GraphPart:
         for key in (each for each in owner.properties if each.name in names):
             values = plan_values(key, said, owner, context.catalog)
             meant[owner.name] = (key.name, {str(value).lower() for value in values})
-    if not meant.keys() & {each.type for each in (*part.nodes, *part.edges)}:
+    if not meant.keys() & ({each.type for each in part.nodes} | {each.type for each in part.edges}):
         raise OperatorFault("arguments", f"nothing here says whether it is {said[:40]}", "Leave plan_or_actual out")
 
     def is_meant(each: ResultNode | ResultEdge) -> bool:

@@ -49,8 +49,6 @@ from planners.graphseek.results.summaries import (
     table_summary,
 )
 
-__all__ = ["ResultStore"]
-
 T = TypeVar("T")
 Rows = Sequence[tuple[Cell, ...]]
 BUDGET_BYTES = 512 * 2**20
@@ -379,21 +377,18 @@ class ResultStore:
         fields = json.loads(await asyncio.to_thread(self._body, handle))
         return Presentation(**{**fields, "options": with_tuples(fields["options"])})
 
-    async def has_value(self, value: Sought, *, tolerance: float = 0.0, of: Sequence[str] = ()) -> str | None:
-        """Return the handle of a result in which a number, a name or one of several names stands; None where none does.
+    async def has_value(self, value: Sought, *, tolerance: float = 0.0) -> str | None:
+        """Return the handle of the newest result in which a number, a name or one of several names stands; None where none does.
 
         All rows are read, not the previews. Names are equal without case; one that ends in ``…`` is the beginning of one. Numbers are
         also counts: of rows and distinct values of a table that is not cut, of nodes and relationships by type, and those in notes.
 
         :param tolerance: how far a number may be off: half a unit of the last digit that is shown.
-        :param of: handles to look in, in this order; all, the newest first, where there are none.
-        :raises EvictedError: when one of ``of`` was evicted.
         """
-        for handle in of or reversed(self.handles):
+        for handle in reversed(self.handles):
             record = self._record(handle)
-            if not of and record.evicted:
-                continue
-            if await asyncio.to_thread(self._has, self._present(handle, record.result.kind), value, tolerance):
+            if not record.evicted and await asyncio.to_thread(self._has, record, value, tolerance):
+                record.used = max(record.used, self._now)
                 return handle
         return None
 
@@ -514,14 +509,15 @@ class ResultStore:
             noted = (float(found) for note in result.notes for found in _NUMBER.findall(note))
             if any(abs(each - value) <= tolerance for each in (*record.counts, *noted)):
                 return True
-        test, values = _sought(value, tolerance)
+        text, number, values = _sought(value, tolerance)
         if result.kind == "table":
-            columns = [(at, each.type) for at, each in enumerate(result.columns) if each.type != "boolean"]
-            tests = [found for at, kind in columns if (found := test(f"c{at}", kind))]
+            of_kind = {"string": text, "node": text, "integer": number, "number": number}
+            kinds = [of_kind.get(each.type, "") for each in result.columns]
+            tests = [test.format(f"c{at}") for at, test in enumerate(kinds) if test]
             source = f'"{result.handle}"'
         else:
             part = self._graph(result.handle) if result.kind == "graph" else GraphPart()
-            tests, source = [test("c0", "string")], "(SELECT unnest($leaves) AS c0)"
+            tests, source = [text.format("c0")], "(SELECT unnest($leaves) AS c0)"
             values["leaves"] = list(dict.fromkeys(_leaves(part)))
         return bool(tests and self._fetch(f"SELECT 1 FROM {source} WHERE {' OR '.join(tests)} LIMIT 1", values))
 
@@ -633,26 +629,17 @@ def _as_type(kind: ColumnType, cell: Any) -> Cell:
     return int(cell) if number.is_integer() and abs(cell) <= _MOST_INTEGER else None
 
 
-def _sought(value: Sought, tolerance: float) -> tuple[Callable[[str, str], str], dict[str, Any]]:
-    """Return what makes the condition on a cell of a type, empty where the type rules the value out, and its parameters."""
+def _sought(value: Sought, tolerance: float) -> tuple[str, str, dict[str, Any]]:
+    """Return the conditions on a cell of texts and on one of numbers, empty where its type rules the value out, and their parameters."""
     if isinstance(value, tuple):
-        values: dict[str, Any] = {"names": [_written(each) for each in value]}
-        condition = "fold({cell}) IN (SELECT fold(name) FROM (SELECT unnest($names) AS name))"
-    elif isinstance(value, str):
-        values = {"name": _written(value.removesuffix(CUT))}
-        condition = "starts_with(fold({cell}), fold($name))" if value.endswith(CUT) else "fold({cell}) = fold($name)"
-    else:
-        slack = tolerance * (1 + _ROUNDING)
-        values = {"least": value - slack, "greatest": value + slack}
-        number = f"TRY_CAST(regexp_extract({{cell}}, '{_LEADING_NUMBER}') AS DOUBLE)"
-        condition = f"{number} BETWEEN $least AND $greatest"
-
-    def test(cell: str, kind: str) -> str:
-        if kind not in ("integer", "number"):
-            return condition.format(cell=cell)
-        return f"{cell} BETWEEN $least AND $greatest" if isinstance(value, int | float) else ""
-
-    return test, values
+        names = "SELECT fold(name) FROM (SELECT unnest($names) AS name)"
+        return f"fold({{0}}) IN ({names})", "", {"names": [_written(each) for each in value]}
+    if isinstance(value, str):
+        test = "starts_with(fold({0}), fold($name))" if value.endswith(CUT) else "fold({0}) = fold($name)"
+        return test, "", {"name": _written(value.removesuffix(CUT))}
+    slack, between = tolerance * (1 + _ROUNDING), "BETWEEN $least AND $greatest"
+    number = f"TRY_CAST(regexp_extract({{0}}, '{_LEADING_NUMBER}') AS DOUBLE)"
+    return f"{number} {between}", f"{{0}} {between}", {"least": value - slack, "greatest": value + slack}
 
 
 def _written(name: str) -> str:

@@ -70,6 +70,7 @@ _FITTING: Mapping[str, set[type]] = {
 }
 _MOST_INTEGER = 2**63 - 1
 _PART = 20_000  # rows that are written at once
+_COUNTED = 12  # columns whose values are counted at once: distinct ones take a megabyte each
 _PREVIEW = 257  # characters of a cell that a summary is made of
 _AGAIN = "It had been evicted for space, and was computed again."
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -217,13 +218,21 @@ class _Table:
 
     def stats(self, cursor: duckdb.DuckDBPyConnection) -> TableStats:
         """Return what the summary says."""
-        columns, cells = [], []
-        for at, each in enumerate(self.columns):  # one by one: a count of distinct values takes a megabyte
-            cell = f"left(c{at}, {_PREVIEW})" if each.type in ("string", "node") else f"c{at}"
-            counted = f'SELECT count(c{at}), count(DISTINCT c{at}), min({cell}), max({cell}) FROM "{self.handle}"'
-            count, distinct, least, greatest = cursor.execute(counted).fetchall()[0]
-            columns.append(ColumnStats(each, count, distinct if distinct <= MOST_DISTINCT else None, least, greatest))
-            cells.append(cell)
+        names = [f"c{at}" for at in range(len(self.columns))]
+        kinds = [each.type in ("string", "node") for each in self.columns]
+        cells = [f"left({name}, {_PREVIEW})" if text else name for name, text in zip(names, kinds, strict=True)]
+        counts = [
+            f"count({name}), count(DISTINCT {name}), min({cell}), max({cell})"
+            for name, cell in zip(names, cells, strict=True)
+        ]
+        columns = []
+        for start in range(0, len(names), _COUNTED):
+            counted = f'SELECT {", ".join(counts[start : start + _COUNTED])} FROM "{self.handle}"'
+            found = cursor.execute(counted).fetchall()[0]
+            for at, each in enumerate(self.columns[start : start + _COUNTED]):
+                count, distinct, least, greatest = found[4 * at : 4 * at + 4]
+                known = distinct if distinct <= MOST_DISTINCT else None
+                columns.append(ColumnStats(each, count, known, least, greatest))
         select = f'SELECT {", ".join(cells)} FROM "{self.handle}" WHERE rowid'
         head = cursor.execute(f"{select} < ? ORDER BY rowid", [HEAD]).fetchall()
         tail = cursor.execute(f"{select} >= ? ORDER BY rowid", [self.rows - TAIL]).fetchall()
@@ -320,7 +329,7 @@ class ResultStore:
         types = Counter([*(each.type for each in part.nodes), *(each.type for each in part.edges)])
         counts = [] if cut else [len(part.nodes), len(part.edges), *types.values()]
         body = json.dumps(asdict(part))
-        await asyncio.to_thread(self._save, self._made(result, len(body), counts), body)
+        await asyncio.to_thread(self._keep, self._made(result, len(body), counts), body)
         return result
 
     async def keep_presentation(self, shown: Presentation) -> Result:
@@ -334,7 +343,7 @@ class ResultStore:
         titled = f': "{shown_text(shown.title, 60)}"' if shown.title else ""
         summary = shown_text(f"{handle}: {shown.kind} of {shown.of}{titled}" + (f" ({told})" if told else ""), 400)
         result = Result(handle=handle, kind="presentation", size=1, summary=summary)
-        await asyncio.to_thread(self._save, self._made(result, 0), json.dumps(asdict(shown)))
+        await asyncio.to_thread(self._keep, self._made(result, 0), json.dumps(asdict(shown)))
         return result
 
     @property
@@ -462,38 +471,42 @@ class ResultStore:
         return self._file.run(lambda cursor: table.write(cursor, rows))
 
     def _finish_table(self, table: _Table, rows: Rows, title: str, notes: Sequence[str]) -> Result:
-        """Write the last rows, and the record of the table."""
-        if rows or not (table.rows or table.cut):
-            self._write(table, rows)
-        stats, said = self._file.run(table.stats), self._notes([*notes, *table.notes])
-        counts = [stats.rows, *(each.count for each in stats.columns)]
-        counts += [each.distinct for each in stats.columns if each.distinct is not None]
-        result = Result(
-            handle=table.handle,
-            kind="table",
-            size=table.rows,
-            summary=table_summary(table.handle, title, stats, cut=table.cut, notes=said),
-            columns=tuple(table.columns),
-            cut=table.cut,
-            notes=said,
-        )
-        self._save(self._made(result, table.size, () if table.cut else counts))
-        return result
+        """Write the last rows, and the record of the table, in one transaction: each waits for the disk."""
 
-    def _save(self, record: _Record, body: str | None = None) -> None:
-        """Write the record of a result, and evict others where there is too much."""
-        handle = record.result.handle
-
-        def save(cursor: duckdb.DuckDBPyConnection) -> None:
-            self._records[handle] = record
-            for each in self._victims(handle):
-                each.evicted = True
-                cursor.execute(f'DROP TABLE IF EXISTS "{each.result.handle}"')
-                _write_record(cursor, each, None)
-            _write_record(cursor, record, body)
+        def finish(cursor: duckdb.DuckDBPyConnection) -> Result:
+            if rows or not (table.rows or table.cut):
+                table.write(cursor, rows)
+            stats, said = table.stats(cursor), self._notes([*notes, *table.notes])
+            counts = [stats.rows, *(each.count for each in stats.columns)]
+            counts += [each.distinct for each in stats.columns if each.distinct is not None]
+            result = Result(
+                handle=table.handle,
+                kind="table",
+                size=table.rows,
+                summary=table_summary(table.handle, title, stats, cut=table.cut, notes=said),
+                columns=tuple(table.columns),
+                cut=table.cut,
+                notes=said,
+            )
+            self._save(cursor, self._made(result, table.size, () if table.cut else counts))
+            return result
 
         with self._saving:
-            self._file.run(save)
+            return self._file.run(finish)
+
+    def _keep(self, record: _Record, body: str) -> None:
+        with self._saving:
+            self._file.run(lambda cursor: self._save(cursor, record, body))
+
+    def _save(self, cursor: duckdb.DuckDBPyConnection, record: _Record, body: str | None = None) -> None:
+        """Write the record of a result, and evict others where there is too much."""
+        handle = record.result.handle
+        self._records[handle] = record
+        for each in self._victims(handle):
+            each.evicted = True
+            cursor.execute(f'DROP TABLE IF EXISTS "{each.result.handle}"')
+            _write_record(cursor, each, None)
+        _write_record(cursor, record, body)
 
     def _victims(self, kept: str) -> Iterator[_Record]:
         there = [each for handle, each in self._records.items() if not each.evicted and each.size and handle != kept]
@@ -544,6 +557,8 @@ class ResultStore:
             yield
         except BaseException:
             table.dropped = True
+            if not self._slot.again:
+                self._records.pop(table.handle, None)
             with contextlib.suppress(StorageError):
                 self._fetch(f'DROP TABLE IF EXISTS "{table.handle}"')
             raise

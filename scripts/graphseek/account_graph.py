@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.ev_graph.ev_tables import ev_tables
 from ontology.files import write_file
 from planners.graphseek.catalog.catalog import SemanticCatalog, catalog_for
-from planners.graphseek.operators.nodes import name_property
+from planners.graphseek.operators.pattern import name_property
 from planners.stores.cypher.cypher_tokens import quoted_text
 from planners.stores.cypher_names import quoted_name
 from planners.stores.graph_schema import GraphSchema, NodeType

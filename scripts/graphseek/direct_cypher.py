@@ -12,8 +12,8 @@ from inference.chat import GREEDY, ChatModel, Message
 from ontology.errors import StatementError
 from planners.graphseek.catalog.catalog_text import catalog_text
 from planners.graphseek.operators.graph_query import table_of, typed_table
-from planners.graphseek.operators.nodes import NodeReader
 from planners.graphseek.operators.operator import object_schema
+from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result_store import ResultStore
 from planners.stores.cypher.cypher_allow_list import allowed_cypher
 from planners.stores.property_graph import QueryLimits

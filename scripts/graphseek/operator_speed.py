@@ -13,8 +13,9 @@ from statistics import median
 from planners.graphseek.agent.agent_settings import AgentSettings
 from planners.graphseek.agent.invocation_executor import InvocationExecutor
 from planners.graphseek.agent.question_parts import QuestionParts
-from planners.graphseek.operators.nodes import resolve_nodes
+from planners.graphseek.dialects.cypher_text import CypherText
 from planners.graphseek.operators.operator import Operator, OperatorContext, check_arguments, known_operators
+from planners.graphseek.operators.pattern import resolve_nodes
 from planners.graphseek.results.result import Result
 from planners.graphseek.results.result_store import ResultStore
 from planners.graphseek.rules.rules_turns import RulesTurns
@@ -107,7 +108,7 @@ async def _own_seconds(
         arguments["start"] = await resolve_nodes(arguments["start"], context)
     started = time.perf_counter()
     if compile_query is not None:
-        compile_query(arguments, graph.schema, graph.catalog, context.dialect)
+        compile_query(arguments, CypherText(graph.schema, context.dialect), graph.catalog)
     return checked + time.perf_counter() - started
 
 

@@ -16,8 +16,8 @@ from planners.graphseek.adapt.version_contract import OperatorContract, check_co
 from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled
 from planners.graphseek.operators.graph_query import cell_of, column_of, table_of
-from planners.graphseek.operators.nodes import NodeReader
 from planners.graphseek.operators.operator import Group, Operator, OperatorContext
+from planners.graphseek.operators.pattern import NodeReader
 from planners.graphseek.results.result import Result, ResultColumn
 from planners.stores.cypher.cypher_tokens import cypher_tokens
 from planners.stores.graph_schema import GraphSchema

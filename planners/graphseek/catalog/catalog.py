@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -319,11 +318,12 @@ def _compared(what: str, described: Mapping[str, Any], known: Iterable[Any]) -> 
 def _texts(catalog: SemanticCatalog) -> Iterator[tuple[str, str]]:
     """Yield every text of a catalog that a prompt may hold, names too, with its place."""
     yield "about", catalog.about
-    for name, each in chain(catalog.nodes.items(), catalog.relationships.items()):
+    described: list[tuple[str, Any]] = [*catalog.nodes.items(), *catalog.relationships.items()]
+    for name, each in described:
         own = {key: value for key, value in asdict(each).items() if key != "properties"}
         yield from ((name, text) for text in (name, *_flat(list(own.values()))))
-        for key, described in each.properties.items():
-            yield from ((f"{name}.{key}", text) for text in (key, *_flat(list(asdict(described).values()))))
+        for key, of in each.properties.items():
+            yield from ((f"{name}.{key}", text) for text in (key, *_flat(list(asdict(of).values()))))
 
 
 def _flat(value: Any) -> Iterator[str]:

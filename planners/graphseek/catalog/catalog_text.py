@@ -298,7 +298,8 @@ def _named_in(question: str, catalog: SemanticCatalog, schema: GraphSchema) -> _
     own, by_words = _named_nodes(text, catalog, schema)
     verbs, relationships = frozenset(map(verb_lemma, words(question))), set[str]()
     found: dict[str, frozenset[str]] = {}
-    for owner in (*schema.nodes, *schema.relationships):
+    owners: list[NodeType | RelationshipType] = [*schema.nodes, *schema.relationships]
+    for owner in owners:
         described: NodeDescriptor | RelationshipDescriptor = catalog.nodes.get(owner.name, _NO_NODE)
         if isinstance(owner, RelationshipType):
             known = described = catalog.relationships.get(owner.name, _NO_RELATIONSHIP)

@@ -64,7 +64,7 @@ _PREPOSITIONS = _OF_AGENT | frozenset("to from with for on of as a an".split())
 _BEING_IN = frozenset("locate situate place contain include integrate embed store incorporate base".split())
 _MUTUAL = frozenset("connect relate link associate border join pair".split())
 _AUXILIARIES = frozenset("is are was were be been".split())
-_PARTICIPLES = dict(
+_PARTICIPLES: dict[str, str] = dict(
     zip(*[iter((
         "output output input input put put set set cut cut read read cost cost hit hit build built buy bought make made sell sold send sent "
         "hold held have had write written give given take taken know known pay paid feed fed lead led keep kept find found run run "

@@ -7,9 +7,9 @@ that count hops ask for the shortest way to each node. What is chosen for speed 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ontology.errors import InvalidArgumentError
 from planners.graphseek.results.result import ResultColumn
@@ -73,8 +73,10 @@ class CypherText:
         self._clauses: list[str] = []
         self._parameters: dict[str, Value | None] = {}
         names = {name for each in schema.nodes for name in (each.mark.label, each.mark.property, each.key)}
-        owners = (*schema.nodes, *schema.relationships)
-        names |= {key.name for owner in owners for key in owner.properties}
+        for properties in [each.properties for each in schema.nodes] + [
+            each.properties for each in schema.relationships
+        ]:
+            names |= {key.name for key in properties}
         self._known = (names | {each.name for each in schema.relationships}) - {""}
 
     def add(self, clause: str) -> None:
@@ -166,47 +168,11 @@ class CypherText:
         return Compiled(text="\n".join(self._clauses), parameters=dict(self._parameters))
 
 
-class Dialect(ABC):
-    """One Cypher; its forms take a variable or an expression for ``{0}``, and a second for ``{1}``."""
+class LadybugDialect:
+    """Ids are ``LABEL:KEY``: the primary key is the only index, and 100 times as fast as the engine's own ids.
 
-    name: CypherDialect
-    identity: str
-    has_label: str
-    relationship_type: str
-    as_text: str
-    total: str
-    """A sum; null of no values."""
-
-    @abstractmethod
-    def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
-        """Return the id of a node, as a string."""
-
-    @abstractmethod
-    def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
-        """Begin a query with the nodes of these ids.
-
-        :returns: the word that the next pattern from them begins with, MATCH or OPTIONAL MATCH: after the latter, rows without an end
-            are to be dropped.
-        """
-
-    @abstractmethod
-    def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
-        """Return ids in parts that :meth:`choose` is fast with."""
-
-    @abstractmethod
-    def reach(self, steps: Steps) -> tuple[str, list[str], str]:
-        """Return the pattern of nodes within so many hops, conditions, and the expression of the number of hops."""
-
-    @abstractmethod
-    def ways(self, text: CypherText, steps: Steps, begin: str, held: Sequence[str], shortest: bool) -> tuple[str, str]:
-        """Write the clauses that match all trails, or all shortest paths of each pair; return the path, and its length.
-
-        :param begin: the word of the first clause; ``held`` are conditions on the ends, which differ.
-        """
-
-
-class LadybugDialect(Dialect):
-    """Ids are ``LABEL:KEY``: the primary key is the only index, and 100 times as fast as the engine's own ids."""
+    Its forms take a variable or an expression for ``{0}``, and a second for ``{1}``; ``total`` is a sum, null of no values.
+    """
 
     name: CypherDialect = "ladybug"
     identity = "id({0})"
@@ -216,7 +182,7 @@ class LadybugDialect(Dialect):
     total = "sum({0})"
 
     def node_id(self, text: CypherText, variable: str, types: Sequence[NodeType]) -> str:
-        """Labels of different keys are told apart."""
+        """Return the id of a node as a string. Labels of different keys are told apart."""
         keys = dict.fromkeys((each.mark.label, each.key) for each in types or text.schema.nodes)
         shown = {key: text.as_text(text.property(variable, key)) for _, key in keys}
         if len({label for label, _ in keys}) == 1:
@@ -228,7 +194,11 @@ class LadybugDialect(Dialect):
         return f"concat(label({variable}), ':', CASE label({variable}) {cases} END)"
 
     def choose(self, text: CypherText, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
-        """Ids of one label are looked up by the key; only OPTIONAL MATCH then starts from what was found."""
+        """Begin a query with the nodes of these ids, those of one label by their key: only OPTIONAL MATCH then starts from what was found.
+
+        :returns: the word that the next pattern from them begins with, MATCH or OPTIONAL MATCH: after the latter, rows without an end
+            are to be dropped.
+        """
         types = [each for each in text.schema.nodes if type_ is None or each.mark.label == type_.mark.label]
         labels = {each.mark.label: each for each in types}
         found = {label: keys for label in labels if (keys := _with_prefix(ids, f"{label}:"))}
@@ -249,7 +219,7 @@ class LadybugDialect(Dialect):
         return "OPTIONAL MATCH"
 
     def parts_of_ids(self, schema: GraphSchema, ids: Sequence[str]) -> list[IdsOfTypes]:
-        """One part for each label."""
+        """Return ids in parts that :meth:`choose` is fast with: one for each label."""
         parts = []
         for label in dict.fromkeys(each.mark.label for each in schema.nodes):
             if of_label := _with_prefix(ids, f"{label}:"):
@@ -258,19 +228,25 @@ class LadybugDialect(Dialect):
         return parts
 
     def reach(self, steps: Steps) -> tuple[str, list[str], str]:
-        """SHORTEST is a search by breadth: it gives each pair once, and never the start itself."""
+        """Return the pattern of nodes within so many hops, conditions, and the expression of the number of hops.
+
+        SHORTEST is a search by breadth: it gives each pair once, and never the start itself.
+        """
         held = f" (r0, x0 | WHERE {' AND '.join(steps.conditions)})" if steps.conditions else ""
         return steps.between(f"e0{steps.types}* SHORTEST 1..{steps.hops}{held}"), [], "length(e0)"
 
     def ways(self, text: CypherText, steps: Steps, begin: str, held: Sequence[str], shortest: bool) -> tuple[str, str]:
-        """A path of Ladybug has a name of its own beside its relationships."""
+        """Write the clauses that match all trails, or all shortest paths of each pair; return the path, and its length.
+
+        :param begin: the word of the first clause; ``held`` are conditions on the ends, which differ.
+        """
         kind = "ALL SHORTEST" if shortest else "TRAIL"
         text.add(f"{begin} q0 = {steps.between(f'e0{steps.types}* {kind} 1..{steps.hops}')}")
         text.where(held)
         return "q0", "length(e0)"
 
 
-class BoltDialect(Dialect):
+class BoltDialect:
     """Ids are those of elements, which the engine seeks."""
 
     name: CypherDialect = "bolt"
@@ -312,4 +288,5 @@ def _with_prefix(ids: Sequence[str], prefix: str) -> tuple[str, ...]:
     return tuple(each for each in ids if each.startswith(prefix))
 
 
+Dialect: TypeAlias = LadybugDialect | BoltDialect
 DIALECTS: Mapping[CypherDialect, Dialect] = {"ladybug": LadybugDialect(), "bolt": BoltDialect()}

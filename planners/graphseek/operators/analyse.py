@@ -7,35 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import CypherText, Dialect
-from planners.graphseek.operators.graph_query import (
-    DEFAULT_ROWS,
-    TableQuery,
-    as_cell,
-    compiled_for,
-    fetch_rows,
-    run_compiled,
-    table_of,
-    write_groups,
-)
-from planners.graphseek.operators.nodes import (
-    COUNT,
-    Aggregation,
-    Nodes,
-    aggregation_text,
-    columns_of,
-    match_nodes,
-    match_reach,
-    name_value,
-    node_column,
-    node_type,
-    parse_aggregations,
-    parse_end,
-    parse_neighbours,
-    parse_nodes,
-    parse_reach,
-    property_of,
-)
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.operators import graph_query, pattern
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
 from planners.graphseek.operators.operator import (
     ArgumentForms,
     Arguments,
@@ -48,36 +22,40 @@ from planners.graphseek.operators.operator import (
     operator,
 )
 from planners.graphseek.results.result import Cell, Result, ResultColumn
-from planners.stores.graph_schema import GraphSchema
 
 _NAME = ResultColumn(name="name", type="string")
 _REACH = ("relationship_types", "direction", "max_hops")
 
 
-def compile_degree(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
+def compile_degree(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of nodes and their numbers of neighbours."""
-    start, reach, end = parse_neighbours({**arguments, "max_hops": 1}, schema)
+    start, reach, end = pattern.parse_neighbours({**arguments, "max_hops": 1}, text.schema)
     most = arguments.get("at_most")  # nodes without neighbours count where at most so many are asked for, or at least 0
     least = arguments.get("at_least", 1 if most is None else 0)
     if least < 0 or (most is not None and most < least):
         raise OperatorFault("arguments", f"at least {least} and at most {most} is no range", "Turn them round")
-    text = CypherText(schema, dialect)
-    match_reach(text, start, reach, end, keep_starts=least == 0)
+    pattern.match_reach(text, start, reach, end, keep_starts=least == 0)
     counted = text.identity("n1")
     if by := arguments.get("distinct_by"):
-        counted = text.property("n1", property_of(end.types, by).name)
+        counted = text.property("n1", pattern.property_of(end.types, by).name)
     text.add(f"WITH n0, count(DISTINCT {counted}) AS a0")
     bounds = [f"a0 >= {text.parameter(least)}"] if least else []
     text.where(bounds + ([f"a0 <= {text.parameter(most)}"] if most is not None else []))
-    columns = (node_column(start.type.name if start.type else ""), _NAME, ResultColumn(name="count", type="integer"))
-    names = text.returns(columns, (text.node_id("n0", start.types), name_value(text, "n0", start.types, catalog), "a0"))
+    columns = (
+        pattern.node_column(start.type.name if start.type else ""),
+        _NAME,
+        ResultColumn(name="count", type="integer"),
+    )
+    names = text.returns(
+        columns, (text.node_id("n0", start.types), pattern.name_value(text, "n0", start.types, catalog), "a0")
+    )
     text.add(f"ORDER BY a0{'' if arguments.get('order') == 'ascending' else ' DESC'}, {names[0]}")
     limit = arguments.get("limit", DEFAULT_ROWS)
     text.limit(limit)
     title = f"{start.shown} by the number of {end.shown} by {reach.shown}"
-    query = TableQuery(compiled=text.compiled(), columns=columns, title=title, most=limit, start=start)
     is_bounded = least > 1 or most is not None  # then that there is none is an answer
-    return query if is_bounded else replace(query, reach=reach, end=end)
+    explained = (None, None) if is_bounded else (reach, end)
+    return TableQuery(text.compiled(), columns, title, limit, start, *explained)
 
 
 @operator(
@@ -92,7 +70,7 @@ async def degree(arguments: Arguments, context: OperatorContext) -> Result:
     """Count the different neighbours of each node, and keep nodes with at_least or at_most so many: in three or more sites, in two
     or more periods, without any (at_most 0). Parallel relationships count once; distinct_by counts different values of a property
     instead."""
-    return await run_compiled(compile_degree, arguments, context)
+    return await graph_query.run_compiled(compile_degree, arguments, context)
 
 
 def _group_by(forms: ArgumentForms) -> Schema:
@@ -100,33 +78,32 @@ def _group_by(forms: ArgumentForms) -> Schema:
     return {"type": "string", "description": "node: one row for each start", **known}
 
 
-def compile_aggregate_neighbours(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_aggregate_neighbours(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of groups of neighbours: those of one node, one neighbour, or those of one value."""
-    start, reach, end = parse_neighbours(arguments, schema)
+    start, reach, end = pattern.parse_neighbours(arguments, text.schema)
     by, along = arguments.get("group_by", "node"), str(arguments.get("relationship_property", ""))
     if along and reach.hops > 1:
         raise OperatorFault("arguments", "relationship_property goes with one hop", "Leave max_hops out")
-    owners = (reach.types or schema.relationships) if along else end.types
-    aggregations = parse_aggregations(arguments["aggregations"], owners, along)
+    owners = (reach.types or text.schema.relationships) if along else end.types
+    aggregations = pattern.parse_aggregations(arguments["aggregations"], owners, along)
     if by == "neighbour" and not along and any(each.kind != "COUNT" or each.key for each in aggregations):
         hint = "Use COUNT of *, a relationship_property, or group_by node"
         raise OperatorFault("arguments", "each neighbour is one node: there is nothing to aggregate", hint)
-    text = CypherText(schema, dialect)
-    match_reach(text, start, reach, end)
+    pattern.match_reach(text, start, reach, end)
     carried = {"node": "n0", "neighbour": "n1"}.get(by, "")
     if not along:
         text.add("WITH DISTINCT n0, n1" if carried else "WITH DISTINCT n1")
     if carried:
         of = start if by == "node" else end
-        groups = [(node_column(of.type.name if of.type else ""), text.node_id(carried, of.types))]
-        groups.append((_NAME, name_value(text, carried, of.types, catalog)))
+        groups = [(pattern.node_column(of.type.name if of.type else ""), text.node_id(carried, of.types))]
+        groups.append((_NAME, pattern.name_value(text, carried, of.types, catalog)))
     else:
-        key = property_of(end.types, by)
-        groups = [(columns_of([key])[0], text.property("n1", key.name))]
+        key = pattern.property_of(end.types, by)
+        groups = [(pattern.columns_of([key])[0], text.property("n1", key.name))]
     title, counted = f"{end.shown} of {start.shown} by {reach.shown}", "e0" if along else "n1"
-    query = write_groups(text, groups, aggregations, counted, arguments, title=title, start=start, carried=carried)
+    query = graph_query.write_groups(
+        text, groups, aggregations, counted, arguments, title=title, start=start, carried=carried
+    )
     return replace(query, reach=reach, end=end)
 
 
@@ -140,7 +117,7 @@ async def aggregate_neighbours(arguments: Arguments, context: OperatorContext) -
     """Count, sum, average, or find the extremes of the neighbours of nodes: for each start (group_by node), each neighbour, or each
     value of a property of the neighbours. Distinct neighbours count once. With relationship_property it aggregates what the
     relationships carry (cost, quantity)."""
-    return await run_compiled(compile_aggregate_neighbours, arguments, context)
+    return await graph_query.run_compiled(compile_aggregate_neighbours, arguments, context)
 
 
 def _measure(forms: ArgumentForms) -> Schema:
@@ -148,29 +125,27 @@ def _measure(forms: ArgumentForms) -> Schema:
     return object_schema(["kind"], kind=kind, node_type=forms.node_type, **named)
 
 
-def compile_compare(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_compare(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of one of the things, ``start``: of its own nodes, or of what it reaches."""
-    text, start = CypherText(schema, dialect), parse_nodes(arguments["start"], schema)
+    start = pattern.parse_nodes(arguments["start"], text.schema)
     aggregation = _write_compared(text, start, arguments)
-    text.returns((aggregation.column,), (aggregation_text(text, "n1", aggregation),))
+    text.returns((aggregation.column,), (pattern.aggregation_text(text, "n1", aggregation),))
     columns = (ResultColumn(name="of", type="string"), aggregation.column)
-    return TableQuery(compiled=text.compiled(), columns=columns, title=start.shown, start=start, most=1)
+    return TableQuery(text.compiled(), columns, start.shown, 1, start)
 
 
-def _write_compared(text: CypherText, start: Nodes, arguments: Arguments) -> Aggregation:
+def _write_compared(text: CypherText, start: pattern.Nodes, arguments: Arguments) -> pattern.Aggregation:
     """Write the clauses that match each node once that counts, ``n1``, and return what is computed of them."""
     schema, measure = text.schema, arguments["measure"]
     names = [measure["node_type"]] if measure.get("node_type") else []
     if any(arguments.get(name) for name in _REACH):
-        reach = parse_reach(arguments, schema)
-        end = parse_end(schema, start, reach, names)
-        match_reach(text, start, reach, end)
+        reach = pattern.parse_reach(arguments, schema)
+        end = pattern.parse_end(schema, start, reach, names)
+        pattern.match_reach(text, start, reach, end)
         owners = end.types
     else:
-        types = tuple(node_type(schema, name) for name in names)
-        match_nodes(text, "n1", start)
+        types = tuple(pattern.node_type(schema, name) for name in names)
+        pattern.match_nodes(text, "n1", start)
         if types and start.type is None:
             text.add("WITH n1")
             text.where(text.one_of_types("n1", types))
@@ -179,10 +154,10 @@ def _write_compared(text: CypherText, start: Nodes, arguments: Arguments) -> Agg
         owners = types or start.types
     text.add("WITH DISTINCT n1")
     if measure["kind"] == "count":
-        return COUNT
+        return pattern.COUNT
     if "grouping_type" not in measure:
         raise OperatorFault("arguments", "the aggregation has no grouping_type", "Give COUNT, SUM, AVG, MIN or MAX")
-    return parse_aggregations([measure], owners)[0]
+    return pattern.parse_aggregations([measure], owners)[0]
 
 
 @operator(
@@ -204,12 +179,12 @@ async def compare(arguments: Arguments, context: OperatorContext) -> Result:
             part = await context.results.graph(handle)
             rows.append((handle, sum(measure.get("node_type") in (None, node.type) for node in part.nodes)))
         else:
-            queries.append(await compiled_for(compile_compare, {**arguments, "start": raw}, context))
-    column = queries[-1].columns[1] if queries else COUNT.column
+            queries.append(await graph_query.compiled_for(compile_compare, {**arguments, "start": raw}, context))
+    column = queries[-1].columns[1] if queries else pattern.COUNT.column
     rows += zip([each.title for each in queries], await _numbers(queries, arguments, context), strict=True)
     ordered = sorted(rows, key=lambda row: str(row[0]))
     ordered.sort(key=lambda row: _rank(row[1]), reverse=True)
-    table = table_of((ResultColumn(name="of", type="string"), column), ordered)
+    table = graph_query.table_of((ResultColumn(name="of", type="string"), column), ordered)
     return await context.results.keep_table(table, title=f"comparison by {column.name}", most=len(ordered))
 
 
@@ -222,15 +197,15 @@ async def _numbers(queries: Sequence[TableQuery], arguments: Arguments, context:
             if at:
                 text.add("UNION ALL")
             aggregation = _write_compared(text, each.start, arguments)
-            text.add(f"WITH {aggregation_text(text, 'n1', aggregation)} AS a0")
+            text.add(f"WITH {pattern.aggregation_text(text, 'n1', aggregation)} AS a0")
             place = ResultColumn(name="place", type="integer")
             text.returns((place, aggregation.column), (text.parameter(at), "a0"))
-        found, _ = await fetch_rows(context, text.compiled(), most=len(queries))
-        by_place = {place: as_cell(number) for place, number in found}
+        found, _ = await graph_query.fetch_rows(context, text.compiled(), most=len(queries))
+        by_place = {place: graph_query.as_cell(number) for place, number in found}
         return [by_place.get(at) for at in range(len(queries))]
     for each in queries:
-        found, _ = await fetch_rows(context, each.compiled, most=1)
-        numbers.append(as_cell(found[0][0]) if found else None)
+        found, _ = await graph_query.fetch_rows(context, each.compiled, most=1)
+        numbers.append(graph_query.as_cell(found[0][0]) if found else None)
     return numbers
 
 

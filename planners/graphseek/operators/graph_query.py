@@ -10,8 +10,10 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias, cast
 
 from ontology.errors import StatementError
+from planners.graphseek.catalog.catalog import SemanticCatalog
 from planners.graphseek.dialects.cypher_text import Compiled, CypherText
-from planners.graphseek.operators.nodes import (
+from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, nearest_hint
+from planners.graphseek.operators.pattern import (
     Aggregation,
     Filter,
     NodeReader,
@@ -25,7 +27,6 @@ from planners.graphseek.operators.nodes import (
     steps_of,
     without_nulls,
 )
-from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, nearest_hint
 from planners.graphseek.results.result import Cell, ColumnType, Result, ResultColumn, ResultEdge, ResultNode, TableRows
 from planners.stores.graph_schema import NodeType, RelationshipType
 from planners.stores.property_graph import QueryLimits
@@ -45,7 +46,7 @@ _CANDIDATES = 200  # names that are compared with what was looked for
 _EXPLAINED = ("=", "contains", "starts_with", "ends_with")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableQuery:
     """A query whose rows are those of a table.
 
@@ -56,16 +57,16 @@ class TableQuery:
     """
 
     compiled: Compiled
-    columns: tuple[ResultColumn, ...]
+    columns: Sequence[ResultColumn]
     title: str
+    most: int
     start: Nodes
-    most: int = DEFAULT_ROWS
     reach: Reach | None = None
     end: Nodes | None = None
     notes: tuple[str, ...] = ()
 
 
-Compile: TypeAlias = Callable[..., TableQuery]
+Compile: TypeAlias = Callable[[Arguments, CypherText, SemanticCatalog], TableQuery]
 
 
 async def compiled_for(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> TableQuery:
@@ -74,7 +75,8 @@ async def compiled_for(compile_query: Compile, arguments: Arguments, context: Op
     :raises OperatorFault: when a selection names no nodes, or the arguments do not fit the schema.
     """
     named = {name: await resolve_nodes(arguments[name], context) for name in ("start", "end") if name in arguments}
-    return compile_query({**arguments, **named}, context.schema, context.catalog, context.dialect)
+    text = CypherText(context.schema, context.dialect)
+    return compile_query({**arguments, **named}, text, context.catalog)
 
 
 async def run_compiled(compile_query: Compile, arguments: Arguments, context: OperatorContext) -> Result:
@@ -112,7 +114,7 @@ async def keep_query(
             first = await anext(batches, None)
             if first is not None:
                 rows = _with_first(cast(Any, first), cast(Any, batches))
-                table = TableRows(columns=query.columns, batches=rows)
+                table = TableRows(columns=tuple(query.columns), batches=rows)
                 return await context.results.keep_table(table, title=query.title, most=most, notes=query.notes)
     await explain_empty(context, query)
     return await keep_rows(context, query, [])
@@ -232,7 +234,7 @@ def write_groups(
         text.add(f"ORDER BY {', '.join(order)}")
     most = arguments.get("limit", DEFAULT_ROWS)
     text.limit(most)
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, start=start, most=most)
+    return TableQuery(text.compiled(), columns, title, most, start)
 
 
 async def nodes_of(context: OperatorContext, nodes: Nodes, *, most: int) -> tuple[list[ResultNode], bool]:

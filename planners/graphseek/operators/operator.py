@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast, get_args
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -150,7 +150,7 @@ class ArgumentForms:
         along = names_of(schema.relationships)
         self.handles = handles
         self.node_type = _names(each.name for each in schema.nodes)
-        self.type = _names(sorted({each.name for each in (*schema.nodes, *schema.relationships)}))
+        self.type = _names(sorted({each.name for each in schema.nodes} | {each.name for each in schema.relationships}))
         self.relationship_types = array(_names(each.name for each in schema.relationships))
         self.property = _names(names_of(schema.nodes))
         self.relationship_property = _names(along)
@@ -203,7 +203,7 @@ class ArgumentForms:
             "relationship_filters": lambda: array(filter_schema(self.relationship_property)),
             "via": lambda: self.relationship_types,
         }
-        return forms[name]() if name in forms else getattr(self, name)  # type: ignore[no-any-return]
+        return forms[name]() if name in forms else getattr(self, name)
 
 
 Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
@@ -316,7 +316,7 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
         "object": lambda _, value: isinstance(value, Mapping),
     }
 )
-_Validator = extend(Draft202012Validator, type_checker=_TYPES)
+_Validator: Any = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
 
 
 def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
@@ -342,17 +342,18 @@ def _nearest(errors: Sequence[ValidationError]) -> ValidationError:
 
 
 def _depth(error: ValidationError) -> int:
-    value, members = error.instance, len(error.path) - 1
+    value, members = cast(Any, error.instance), len(error.path) - 1
     if error.validator == "additionalProperties":
-        return sum(name in error.schema["properties"] for name in value)
+        return sum(name in cast(Any, error.schema)["properties"] for name in value)
     return 100 * members + (len(value) if error.validator == "required" else 1 if members else 0)
 
 
 def _fault(error: ValidationError, called: str) -> OperatorFault:
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
-    place, value, wanted = "".join(steps).removeprefix(".") or called, error.instance, error.validator_value
+    place, value = "".join(steps).removeprefix(".") or called, cast(Any, error.instance)
+    wanted = cast(Any, error.validator_value)
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}…"
-    schema: Mapping[str, Any] = error.schema
+    schema = cast(Mapping[str, Any], error.schema)
     if error.validator == "enum":
         known = [each for each in wanted if isinstance(each, str)]
         problem = f"{place} names {shown}, which there is not"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from planners.graphseek.operators.nodes import NUMERIC, column_place, stored
 from planners.graphseek.operators.operator import (
     COLUMN,
     ArgumentForms,
@@ -13,6 +12,7 @@ from planners.graphseek.operators.operator import (
     choice,
     operator,
 )
+from planners.graphseek.operators.pattern import NUMERIC, column_place, stored
 from planners.graphseek.results.result import Presentation, Result
 
 _NUMBERS = {"bar": ("y",), "line": ("y",), "scatter": ("x", "y"), "histogram": ("x",)}  # which must be numbers

@@ -8,45 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from planners.graphseek.catalog.catalog import TIME_ROLES, Role, SemanticCatalog
-from planners.graphseek.dialects.cypher_text import Compiled, CypherText, Dialect
-from planners.graphseek.operators.graph_query import (
-    DEFAULT_ROWS,
-    NEAR,
-    TableQuery,
-    as_cell,
-    compiled_for,
-    explain_empty,
-    fetch_rows,
-    keep_query,
-    keep_rows,
-    near_names,
-    nearness,
-    run_compiled,
-    table_of,
-    typed_table,
-    write_groups,
-)
-from planners.graphseek.operators.nodes import (
-    COUNT,
-    Filter,
-    Nodes,
-    Owner,
-    Reach,
-    columns_of,
-    described_by,
-    match_nodes,
-    naming_properties,
-    node_column,
-    node_conditions,
-    node_type,
-    parse_aggregations,
-    parse_nodes,
-    properties_with_role,
-    property_of,
-    relationship_types,
-    roles_of_owner,
-    steps_of,
-)
+from planners.graphseek.dialects.cypher_text import Compiled, CypherText
+from planners.graphseek.operators import graph_query, pattern
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
 from planners.graphseek.operators.operator import (
     Arguments,
     OperatorContext,
@@ -78,36 +42,33 @@ _SAID = {"planned": "plan", "scheduled": "plan", "actually": "actual", "current"
 _TIMES = {"year": (1, 9998), "quarter": (1, 4), "month": (1, 12)}
 
 
-def compile_get_nodes(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_get_nodes(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of nodes, or of groups of them (listing 2 of the paper)."""
-    text = CypherText(schema, dialect)
-    nodes = parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, schema)
+    nodes = pattern.parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, text.schema)
     (type_,) = nodes.types
     order, most = arguments.get("order_by"), arguments.get("limit", DEFAULT_ROWS)
 
     def named(argument: str) -> list[PropertyKey]:
-        return [property_of((type_,), name) for name in dict.fromkeys(arguments.get(argument) or ())]
+        return [pattern.property_of((type_,), name) for name in dict.fromkeys(arguments.get(argument) or ())]
 
     if arguments.get("group_by") or arguments.get("aggregations"):
-        match_nodes(text, "n0", nodes)
+        pattern.match_nodes(text, "n0", nodes)
         keys = named("group_by")
-        groups = [(column, text.property("n0", column.name)) for column in columns_of(keys)]
-        aggregations = parse_aggregations(arguments.get("aggregations") or (), (type_,)) or (COUNT,)
+        groups = [(column, text.property("n0", column.name)) for column in pattern.columns_of(keys)]
+        aggregations = pattern.parse_aggregations(arguments.get("aggregations") or (), (type_,)) or (pattern.COUNT,)
         title = f"{nodes.shown} by {', '.join(key.name for key in keys)}" if keys else nodes.shown
-        return write_groups(text, groups, aggregations, "n0", arguments, title=title, start=nodes)
-    valued = [Filter(key=property_of((type_,), order), operator="is_not_null")] if order else []
-    match_nodes(text, "n0", replace(nodes, filters=(*nodes.filters, *valued)))
+        return graph_query.write_groups(text, groups, aggregations, "n0", arguments, title=title, start=nodes)
+    valued = [pattern.Filter(key=pattern.property_of((type_,), order), operator="is_not_null")] if order else []
+    pattern.match_nodes(text, "n0", replace(nodes, filters=(*nodes.filters, *valued)))
     keys = named("properties") or list(type_.properties)
-    columns = (node_column(type_.name, [key.name for key in keys]), *columns_of(keys))
+    columns = (pattern.node_column(type_.name, [key.name for key in keys]), *pattern.columns_of(keys))
     values = [text.node_id("n0", (type_,)), *(text.property("n0", key.name) for key in keys)]
     names = text.returns(columns, values)
     if order:
         text.add(f"ORDER BY {text.property('n0', order)}{' DESC' if arguments.get('descending') else ''}, {names[0]}")
     text.limit(most)
     notes = (f"Nodes without {order} are left out.",) if order else ()
-    return TableQuery(compiled=text.compiled(), columns=columns, title=nodes.shown, most=most, start=nodes, notes=notes)
+    return TableQuery(text.compiled(), columns, nodes.shown, most, nodes, notes=notes)
 
 
 @operator(
@@ -120,25 +81,27 @@ def compile_get_nodes(
 async def get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
     """List nodes of one type that satisfy filters on their own properties, or count, sum and average them, whole or in groups
     (group_by). For the highest or the latest, order_by with descending and a limit. It does not look at relationships."""
-    query = await compiled_for(compile_get_nodes, arguments, context)
+    query = await graph_query.compiled_for(compile_get_nodes, arguments, context)
     if not arguments.get("aggregations") or arguments.get("group_by"):
-        return await keep_query(context, query)
-    rows, _ = await fetch_rows(context, query.compiled, most=1)
-    cells = [tuple(as_cell(value) for value in row) for row in rows]
+        return await graph_query.keep_query(context, query)
+    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=1)
+    cells = [tuple(graph_query.as_cell(value) for value in row) for row in rows]
     if not any(cell for row in cells for cell in row):
-        await explain_empty(context, query)
-    return await keep_rows(context, query, cells)
+        await graph_query.explain_empty(context, query)
+    return await graph_query.keep_rows(context, query, cells)
 
 
-def compile_find(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
+def compile_find(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of candidates: ids, types and names."""
-    text, wanted = CypherText(schema, dialect), str(arguments["text"])
+    wanted = str(arguments["text"])
     match, most = arguments.get("match", "exact"), arguments.get("limit", _FOUND)
     candidates = most + 1 if match == "exact" else _CANDIDATES
-    types = (node_type(schema, arguments["node_type"]),) if arguments.get("node_type") else schema.nodes
+    types = (
+        (pattern.node_type(text.schema, arguments["node_type"]),) if arguments.get("node_type") else text.schema.nodes
+    )
     is_first = True
     for type_ in types:
-        names = naming_properties(type_, catalog)
+        names = pattern.naming_properties(type_, catalog)
         for key in (each for each in type_.properties if each.name in names and each.type in ("string", "integer")):
             value = text.property("n0", key.name)
             name = text.as_text(value) if key.type == "integer" else value
@@ -151,14 +114,14 @@ def compile_find(arguments: Arguments, schema: GraphSchema, catalog: SemanticCat
             text.add(f"MATCH {text.node('n0', (type_,))}")
             text.where([*text.of_type("n0", type_), condition])
             if match == "fuzzy":
-                text.add(f"WITH n0, {near_names(text, name, wanted)[1]} AS h0")
+                text.add(f"WITH n0, {graph_query.near_names(text, name, wanted)[1]} AS h0")
                 text.add(f"ORDER BY h0 DESC LIMIT {text.parameter(candidates)}")
             text.returns(_FOUND_COLUMNS[:3], (text.node_id("n0", (type_,)), text.parameter(type_.name), name))
             text.add(f"LIMIT {text.parameter(candidates)}")
     if is_first:
         raise OperatorFault("arguments", "these types have no property that names them", "Use get_nodes with filters")
-    start = Nodes(types=types, shown=f"{match} {wanted[:60]!r}")
-    return TableQuery(compiled=text.compiled(), columns=_FOUND_COLUMNS, title=start.shown, start=start, most=most)
+    start = pattern.Nodes(types=types, shown=f"{match} {wanted[:60]!r}")
+    return TableQuery(text.compiled(), _FOUND_COLUMNS, start.shown, most, start)
 
 
 def _name_condition(text: CypherText, key: PropertyKey, value: str, name: str, wanted: str, match: str) -> str | None:
@@ -170,7 +133,7 @@ def _name_condition(text: CypherText, key: PropertyKey, value: str, name: str, w
         return f"{value} = {text.parameter(wanted)}"
     if match == "prefix":
         return f"lower({name}) STARTS WITH lower({text.parameter(wanted)})"
-    return near_names(text, name, wanted)[0]
+    return graph_query.near_names(text, name, wanted)[0]
 
 
 @operator(
@@ -193,27 +156,25 @@ async def find(arguments: Arguments, context: OperatorContext) -> Result:
         if near:
             shown = ", ".join(repr(name) for name in list(dict.fromkeys(row[2] for row in near))[:3])
             raise OperatorFault("empty", f"nothing is called {wanted[:60]!r}", f"There is {shown}")
-    return await keep_rows(context, query, rows)
+    return await graph_query.keep_rows(context, query, rows)
 
 
 async def _found(
     arguments: Arguments, context: OperatorContext
 ) -> tuple[TableQuery, list[tuple[str, str, str, float]]]:
     """Return each node once, with the name that is nearest, the nearest first."""
-    query = await compiled_for(compile_find, arguments, context)
-    rows, _ = await fetch_rows(context, query.compiled, most=_CANDIDATES * 20)
-    least = NEAR if arguments.get("match", "exact") == "fuzzy" else -1
+    query = await graph_query.compiled_for(compile_find, arguments, context)
+    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=_CANDIDATES * 20)
+    least = graph_query.NEAR if arguments.get("match", "exact") == "fuzzy" else -1
     best: dict[str, tuple[str, str, str, float]] = {}
     for id_, type_, name in (map(str, row) for row in rows):
-        score = nearness(str(arguments["text"]), name)
+        score = graph_query.nearness(str(arguments["text"]), name)
         if score >= least and (id_ not in best or best[id_][3] < score):
             best[id_] = (id_, type_, name, score)
     return query, sorted(best.values(), key=lambda row: (-row[3], row[2], row[0]))
 
 
-def compile_time_slice(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_time_slice(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes of a time.
 
     Which properties say when, the catalog knows: those of the type itself; else those of a type beside it that is nothing but a time
@@ -221,33 +182,32 @@ def compile_time_slice(
     """
     from planners.graphseek.operators.slice import return_nodes
 
-    text, asked = CypherText(schema, dialect), _asked_time(arguments)
-    nodes = parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, schema)
+    asked = _asked_time(arguments)
+    nodes = pattern.parse_nodes({"type": arguments["node_type"], "filters": arguments.get("filters")}, text.schema)
     (type_,) = nodes.types
-    own, beside = _time_place(asked, type_, arguments.get("via") or (), schema, catalog)
-    conditions = node_conditions(text, "n1", nodes)
+    own, beside = _time_place(asked, type_, arguments.get("via") or (), text.schema, catalog)
+    conditions = pattern.node_conditions(text, "n1", nodes)
     if beside is None:
         text.add(f"MATCH {text.node('n1', (type_,))}")
         text.where([*conditions, *_time_conditions(text, "n1", own, type_, catalog)])
         notes: tuple[str, ...] = ()
     else:
         types, neighbour, owner, values = beside
-        reach = Reach(types=types, direction="both")
+        reach = pattern.Reach(types=types, direction="both")
         begin = text.node("n0", (neighbour,) if neighbour else ())
-        steps = steps_of(text, begin, text.node("n1", (type_,)), reach)
+        steps = pattern.steps_of(text, begin, text.node("n1", (type_,)), reach)
         text.add(f"MATCH {steps.between(f'e0{steps.types}')}")
         conditions += text.of_type("n0", neighbour)
         text.where([*conditions, *_time_conditions(text, "n0" if neighbour else "e0", values, owner, catalog)])
         text.add("WITH DISTINCT n1")
         of = neighbour.name if neighbour else "the relationships"
         notes = (f"Time is that of {of}, by {', '.join(each.name for each in types)}.",)
-    columns = return_nodes(text, Nodes(types=(type_,), shown=""))
+    columns = return_nodes(text, pattern.Nodes(types=(type_,), shown=""))
     most = arguments.get("limit", DEFAULT_ROWS)
     text.limit(most)
     named = [f"{name} {value}" for name in _TIMES if (value := asked[name]) is not None]
     shown = ", ".join([*named, *([asked["plan_or_actual"]] if asked["plan_or_actual"] is not None else [])])
-    title = f"{nodes.shown} of {shown}"
-    return TableQuery(compiled=text.compiled(), columns=columns, title=title, most=most, start=nodes, notes=notes)
+    return TableQuery(text.compiled(), columns, f"{nodes.shown} of {shown}", most, nodes, notes=notes)
 
 
 def _asked_time(arguments: Arguments) -> dict[str, Any]:
@@ -261,7 +221,7 @@ def _asked_time(arguments: Arguments) -> dict[str, Any]:
     return asked
 
 
-Beside: TypeAlias = tuple[tuple[RelationshipType, ...], NodeType | None, Owner, list[TimeValues]]
+Beside: TypeAlias = tuple[tuple[RelationshipType, ...], NodeType | None, pattern.Owner, list[TimeValues]]
 """Relationships, and what says when: the type of nodes that they lead to, or, where that is None, they."""
 
 
@@ -275,7 +235,9 @@ def _time_place(
     own = _times_on(asked, type_, catalog)
     if own is not None and not via:
         return own, None
-    found = list(_beside(asked, type_, relationship_types(schema, via) or schema.relationships, schema, catalog))
+    found = list(
+        _beside(asked, type_, pattern.relationship_types(schema, via) or schema.relationships, schema, catalog)
+    )
     if found:
         chosen = min(found, key=lambda each: _rank(each, catalog))
         alike = [each[0][0] for each in found if _alike(each) == _alike(chosen)]
@@ -296,7 +258,7 @@ def _alike(beside: Beside) -> tuple[NodeType | None, list[str]]:
 
 def _rank(beside: Beside, catalog: SemanticCatalog) -> int:
     """How far something is from a mere point of time: a calendar month is one, then come relationships, then other types."""
-    roles, plain = roles_of_owner(beside[2], catalog), ("key", "name", *TIME_ROLES, "plan or actual")
+    roles, plain = pattern.roles_of_owner(beside[2], catalog), ("key", "name", *TIME_ROLES, "plan or actual")
     if beside[1] is None:
         return 1
     return 0 if all(roles.get(each.name) in plain for each in beside[2].properties) else 2
@@ -320,7 +282,7 @@ def _beside(
             yield (each,), None, each, values
 
 
-def _times_on(asked: dict[str, Any], owner: Owner, catalog: SemanticCatalog) -> list[TimeValues] | None:
+def _times_on(asked: dict[str, Any], owner: pattern.Owner, catalog: SemanticCatalog) -> list[TimeValues] | None:
     """Return properties of a type and the values that are meant; None: its properties do not say all that is asked."""
     found: list[TimeValues] = []
     if asked["plan_or_actual"] is not None:
@@ -333,7 +295,8 @@ def _times_on(asked: dict[str, Any], owner: Owner, catalog: SemanticCatalog) -> 
     for role in roles:
         if asked[role] is None:
             continue
-        numbers, key, said = [asked[role]], _with_role(owner, catalog, role), role
+        key, said = _with_role(owner, catalog, role), role
+        numbers: Sequence[int] = [asked[role]]
         if key is None and role == "quarter":  # a quarter is three months
             numbers, key, said = _months(asked[role]), _with_role(owner, catalog, "month"), "month"
         if key is None:
@@ -344,7 +307,7 @@ def _times_on(asked: dict[str, Any], owner: Owner, catalog: SemanticCatalog) -> 
     return found + periods
 
 
-def _date_of(asked: dict[str, Any], owner: Owner, catalog: SemanticCatalog) -> TimeValues | None:
+def _date_of(asked: dict[str, Any], owner: pattern.Owner, catalog: SemanticCatalog) -> TimeValues | None:
     key, year = _with_role(owner, catalog, "date"), asked["year"]
     if key is None or year is None:
         return None
@@ -359,8 +322,8 @@ def _months(quarter: int) -> range:
     return range(3 * quarter - 2, 3 * quarter + 1)
 
 
-def _with_role(owner: Owner, catalog: SemanticCatalog, role: Role) -> PropertyKey | None:
-    names = properties_with_role(owner, catalog, role)
+def _with_role(owner: pattern.Owner, catalog: SemanticCatalog, role: Role) -> PropertyKey | None:
+    names = pattern.properties_with_role(owner, catalog, role)
     return next((each for each in owner.properties if each.name in names[:1]), None)
 
 
@@ -377,9 +340,9 @@ def _time_texts(key: PropertyKey, role: str, number: int, year: int | None) -> l
 
 
 def _time_conditions(
-    text: CypherText, variable: str, values: Sequence[TimeValues], owner: Owner, catalog: SemanticCatalog
+    text: CypherText, variable: str, values: Sequence[TimeValues], owner: pattern.Owner, catalog: SemanticCatalog
 ) -> list[str]:
-    dates, found = properties_with_role(owner, catalog, "date"), []
+    dates, found = pattern.properties_with_role(owner, catalog, "date"), []
     for key, meant in values:
         name = text.property(variable, key.name)
         if key.name in dates:
@@ -391,11 +354,11 @@ def _time_conditions(
     return found
 
 
-def plan_values(key: PropertyKey, said: str, owner: Owner, catalog: SemanticCatalog) -> tuple[Scalar, ...]:
+def plan_values(key: PropertyKey, said: str, owner: pattern.Owner, catalog: SemanticCatalog) -> tuple[Scalar, ...]:
     """Return the values of a property of plan or actual that a word means, in lower case."""
     given = said.strip().lower()
     word = _SAID.get(given, given)
-    described, stem = described_by(owner, catalog), word.removesuffix("s")
+    described, stem = pattern.described_by(owner, catalog), word.removesuffix("s")
     words = described.properties[key.name].values if described and key.name in described.properties else {}
     meant = [words[each].lower() for each in (given, word, stem) if each in words]
     if key.type == "boolean":
@@ -413,7 +376,7 @@ def plan_values(key: PropertyKey, said: str, owner: Owner, catalog: SemanticCata
 async def time_slice(arguments: Arguments, context: OperatorContext) -> Result:
     """List the nodes of a type in a year, quarter or month, or those that are planned or actual: produced in 2023, assembled in Q2.
     It knows which property says when, of the type itself or of a node of time beside it; via names the relationships to that."""
-    return await run_compiled(compile_time_slice, arguments, context)
+    return await graph_query.run_compiled(compile_time_slice, arguments, context)
 
 
 @operator("text*", group="agent", text={"type": "string", "minLength": 1})
@@ -429,5 +392,5 @@ async def cypher(arguments: Arguments, context: OperatorContext) -> Result:
     if not rows:
         raise OperatorFault("empty", "the query gave no rows", "Check names, directions and values")
     notes = (f"There are more than {_CYPHER_ROWS} rows.",) if cut else ()
-    table = table_of(*typed_table(names, rows))
+    table = graph_query.table_of(*graph_query.typed_table(names, rows))
     return await context.results.keep_table(table, title="rows of the query", most=_CYPHER_ROWS, notes=notes)

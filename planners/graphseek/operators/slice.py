@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from planners.graphseek.catalog.catalog import SemanticCatalog
-from planners.graphseek.dialects.cypher_text import CypherText, Dialect
-from planners.graphseek.operators.graph_query import (
-    DEFAULT_ROWS,
-    MOST_EDGES,
-    MOST_NODES,
-    Row,
-    TableQuery,
-    as_cell,
-    compiled_for,
-    edge_of,
-    edges_among,
-    explain_empty,
-    fetch_rows,
-    keep_query,
-    keep_rows,
-    nodes_of,
-)
-from planners.graphseek.operators.nodes import (
-    NodeReader,
-    Nodes,
-    columns_of,
-    match_nearest,
-    match_nodes,
-    node_column,
-    node_conditions,
-    parse_end,
-    parse_nodes,
-    parse_reach,
-    properties_with_role,
-    resolve_nodes,
-    steps_of,
-    stored,
-)
+from planners.graphseek.dialects.cypher_text import CypherText
+from planners.graphseek.operators import graph_query, pattern
+from planners.graphseek.operators.graph_query import DEFAULT_ROWS, TableQuery
 from planners.graphseek.operators.operator import (
     Arguments,
     OperatorContext,
@@ -50,10 +21,10 @@ from planners.graphseek.operators.operator import (
 )
 from planners.graphseek.operators.retrieve import plan_values
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, ResultNode
-from planners.stores.graph_schema import GraphSchema
 from planners.stores.property_graph import Properties, Value
 
 _HOPS = ResultColumn(name="hops", type="integer")
+_HOP = ResultColumn(name="hop", type="integer")
 _NODE = ResultColumn(name="node", type="node")
 _TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
 _MOST_PATHS = 500
@@ -62,23 +33,20 @@ _MOST_ENDS = 500
 _AROUND = 200  # nodes
 
 
-def compile_traverse(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_traverse(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes that are reached by one hop or more."""
-    start, reach = parse_nodes(arguments["start"], schema), parse_reach(arguments, schema)
+    start, reach = pattern.parse_nodes(arguments["start"], text.schema), pattern.parse_reach(arguments, text.schema)
     least, most = arguments.get("min_hops", 1), arguments.get("limit", DEFAULT_ROWS)
     if not 0 <= least <= reach.hops:
         raise OperatorFault("arguments", f"min_hops is {least} and max_hops {reach.hops}", "Raise max_hops")
     names = [arguments["node_type"]] if arguments.get("node_type") else []
-    end = parse_end(schema, start, reach, names, arguments.get("filters") or ())
+    end = pattern.parse_end(text.schema, start, reach, names, arguments.get("filters") or ())
     shown = end.shown
     if least == 0 and not names:
-        types = tuple(each for each in schema.nodes if each in end.types or each in start.types)
+        types = tuple(each for each in text.schema.nodes if each in end.types or each in start.types)
         shown = "/".join(each.name for each in types[:4]) + (" and others" if len(types) > 4 else "")
-        end = Nodes(types=types, filters=end.filters, shown=shown)
-    text = CypherText(schema, dialect)
-    match_nearest(text, start, reach, end)
+        end = pattern.Nodes(types=types, filters=end.filters, shown=shown)
+    pattern.match_nearest(text, start, reach, end)
     if least > 1:
         text.where([f"h0 >= {text.parameter(least)}"])
     columns = return_nodes(text, end, (_HOPS,), ("h0",))
@@ -86,13 +54,11 @@ def compile_traverse(
         text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     text.limit(most)
     title = f"{shown} from {start.shown} by {reach.shown}"
-    return TableQuery(
-        compiled=text.compiled(), columns=columns, title=title, most=most, start=start, reach=reach, end=end
-    )
+    return TableQuery(text.compiled(), columns, title, most, start, reach, end)
 
 
 def return_nodes(
-    text: CypherText, end: Nodes, columns: Sequence[ResultColumn] = (), values: Sequence[str] = ()
+    text: CypherText, end: pattern.Nodes, columns: Sequence[ResultColumn] = (), values: Sequence[str] = ()
 ) -> tuple[ResultColumn, ...]:
     """Write RETURN of ``n1``: its id and properties where it is of one type, else the node itself; then further columns.
 
@@ -102,7 +68,7 @@ def return_nodes(
         text.returns((_NODE, *columns), ("n1", *values))
         return (_NODE, *_TEXTS, *columns)
     keys = end.type.properties
-    of_node = (node_column(end.type.name, [key.name for key in keys]), *columns_of(keys))
+    of_node = (pattern.node_column(end.type.name, [key.name for key in keys]), *pattern.columns_of(keys))
     named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
     text.returns((*of_node, *columns), (*named, *values))
     return (*of_node, *columns)
@@ -116,85 +82,69 @@ def return_nodes(
 async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
     """Go from nodes along relationships, one hop or up to six, and list the nodes that are reached, each once, with its least
     number of hops. Give node_type to keep one type, filters on what is reached, relationship_filters on the way."""
-    query = await compiled_for(compile_traverse, arguments, context)
-    reader = NodeReader(context.schema, context.catalog)
+    query = await graph_query.compiled_for(compile_traverse, arguments, context)
+    reader = pattern.NodeReader(context.schema, context.catalog)
     is_mixed = not query.columns[0].node_type
 
-    def read(row: Row) -> tuple[Cell, ...]:
+    def read(row: graph_query.Row) -> tuple[Cell, ...]:
         if not is_mixed:
-            return tuple(map(as_cell, row))
+            return tuple(map(graph_query.as_cell, row))
         node = reader.node(row[0])
-        return (node.id, node.type, reader.name(node), *map(as_cell, row[1:]))
+        return (node.id, node.type, reader.name(node), *map(graph_query.as_cell, row[1:]))
 
     if arguments.get("min_hops") != 0 or query.end is None:
-        return await keep_query(context, query, read=read if is_mixed else None)
+        return await graph_query.keep_query(context, query, read=read if is_mixed else None)
     found: dict[Cell, tuple[Cell, ...]] = {}
     queries, start, end = [query.compiled], query.start, query.end
     if start.labels & end.labels:
         text = CypherText(context.schema, context.dialect)
-        match_nodes(text, "n1", start)
+        pattern.match_nodes(text, "n1", start)
         text.add("WITH n1, 0 AS h0")
         of_type = text.one_of_types("n1", end.types) if end.is_narrowed else []
-        text.where([*of_type, *node_conditions(text, "n1", end)])
+        text.where([*of_type, *pattern.node_conditions(text, "n1", end)])
         return_nodes(text, end, (_HOPS,), ("h0",))
         text.limit(query.most)
         queries.insert(0, text.compiled())
     for each in queries:
-        rows, _ = await fetch_rows(context, each, most=query.most + 1)
+        rows, _ = await graph_query.fetch_rows(context, each, most=query.most + 1)
         for row in map(read, rows):
             found.setdefault(row[0], row)
-    return await keep_rows(context, query, list(found.values()))
+    return await graph_query.keep_rows(context, query, list(found.values()))
 
 
-def compile_subgraph(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_subgraph(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes around the starts, the nearest first."""
-    query = _nearest(arguments, schema, dialect, (_NODE, _HOPS), ("n1", "h0"), hops=1, direction="both")
-    return query(arguments.get("limit", _AROUND), "{end} around {start} by {reach}")
+    start, reach, end = _nearest(arguments, text, hops=1, direction="both")
+    text.returns((_NODE, _HOPS), ("n1", "h0"))
+    text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
+    most = arguments.get("limit", _AROUND)
+    text.limit(most)
+    title = f"{end.shown} around {start.shown} by {reach.shown}"
+    return TableQuery(text.compiled(), (_NODE, _HOPS), title, most, start, reach, end)
 
 
-def compile_impact(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
+def compile_impact(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes that are reached, the nearest first.
 
     By default 4 hops: the longest chain of the paper's questions about shortages goes from a module over assemblies to a region.
     """
-    columns = (ResultColumn(name="hop", type="integer"), _NODE)
-    query = _nearest(arguments, schema, dialect, columns, ("h0", "n1"), hops=4, direction="out")
-    return query(DEFAULT_ROWS, "what {start} has an effect on, by {reach}")
+    start, reach, end = _nearest(arguments, text, hops=4, direction="out")
+    text.returns((_HOP, _NODE), ("h0", "n1"))
+    text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
+    text.limit(DEFAULT_ROWS)
+    title = f"what {start.shown} has an effect on, by {reach.shown}"
+    return TableQuery(text.compiled(), (_HOP, _TEXTS[0], _NODE, _TEXTS[1]), title, DEFAULT_ROWS, start, reach, end)
 
 
 def _nearest(
-    arguments: Arguments,
-    schema: GraphSchema,
-    dialect: Dialect,
-    columns: Sequence[ResultColumn],
-    values: Sequence[str],
-    *,
-    hops: int,
-    direction: Any,
-) -> Callable[[int, str], TableQuery]:
-    start = parse_nodes(arguments["start"], schema)
-    reach = parse_reach(arguments, schema, hops=hops, direction=direction)
-    end = parse_end(schema, start, reach, arguments.get("node_types") or ())
-    text = CypherText(schema, dialect)
-    match_nearest(text, start, reach, end)
-    text.returns(columns, values)
-    text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
-
-    def query(most: int, title: str) -> TableQuery:
-        text.limit(most)
-        return TableQuery(
-            compiled=text.compiled(),
-            columns=tuple(columns),
-            title=title.format(start=start.shown, reach=reach.shown, end=end.shown),
-            most=most,
-            start=start,
-            reach=reach,
-            end=end,
-        )
-
-    return query
+    arguments: Arguments, text: CypherText, *, hops: int, direction: pattern.Direction
+) -> tuple[pattern.Nodes, pattern.Reach, pattern.Nodes]:
+    """Match the nodes that are reached, each once; ``hops`` and ``direction`` are defaults."""
+    start = pattern.parse_nodes(arguments["start"], text.schema)
+    reach = pattern.parse_reach(arguments, text.schema, hops=hops, direction=direction)
+    end = pattern.parse_end(text.schema, start, reach, arguments.get("node_types") or ())
+    pattern.match_nearest(text, start, reach, end)
+    return start, reach, end
 
 
 async def _surroundings(
@@ -204,19 +154,20 @@ async def _surroundings(
 
     :raises OperatorFault: when there are no starts, or there is nothing around them and it is known why.
     """
-    query = await compiled_for(compile_subgraph, arguments, context)
-    starts, cut = await nodes_of(context, query.start, most=query.most)
+    query = await graph_query.compiled_for(compile_subgraph, arguments, context)
+    starts, cut = await graph_query.nodes_of(context, query.start, most=query.most)
     if not starts:
-        alone = TableQuery(compiled=query.compiled, columns=(), title="", start=query.start)
-        await explain_empty(context, alone)
+        await graph_query.explain_empty(context, replace(query, reach=None, end=None))
         raise OperatorFault("empty", f"there is no {query.start.shown}", "Look for it with find")
-    rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
+    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
-        await explain_empty(context, query)
-    reader = NodeReader(context.schema, context.catalog)
+        await graph_query.explain_empty(context, query)
+    reader = pattern.NodeReader(context.schema, context.catalog)
     found = {each.id: each for each in (*starts, *(reader.node(row[0]) for row in rows))}
     nodes = list(found.values())[: query.most]
-    edges, more = await edges_among(context, [each.id for each in nodes], query.reach.types if query.reach else ())
+    edges, more = await graph_query.edges_among(
+        context, [each.id for each in nodes], query.reach.types if query.reach else ()
+    )
     part = GraphPart(nodes=tuple(nodes), edges=tuple(edges))
     return part, starts, cut or more or len(found) > query.most, query.title
 
@@ -225,7 +176,7 @@ async def _surroundings(
     "start* relationship_types direction max_hops node_types limit",
     compile=compile_subgraph,
     max_hops=integer(1, 4),
-    limit=integer(1, MOST_NODES),
+    limit=integer(1, graph_query.MOST_NODES),
 )
 async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
     """The neighbourhood of nodes as a graph: nodes within one to four hops, in either direction unless one is given, and the
@@ -239,42 +190,40 @@ async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
 async def impact(arguments: Arguments, context: OperatorContext) -> Result:
     """What is affected when nodes fail, change or run short: everything that is reached from them in up to six hops, each node once
     at its least hop, with counts by type. Give relationship_types along which an effect travels, and node_types to keep."""
-    query = await compiled_for(compile_impact, arguments, context)
-    found, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
+    query = await graph_query.compiled_for(compile_impact, arguments, context)
+    found, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
     if not found:
-        await explain_empty(context, query)
-    reader = NodeReader(context.schema, context.catalog)
+        await graph_query.explain_empty(context, query)
+    reader = pattern.NodeReader(context.schema, context.catalog)
     nodes = [(int(hop), reader.node(value)) for hop, value in found]
     rows = [(hop, node.type, node.id, reader.name(node)) for hop, node in nodes]
     counts = Counter(row[1] for row in rows[: query.most])
     notes = [f"By type: {', '.join(f'{name} {count:,}' for name, count in sorted(counts.items()))}."] if rows else []
-    return await keep_rows(context, _with_columns(query, (query.columns[0], _TEXTS[0], _NODE, _TEXTS[1])), rows, notes)
+    return await graph_query.keep_rows(context, query, rows, notes)
 
 
-def _with_columns(query: TableQuery, columns: tuple[ResultColumn, ...]) -> TableQuery:
-    return TableQuery(compiled=query.compiled, columns=columns, title=query.title, most=query.most, start=query.start)
-
-
-def compile_paths(arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect) -> TableQuery:
+def compile_paths(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the paths, the shortest first."""
-    start, end = parse_nodes(arguments["start"], schema), parse_nodes(arguments["end"], schema)
+    start, end = (
+        pattern.parse_nodes(arguments["start"], text.schema),
+        pattern.parse_nodes(arguments["end"], text.schema),
+    )
     if end.ids is not None and len(end.ids) > _MOST_ENDS:
         hint = f"End at {_MOST_ENDS} at most, or say their type and filters"
         raise OperatorFault("too large", f"{end.shown} has {len(end.ids):,} nodes", hint)
-    reach = parse_reach(arguments, schema, hops=4)
-    parse_end(schema, start, reach, [each.name for each in end.types])
-    text = CypherText(schema, dialect)
+    reach = pattern.parse_reach(arguments, text.schema, hops=4)
+    pattern.parse_end(text.schema, start, reach, [each.name for each in end.types])
     begin, conditions, left = "MATCH", list[str](), "(n0)"
     if start.ids is not None:
-        begin = dialect.choose(text, "n0", start.type, start.ids)
+        begin = text.dialect.choose(text, "n0", start.type, start.ids)
     else:
-        conditions, left = node_conditions(text, "n0", start), text.node("n0", start.types)
+        conditions, left = pattern.node_conditions(text, "n0", start), text.node("n0", start.types)
     if end.ids is not None:
         conditions.append(text.one_of_ids("n1", end.types, end.ids))
-    conditions += node_conditions(text, "n1", end)
+    conditions += pattern.node_conditions(text, "n1", end)
     conditions.append(f"{text.identity('n0')} <> {text.identity('n1')}")
-    steps = steps_of(text, left, text.node("n1", end.types), reach)
-    path, length = dialect.ways(text, steps, begin, conditions, arguments.get("shortest", True))
+    steps = pattern.steps_of(text, left, text.node("n1", end.types), reach)
+    path, length = text.dialect.ways(text, steps, begin, conditions, arguments.get("shortest", True))
     if begin != "MATCH":
         text.add(f"WITH {path}, {length} AS h0 WHERE h0 IS NOT NULL")
         length = "h0"
@@ -284,10 +233,8 @@ def compile_paths(arguments: Arguments, schema: GraphSchema, catalog: SemanticCa
     most = arguments.get("limit", 25)
     text.limit(most)
     title = f"paths from {start.shown} to {end.shown} by {reach.shown}"
-    meant = Nodes(types=end.types, filters=end.filters, shown=end.shown, is_narrowed=True)
-    return TableQuery(
-        compiled=text.compiled(), columns=columns, title=title, most=most, start=start, reach=reach, end=meant
-    )
+    meant = pattern.Nodes(types=end.types, filters=end.filters, shown=end.shown, is_narrowed=True)
+    return TableQuery(text.compiled(), columns, title, most, start, reach, meant)
 
 
 @operator(
@@ -299,24 +246,24 @@ def compile_paths(arguments: Arguments, schema: GraphSchema, catalog: SemanticCa
 async def paths(arguments: Arguments, context: OperatorContext) -> Result:
     """Find how nodes are connected with other nodes: the shortest paths between them (or all, with shortest false) of at most six
     hops, as one graph. Take it when a question asks for a chain, a route or a connection between two named things."""
-    query = await compiled_for(compile_paths, arguments, context)
-    rows, _ = await fetch_rows(context, query.compiled, most=query.most + 1)
+    query = await graph_query.compiled_for(compile_paths, arguments, context)
+    rows, _ = await graph_query.fetch_rows(context, query.compiled, most=query.most + 1)
     if not rows:
-        await explain_empty(context, query)
+        await graph_query.explain_empty(context, query)
     kept, is_cut = rows[: query.most], len(rows) > query.most
-    reader = NodeReader(context.schema, context.catalog)
+    reader = pattern.NodeReader(context.schema, context.catalog)
     nodes = list({node.id: node for path, _ in kept for node in map(reader.node, path["nodes"])}.values())
     found: dict[str, ResultEdge] = {}  # equal ones between the same nodes are one, as paths do not tell them apart
     for path, _ in kept:
         for each in path["edges"]:
-            edge = edge_of(each["source"], each["type"], each["target"], each["properties"])
+            edge = graph_query.edge_of(each["source"], each["type"], each["target"], each["properties"])
             found.setdefault(repr(edge), edge)
     edges = list(found.values())
-    part = GraphPart(nodes=tuple(nodes[:MOST_NODES]), edges=tuple(edges[:MOST_EDGES]))
+    part = GraphPart(nodes=tuple(nodes[: graph_query.MOST_NODES]), edges=tuple(edges[: graph_query.MOST_EDGES]))
     counts = ", ".join(f"{number} of {hops} hops" for hops, number in sorted(Counter(hops for _, hops in kept).items()))
     notes = [f"Paths: {counts}." if kept else "There is no path."]
     notes += ["There are more paths than the limit."] if is_cut else []
-    cut = is_cut or len(nodes) > MOST_NODES or len(edges) > MOST_EDGES
+    cut = is_cut or len(nodes) > graph_query.MOST_NODES or len(edges) > graph_query.MOST_EDGES
     return await context.results.keep_graph(part, title=query.title, cut=cut, notes=notes)
 
 
@@ -324,31 +271,33 @@ async def paths(arguments: Arguments, context: OperatorContext) -> Result:
 async def to_graph(arguments: Arguments, context: OperatorContext) -> Result:
     """Turn a table of nodes that is a result into a graph: the nodes and the relationships among them (max_hops 0), or also what is
     around them. Name the column where the table has several of nodes."""
-    handle, hops = stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
-    start = await resolve_nodes({name: arguments[name] for name in ("handle", "column") if name in arguments}, context)
+    handle, hops = pattern.stored(context, arguments["handle"], "table").handle, arguments.get("max_hops", 0)
+    start = await pattern.resolve_nodes(
+        {name: arguments[name] for name in ("handle", "column") if name in arguments}, context
+    )
     if hops:
         named = {name: arguments[name] for name in ("handle", "column") if name in arguments}
-        part, _, cut, _ = await _surroundings({"start": named, "max_hops": hops, "limit": MOST_NODES}, context)
+        part, _, cut, _ = await _surroundings(
+            {"start": named, "max_hops": hops, "limit": graph_query.MOST_NODES}, context
+        )
     else:
-        nodes, cut = await nodes_of(context, start, most=MOST_NODES)
-        edges, more = await edges_among(context, [each.id for each in nodes])
+        nodes, cut = await graph_query.nodes_of(context, start, most=graph_query.MOST_NODES)
+        edges, more = await graph_query.edges_among(context, [each.id for each in nodes])
         part, cut = GraphPart(nodes=tuple(nodes), edges=tuple(edges)), cut or more
     notes = [] if part.edges else ["There are no relationships among them."]
     return await context.results.keep_graph(part, title=f"nodes of {handle}", cut=cut, notes=notes)
 
 
-def compile_blueprints(
-    arguments: Arguments, schema: GraphSchema, catalog: SemanticCatalog, dialect: Dialect
-) -> TableQuery:
+def compile_blueprints(arguments: Arguments, text: CypherText, catalog: SemanticCatalog) -> TableQuery:
     """Return the query of the nodes on the flows."""
-    return compile_subgraph(_flows(arguments), schema, catalog, dialect)
+    return compile_subgraph(_flows(arguments), text, catalog)
 
 
 def _flows(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments with the defaults: flows lead along relationships into the start."""
     if arguments.get("direction") == "both":
         raise OperatorFault("arguments", "flows have a direction", "Use in, for what leads to the start, or out")
-    return {"max_hops": 3, "direction": "in", **arguments, "limit": MOST_NODES}
+    return {"max_hops": 3, "direction": "in", **arguments, "limit": graph_query.MOST_NODES}
 
 
 @operator(
@@ -366,9 +315,8 @@ async def blueprints(arguments: Arguments, context: OperatorContext) -> Result:
         part = _of_plan(part, str(said), context)
     ids = [each.id for each in starts]
     flows = _flows_into(part, ids, whole["max_hops"], along=whole["direction"] == "in")
-    owners = (*schema.nodes, *schema.relationships)
-    amounts = {each.name: properties_with_role(each, catalog, "amount") for each in owners}
-    merged = _merged_flows(flows, ids, NodeReader(schema, catalog).name, amounts)
+    amounts = {each.name: pattern.properties_with_role(each, catalog, "amount") for each in pattern.owners_of(schema)}
+    merged = _merged_flows(flows, ids, pattern.NodeReader(schema, catalog).name, amounts)
     before, after = (f"{len(each.nodes):,} nodes and {len(each.edges):,} relationships" for each in (flows, merged))
     notes = [f"Equal flows were merged: {before} became {after}; merged counts them."]
     notes += ["There is more than the limit of a graph."] if cut else []
@@ -381,12 +329,12 @@ def _of_plan(part: GraphPart, said: str, context: OperatorContext) -> GraphPart:
     :raises OperatorFault: when no property of its types says which it is.
     """
     meant: dict[str, tuple[str, set[str]]] = {}
-    for owner in (*context.schema.nodes, *context.schema.relationships):
-        names = properties_with_role(owner, context.catalog, "plan or actual")
+    for owner in pattern.owners_of(context.schema):
+        names = pattern.properties_with_role(owner, context.catalog, "plan or actual")
         for key in (each for each in owner.properties if each.name in names):
             values = plan_values(key, said, owner, context.catalog)
             meant[owner.name] = (key.name, {str(value).lower() for value in values})
-    if not meant.keys() & {each.type for each in (*part.nodes, *part.edges)}:
+    if not meant.keys() & ({each.type for each in part.nodes} | {each.type for each in part.edges}):
         raise OperatorFault("arguments", f"nothing here says whether it is {said[:40]}", "Leave plan_or_actual out")
 
     def is_meant(each: ResultNode | ResultEdge) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ontology.errors import InvalidArgumentError
 from ontology.json_object import canonical_text
 from planners.graphseek.operators.graph_query import MOST_EDGES, MOST_NODES, as_cell, column_of, table_of
-from planners.graphseek.operators.nodes import NUMERIC, column_place, node_column, stored
 from planners.graphseek.operators.operator import (
     COLUMN,
     COLUMNS,
@@ -26,15 +25,28 @@ from planners.graphseek.operators.operator import (
     nearest_hint,
     operator,
 )
+from planners.graphseek.operators.pattern import (
+    NUMERIC,
+    Aggregation,
+    column_place,
+    node_column,
+    parse_aggregations,
+    parse_filters,
+    stored,
+)
 from planners.graphseek.results.result import Cell, GraphPart, Result, ResultColumn, ResultEdge, TableQuery
 from planners.graphseek.results.summaries import fits, shown_row, shown_text
+from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType, TypeMark
 
 Rows = tuple[list[ResultColumn], list[tuple[Cell, ...]]]
 _AGGREGATED = {"type": "string", "description": "name of a column; * counts rows"}
-_TEXT_TESTS = {
-    "contains": "contains(fold({cell}), fold(?))",
-    "starts_with": "starts_with(fold({cell}), fold(?))",
-    "ends_with": "ends_with(fold({cell}), fold(?))",
+_TESTS: dict[str, str] = {
+    **{name: f"{{0}} {sql} ?" for name, sql in COMPARED.items()},
+    "contains": "contains(fold({0}), fold(?))",
+    "starts_with": "starts_with(fold({0}), fold(?))",
+    "ends_with": "ends_with(fold({0}), fold(?))",
+    "is_null": "{0} IS NULL",
+    "is_not_null": "{0} IS NOT NULL",
 }
 _NO_EQUAL_FLOAT = (
     "No number equals the one that is asked for: it may be rounded. Order by it, or compare with >= and <=."
@@ -59,14 +71,22 @@ _CELLS = (400, 120, 40, 12)  # characters of a cell that is read, the first that
 async def filter_(arguments: Arguments, context: OperatorContext) -> Result:
     """Select rows of a table that is a result already: by conditions on columns, grouped and aggregated (COUNT, COUNT_DISTINCT,
     SUM, AVG, MIN, MAX), ordered, limited; or only some of its columns. It does not ask the graph."""
-    table, filters = stored(context, arguments["handle"], "table"), arguments.get("filters", ())
-    tests, values, rounded = list[str](), list[Cell](), False
+    table = stored(context, arguments["handle"], "table")
+    filters = parse_filters(arguments.get("filters", ()), (_owner(table),))
+    tests = []
     for each in filters:
-        column = table.columns[at := column_place(table, each["key"])]
-        test, parameters = _test(column, f"c{at}", each)
-        tests.append(f"({test})")
-        values += parameters
-        rounded |= each["operator"] == "=" and column.type == "number" and float(str(parameters[0])) % 1 != 0
+        cell = f"c{column_place(table, each.key.name)}"
+        is_list = each.operator == "in"
+        tests.append(
+            f"{cell} IN ({', '.join('?' * len(each.values))})" if is_list else _TESTS[each.operator].format(cell)
+        )
+    values = [value for each in filters for value in each.values]
+    rounded = any(
+        each.operator == "=" and float(value) % 1
+        for each in filters
+        for value in each.values
+        if each.key.type == "number"
+    )
     outputs, grouped = _outputs(table, arguments)
     where = f" WHERE {' AND '.join(tests)}" if tests else ""
     group = f" GROUP BY {', '.join(grouped)}" if grouped else ""
@@ -77,7 +97,7 @@ async def filter_(arguments: Arguments, context: OperatorContext) -> Result:
         of=(table.handle,),
         parameters=tuple(values),
     )
-    shown = " and ".join(f"{each['key']} {each['operator']} {each.get('value', '')}".strip() for each in filters)
+    shown = " and ".join(each.shown for each in filters)
     groups = arguments.get("group_by")
     title = table.handle + (f" where {shown}" if shown else "") + (f" by {', '.join(groups)}" if groups else "")
     try:
@@ -89,38 +109,6 @@ async def filter_(arguments: Arguments, context: OperatorContext) -> Result:
     return result
 
 
-def _test(column: ResultColumn, cell: str, wanted: Arguments) -> tuple[str, list[Cell]]:
-    """Return a condition on a cell, and its parameters."""
-    operator, value = wanted["operator"], wanted.get("value")
-    if operator in ("is_null", "is_not_null"):
-        return f"{cell} IS {'NOT ' if 'not' in operator else ''}NULL", []
-    if operator == "in":
-        members = [_value(column, each) for each in (value if isinstance(value, list | tuple) else [value])]
-        return f"{cell} IN ({', '.join('?' * len(members))})" if members else "false", members
-    if operator in COMPARED:
-        return f"{cell} {COMPARED[operator]} ?", [_value(column, value)]
-    if column.type not in ("string", "node") or not isinstance(value, str):
-        problem = f"{operator} is for texts; {column.name} is of type {column.type}"
-        raise OperatorFault("arguments", problem, "Compare with =, < or >")
-    return _TEXT_TESTS[operator].format(cell=cell), [value]
-
-
-def _value(column: ResultColumn, value: Any) -> Cell:
-    """Return a value as the cells of a column are."""
-    try:
-        if column.type in NUMERIC and isinstance(value, int | float | str) and not isinstance(value, bool):
-            if isinstance(value, str) or abs(value) < 2**63:
-                return float(value) if isinstance(value, str) else value
-        elif column.type == "boolean" and str(value).casefold() in ("true", "false"):
-            return str(value).casefold() == "true"
-        elif column.type in ("string", "node") and isinstance(value, str):
-            return value
-    except ValueError:
-        pass
-    problem = f"{column.name} is of type {column.type}, the value {str(value)[:40]!r} is not"
-    raise OperatorFault("arguments", problem, f"Give a value of type {column.type}, or take another column")
-
-
 def _outputs(table: Result, arguments: Arguments) -> tuple[list[tuple[ResultColumn, str]], list[str]]:
     """Return what is selected, each a column and its SQL, and what rows are grouped by."""
     groups, aggregations = arguments.get("group_by", ()), arguments.get("aggregations", ())
@@ -130,25 +118,27 @@ def _outputs(table: Result, arguments: Arguments) -> tuple[list[tuple[ResultColu
         return [(table.columns[at], f"c{at}") for at in places], []
     places = [column_place(table, each) for each in groups]
     outputs = [(table.columns[at], f"c{at}") for at in places]
-    outputs += [_aggregate(table, each["grouping_type"], each.get("property", "*")) for each in aggregations]
+    outputs += [_aggregate(table, each) for each in parse_aggregations(aggregations, (_owner(table),))]
     return [_named(outputs, each) for each in wanted] if wanted else outputs, [f"c{at}" for at in places]
 
 
-def _aggregate(table: Result, kind: str, name: str) -> tuple[ResultColumn, str]:
-    if name == "*":
-        if kind != "COUNT":
-            raise OperatorFault("arguments", f"{kind} needs a column, not *", "Name a column, or take COUNT")
-        return ResultColumn(name="count", type="integer"), "COUNT(*)"
-    column = table.columns[at := column_place(table, name)]
-    if kind in ("SUM", "AVG") and column.type not in NUMERIC:
-        numeric = [each.name for each in table.columns if each.type in NUMERIC]
-        raise OperatorFault("arguments", f"{kind} of {name}, which is no number", f"Numbers are: {', '.join(numeric)}")
-    named = f"{kind.lower()}_{name}"
-    if kind.startswith("COUNT"):
-        distinct = "DISTINCT " if kind == "COUNT_DISTINCT" else ""
-        return ResultColumn(name=named, type="integer"), f"COUNT({distinct}c{at})"
-    sql = f"{kind}(c{at})" + ("::BIGINT" if kind == "SUM" and column.type == "integer" else "")
-    return (ResultColumn(name=named, type="number") if kind == "AVG" else replace(column, name=named)), sql
+def _aggregate(table: Result, each: Aggregation) -> tuple[ResultColumn, str]:
+    if each.key is None:
+        if each.kind != "COUNT":
+            raise OperatorFault("arguments", f"{each.kind} needs a column, not *", "Name a column, or take COUNT")
+        return each.column, "COUNT(*)"
+    column = table.columns[at := column_place(table, each.key.name)]
+    distinct = "DISTINCT " if each.kind == "COUNT_DISTINCT" else ""
+    sql = f"{each.kind.removesuffix('_DISTINCT')}({distinct}c{at})"
+    sql += "::BIGINT" if each.kind == "SUM" and column.type == "integer" else ""
+    return (replace(column, name=each.column.name) if each.kind in ("MIN", "MAX") else each.column), sql
+
+
+def _owner(table: Result) -> NodeType:
+    """Return a table as a type whose properties are its columns, so that its arguments are checked as those of the graph are."""
+    types = {each.name: "string" if each.type == "node" else each.type for each in table.columns}
+    keys = tuple(PropertyKey(name=name, type=cast(PropertyType, kind)) for name, kind in types.items())
+    return NodeType(name=table.handle, mark=TypeMark(label=""), properties=keys)
 
 
 def _named(outputs: Sequence[tuple[ResultColumn, str]], name: str) -> tuple[ResultColumn, str]:

@@ -8,23 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from planners.stores.property_graph import Properties, Scalar
 
-__all__ = [
-    "Cell",
-    "ColumnType",
-    "EvictedError",
-    "GraphPart",
-    "Presentation",
-    "Result",
-    "ResultColumn",
-    "ResultEdge",
-    "ResultNode",
-    "Sought",
-    "TableQuery",
-    "TableRows",
-    "order_of",
-    "with_tuples",
-]
-
 Cell: TypeAlias = Scalar | None
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "node"]
 """``node``: the id of a node, which further operators can start from."""

@@ -49,14 +49,12 @@ from planners.graphseek.results.summaries import (
     table_summary,
 )
 
-__all__ = ["ResultStore"]
-
 T = TypeVar("T")
 Rows = Sequence[tuple[Cell, ...]]
 BUDGET_BYTES = 512 * 2**20
 """Of the results of a run: some twenty tables of the size of the graph of the paper (230,000 nodes with 7 properties)."""
 _OPEN, _FINISHED = "results.duckdb", "results-finished.duckdb"
-_SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "256MB", "autoinstall_known_extensions": False}
+_SETTINGS: dict[str, Any] = {"threads": 1, "memory_limit": "128MB", "autoinstall_known_extensions": False}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (handle VARCHAR, record VARCHAR, body VARCHAR);
 CREATE MACRO IF NOT EXISTS fold(x) AS lower(nfc_normalize(x))
@@ -72,6 +70,7 @@ _FITTING: Mapping[str, set[type]] = {
 }
 _MOST_INTEGER = 2**63 - 1
 _PART = 20_000  # rows that are written at once
+_COUNTED = 12  # columns whose values are counted at once: distinct ones take a megabyte each
 _PREVIEW = 257  # characters of a cell that a summary is made of
 _AGAIN = "It had been evicted for space, and was computed again."
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -219,13 +218,31 @@ class _Table:
 
     def stats(self, cursor: duckdb.DuckDBPyConnection) -> TableStats:
         """Return what the summary says."""
-        columns, cells = [], []
-        for at, each in enumerate(self.columns):  # one by one: a count of distinct values takes a megabyte
-            cell = f"left(c{at}, {_PREVIEW})" if each.type in ("string", "node") else f"c{at}"
-            counted = f'SELECT count(c{at}), count(DISTINCT c{at}), min({cell}), max({cell}) FROM "{self.handle}"'
-            count, distinct, least, greatest = cursor.execute(counted).fetchall()[0]
-            columns.append(ColumnStats(each, count, distinct if distinct <= MOST_DISTINCT else None, least, greatest))
-            cells.append(cell)
+        if self.rows <= MOST_DISTINCT:  # DuckDB takes ten times as long for a few rows
+            rows = cursor.execute(f'SELECT * FROM "{self.handle}" ORDER BY rowid').fetchall()
+            columns = []
+            for each, given in zip(
+                self.columns, zip(*rows, strict=True) if rows else [()] * len(self.columns), strict=True
+            ):
+                values = [cell for cell in given if cell is not None]
+                least, greatest = min(values, default=None), max(values, default=None)
+                columns.append(ColumnStats(each, len(values), len(set(values)), least, greatest))
+            return TableStats(rows=self.rows, columns=columns, head=rows[:HEAD], tail=rows[-TAIL:])
+        names = [f"c{at}" for at in range(len(self.columns))]
+        kinds = [each.type in ("string", "node") for each in self.columns]
+        cells = [f"left({name}, {_PREVIEW})" if text else name for name, text in zip(names, kinds, strict=True)]
+        counts = [
+            f"count({name}), count(DISTINCT {name}), min({cell}), max({cell})"
+            for name, cell in zip(names, cells, strict=True)
+        ]
+        columns = []
+        for start in range(0, len(names), _COUNTED):
+            counted = f'SELECT {", ".join(counts[start : start + _COUNTED])} FROM "{self.handle}"'
+            found = cursor.execute(counted).fetchall()[0]
+            for at, each in enumerate(self.columns[start : start + _COUNTED]):
+                count, distinct, least, greatest = found[4 * at : 4 * at + 4]
+                known = distinct if distinct <= MOST_DISTINCT else None
+                columns.append(ColumnStats(each, count, known, least, greatest))
         select = f'SELECT {", ".join(cells)} FROM "{self.handle}" WHERE rowid'
         head = cursor.execute(f"{select} < ? ORDER BY rowid", [HEAD]).fetchall()
         tail = cursor.execute(f"{select} >= ? ORDER BY rowid", [self.rows - TAIL]).fetchall()
@@ -322,7 +339,7 @@ class ResultStore:
         types = Counter([*(each.type for each in part.nodes), *(each.type for each in part.edges)])
         counts = [] if cut else [len(part.nodes), len(part.edges), *types.values()]
         body = json.dumps(asdict(part))
-        await asyncio.to_thread(self._save, self._made(result, len(body), counts), body)
+        await asyncio.to_thread(self._keep, self._made(result, len(body), counts), body)
         return result
 
     async def keep_presentation(self, shown: Presentation) -> Result:
@@ -336,7 +353,7 @@ class ResultStore:
         titled = f': "{shown_text(shown.title, 60)}"' if shown.title else ""
         summary = shown_text(f"{handle}: {shown.kind} of {shown.of}{titled}" + (f" ({told})" if told else ""), 400)
         result = Result(handle=handle, kind="presentation", size=1, summary=summary)
-        await asyncio.to_thread(self._save, self._made(result, 0), json.dumps(asdict(shown)))
+        await asyncio.to_thread(self._keep, self._made(result, 0), json.dumps(asdict(shown)))
         return result
 
     @property
@@ -379,21 +396,18 @@ class ResultStore:
         fields = json.loads(await asyncio.to_thread(self._body, handle))
         return Presentation(**{**fields, "options": with_tuples(fields["options"])})
 
-    async def has_value(self, value: Sought, *, tolerance: float = 0.0, of: Sequence[str] = ()) -> str | None:
-        """Return the handle of a result in which a number, a name or one of several names stands; None where none does.
+    async def has_value(self, value: Sought, *, tolerance: float = 0.0) -> str | None:
+        """Return the handle of the newest result in which a number, a name or one of several names stands; None where none does.
 
         All rows are read, not the previews. Names are equal without case; one that ends in ``…`` is the beginning of one. Numbers are
         also counts: of rows and distinct values of a table that is not cut, of nodes and relationships by type, and those in notes.
 
         :param tolerance: how far a number may be off: half a unit of the last digit that is shown.
-        :param of: handles to look in, in this order; all, the newest first, where there are none.
-        :raises EvictedError: when one of ``of`` was evicted.
         """
-        for handle in of or reversed(self.handles):
+        for handle in reversed(self.handles):
             record = self._record(handle)
-            if not of and record.evicted:
-                continue
-            if await asyncio.to_thread(self._has, self._present(handle, record.result.kind), value, tolerance):
+            if not record.evicted and await asyncio.to_thread(self._has, record, value, tolerance):
+                record.used = max(record.used, self._now)
                 return handle
         return None
 
@@ -467,38 +481,42 @@ class ResultStore:
         return self._file.run(lambda cursor: table.write(cursor, rows))
 
     def _finish_table(self, table: _Table, rows: Rows, title: str, notes: Sequence[str]) -> Result:
-        """Write the last rows, and the record of the table."""
-        if rows or not (table.rows or table.cut):
-            self._write(table, rows)
-        stats, said = self._file.run(table.stats), self._notes([*notes, *table.notes])
-        counts = [stats.rows, *(each.count for each in stats.columns)]
-        counts += [each.distinct for each in stats.columns if each.distinct is not None]
-        result = Result(
-            handle=table.handle,
-            kind="table",
-            size=table.rows,
-            summary=table_summary(table.handle, title, stats, cut=table.cut, notes=said),
-            columns=tuple(table.columns),
-            cut=table.cut,
-            notes=said,
-        )
-        self._save(self._made(result, table.size, () if table.cut else counts))
-        return result
+        """Write the last rows, and the record of the table, in one transaction: each waits for the disk."""
 
-    def _save(self, record: _Record, body: str | None = None) -> None:
-        """Write the record of a result, and evict others where there is too much."""
-        handle = record.result.handle
-
-        def save(cursor: duckdb.DuckDBPyConnection) -> None:
-            self._records[handle] = record
-            for each in self._victims(handle):
-                each.evicted = True
-                cursor.execute(f'DROP TABLE IF EXISTS "{each.result.handle}"')
-                _write_record(cursor, each, None)
-            _write_record(cursor, record, body)
+        def finish(cursor: duckdb.DuckDBPyConnection) -> Result:
+            if rows or not (table.rows or table.cut):
+                table.write(cursor, rows)
+            stats, said = table.stats(cursor), self._notes([*notes, *table.notes])
+            counts = [stats.rows, *(each.count for each in stats.columns)]
+            counts += [each.distinct for each in stats.columns if each.distinct is not None]
+            result = Result(
+                handle=table.handle,
+                kind="table",
+                size=table.rows,
+                summary=table_summary(table.handle, title, stats, cut=table.cut, notes=said),
+                columns=tuple(table.columns),
+                cut=table.cut,
+                notes=said,
+            )
+            self._save(cursor, self._made(result, table.size, () if table.cut else counts))
+            return result
 
         with self._saving:
-            self._file.run(save)
+            return self._file.run(finish)
+
+    def _keep(self, record: _Record, body: str) -> None:
+        with self._saving:
+            self._file.run(lambda cursor: self._save(cursor, record, body))
+
+    def _save(self, cursor: duckdb.DuckDBPyConnection, record: _Record, body: str | None = None) -> None:
+        """Write the record of a result, and evict others where there is too much."""
+        handle = record.result.handle
+        self._records[handle] = record
+        for each in self._victims(handle):
+            each.evicted = True
+            cursor.execute(f'DROP TABLE IF EXISTS "{each.result.handle}"')
+            _write_record(cursor, each, None)
+        _write_record(cursor, record, body)
 
     def _victims(self, kept: str) -> Iterator[_Record]:
         there = [each for handle, each in self._records.items() if not each.evicted and each.size and handle != kept]
@@ -514,14 +532,15 @@ class ResultStore:
             noted = (float(found) for note in result.notes for found in _NUMBER.findall(note))
             if any(abs(each - value) <= tolerance for each in (*record.counts, *noted)):
                 return True
-        test, values = _sought(value, tolerance)
+        text, number, values = _sought(value, tolerance)
         if result.kind == "table":
-            columns = [(at, each.type) for at, each in enumerate(result.columns) if each.type != "boolean"]
-            tests = [found for at, kind in columns if (found := test(f"c{at}", kind))]
+            of_kind = {"string": text, "node": text, "integer": number, "number": number}
+            kinds = [of_kind.get(each.type, "") for each in result.columns]
+            tests = [test.format(f"c{at}") for at, test in enumerate(kinds) if test]
             source = f'"{result.handle}"'
         else:
             part = self._graph(result.handle) if result.kind == "graph" else GraphPart()
-            tests, source = [test("c0", "string")], "(SELECT unnest($leaves) AS c0)"
+            tests, source = [text.format("c0")], "(SELECT unnest($leaves) AS c0)"
             values["leaves"] = list(dict.fromkeys(_leaves(part)))
         return bool(tests and self._fetch(f"SELECT 1 FROM {source} WHERE {' OR '.join(tests)} LIMIT 1", values))
 
@@ -548,6 +567,8 @@ class ResultStore:
             yield
         except BaseException:
             table.dropped = True
+            if not self._slot.again:
+                self._records.pop(table.handle, None)
             with contextlib.suppress(StorageError):
                 self._fetch(f'DROP TABLE IF EXISTS "{table.handle}"')
             raise
@@ -633,26 +654,17 @@ def _as_type(kind: ColumnType, cell: Any) -> Cell:
     return int(cell) if number.is_integer() and abs(cell) <= _MOST_INTEGER else None
 
 
-def _sought(value: Sought, tolerance: float) -> tuple[Callable[[str, str], str], dict[str, Any]]:
-    """Return what makes the condition on a cell of a type, empty where the type rules the value out, and its parameters."""
+def _sought(value: Sought, tolerance: float) -> tuple[str, str, dict[str, Any]]:
+    """Return the conditions on a cell of texts and on one of numbers, empty where its type rules the value out, and their parameters."""
     if isinstance(value, tuple):
-        values: dict[str, Any] = {"names": [_written(each) for each in value]}
-        condition = "fold({cell}) IN (SELECT fold(name) FROM (SELECT unnest($names) AS name))"
-    elif isinstance(value, str):
-        values = {"name": _written(value.removesuffix(CUT))}
-        condition = "starts_with(fold({cell}), fold($name))" if value.endswith(CUT) else "fold({cell}) = fold($name)"
-    else:
-        slack = tolerance * (1 + _ROUNDING)
-        values = {"least": value - slack, "greatest": value + slack}
-        number = f"TRY_CAST(regexp_extract({{cell}}, '{_LEADING_NUMBER}') AS DOUBLE)"
-        condition = f"{number} BETWEEN $least AND $greatest"
-
-    def test(cell: str, kind: str) -> str:
-        if kind not in ("integer", "number"):
-            return condition.format(cell=cell)
-        return f"{cell} BETWEEN $least AND $greatest" if isinstance(value, int | float) else ""
-
-    return test, values
+        names = "SELECT fold(name) FROM (SELECT unnest($names) AS name)"
+        return f"fold({{0}}) IN ({names})", "", {"names": [_written(each) for each in value]}
+    if isinstance(value, str):
+        test = "starts_with(fold({0}), fold($name))" if value.endswith(CUT) else "fold({0}) = fold($name)"
+        return test, "", {"name": _written(value.removesuffix(CUT))}
+    slack, between = tolerance * (1 + _ROUNDING), "BETWEEN $least AND $greatest"
+    number = f"TRY_CAST(regexp_extract({{0}}, '{_LEADING_NUMBER}') AS DOUBLE)"
+    return f"{number} {between}", f"{{0}} {between}", {"least": value - slack, "greatest": value + slack}
 
 
 def _written(name: str) -> str:

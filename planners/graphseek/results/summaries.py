@@ -12,20 +12,6 @@ from typing import Any
 from planners.calls.prompt_tokens import PromptTokens
 from planners.graphseek.results.result import Cell, GraphPart, ResultColumn, ResultEdge, ResultNode
 
-__all__ = [
-    "CUT",
-    "HEAD",
-    "MOST_DISTINCT",
-    "TAIL",
-    "ColumnStats",
-    "TableStats",
-    "fits",
-    "graph_summary",
-    "shown_row",
-    "shown_text",
-    "table_summary",
-]
-
 CUT = "…"
 """Stands behind what was cut."""
 HEAD, TAIL = 25, 5

@@ -14,7 +14,7 @@ from planners.graphseek.catalog.catalog import (
     SemanticCatalog,
 )
 from planners.graphseek.catalog.draft import is_active
-from planners.graphseek.operators.nodes import name_property, naming_properties
+from planners.graphseek.operators.pattern import name_property, naming_properties
 from planners.graphseek.rules.question_tokens import Token, base_forms, noun_forms, tokens_of
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey
 

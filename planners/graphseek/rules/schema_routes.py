@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planners.graphseek.operators.nodes import Direction
+from planners.graphseek.operators.pattern import Direction
 from planners.stores.graph_schema import GraphSchema
 
 __all__ = ["Hop", "Route", "routes_between"]

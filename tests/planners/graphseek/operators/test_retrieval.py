@@ -59,7 +59,7 @@ def filters(draw: st.DrawFn) -> list[dict[str, Any]]:
         kind = draw(st.sampled_from([*TESTS, "is_null", "is_not_null"]))
         values = [NAMES] if kind in ("contains", "starts_with", "ends_with") else [NAMES, st.sampled_from([0.2, 3, -1])]
         at = draw(st.integers(0, len(values) - 1))
-        value = draw(st.lists(values[at], max_size=3) if kind == "in" else values[at])
+        value = draw(st.lists(values[at], min_size=1, max_size=3) if kind == "in" else values[at])
         key = "name" if at == 0 else draw(st.sampled_from(["cost", "tier"]))
         found.append({"key": key, "operator": kind, "value": value})
     return found
@@ -270,9 +270,9 @@ async def test_read_fits_whatever_the_rows_and_reads_graphs(store: ResultStore) 
             FILTER,
             {"handle": "t1", "aggregations": [{"grouping_type": "SUM", "property": "name"}]},
             "arguments",
-            "cost, tier",
+            "of numbers",
         ),
-        (FILTER, {"handle": "t1", "aggregations": [{"grouping_type": "AVG", "property": "*"}]}, "arguments", "COUNT"),
+        (FILTER, {"handle": "t1", "aggregations": [{"grouping_type": "AVG", "property": "*"}]}, "unknown name", "cost"),
         (FILTER, {"handle": "t4", "aggregations": [{"grouping_type": "SUM", "property": "n"}]}, "too large", "fewer"),
         (FILTER, {"handle": "t1", "group_by": ["name"], "order_by": "cost"}, "unknown name", "Known: name"),
         (JOIN, {"left": "t1", "right": "t2", "left_on": "name", "right_on": "site"}, "arguments", "fit name: label"),

@@ -134,9 +134,14 @@ class Aggregation:
 COUNT = Aggregation(kind="COUNT")
 
 
+def owners_of(schema: GraphSchema) -> list[Owner]:
+    """Return all that has properties."""
+    return [*schema.nodes, *schema.relationships]
+
+
 def column_type(key: PropertyKey) -> ColumnType:
     """Return the type of a column that has a property: dates and lists stand as text."""
-    return key.type if key.type in ("integer", "number", "boolean") else "string"  # type: ignore[return-value]
+    return key.type if key.type in ("integer", "number", "boolean") else "string"
 
 
 def property_of(owners: Sequence[Owner], name: str) -> PropertyKey:
@@ -257,7 +262,8 @@ def node_type(schema: GraphSchema, name: str) -> NodeType:
 
     :raises OperatorFault: with the nearest name where there is none.
     """
-    return _named(schema.nodes, "node", [name])[0]
+    found: NodeType = _named(schema.nodes, "node", [name])[0]
+    return found
 
 
 def relationship_types(schema: GraphSchema, names: Sequence[str]) -> tuple[RelationshipType, ...]:
